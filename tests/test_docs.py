@@ -1,0 +1,28 @@
+"""What the documents say is what the code says."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from worker.domain.verdict import AbstainReason, Category
+from worker.settings import VARIABLES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_every_dependency_is_listed_with_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[\[<>=;~! ]", one, maxsplit=1)[0] for one in project["dependencies"]}
+    table = (ROOT / "docs/dependencies.md").read_text().split("For development only")[0]
+    assert set(re.findall(r"^\| `([^`]+)` \| \S", table, flags=re.MULTILINE)) == names
+
+
+def test_the_configuration_reference_is_what_the_settings_say() -> None:
+    rows = [f"| `{one.name}` | {one.expected} | {one.default} |" for one in VARIABLES]
+    assert (ROOT / "docs/configuration.md").read_text().splitlines()[-len(rows) :] == rows
+
+
+def test_the_readme_names_every_category_and_every_reason_not_to_judge() -> None:
+    readme = (ROOT / "README.md").read_text()
+    missing = [one.value for one in (*Category, *AbstainReason) if f"`{one.value}`" not in readme]
+    assert not missing

@@ -1,0 +1,50 @@
+"""The sizes that docs/design.md promises: short functions, short files."""
+
+import ast
+import statistics
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FUNCTION, FILE, TEST_FILE, MEDIAN = 60, 450, 700, 12
+SOURCES = sorted(
+    path
+    for room in ("app", "worker", "tests", "bench")
+    for path in (ROOT / room).rglob("*.py")
+    if "node_modules" not in path.parts
+)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(path: Path) -> list[Function]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, Function)]
+
+
+def lines(node: Function) -> int:
+    """Body without docstring, plus one for the signature."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return (node.end_lineno or 0) - body[0].lineno + 2 if body else 1
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_file_and_its_functions_keep_their_size(path: Path) -> None:
+    limit = TEST_FILE if path.relative_to(ROOT).parts[0] == "tests" else FILE
+    assert len(path.read_text().splitlines()) <= limit
+    long = [f"{node.name}: {lines(node)}" for node in functions(path) if lines(node) > FUNCTION]
+    assert not long, f"Split these functions in {path} (limit {FUNCTION} lines): {long}"
+
+
+def test_the_median_function_is_short() -> None:
+    code = (path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "worker"})
+    assert statistics.median(lines(node) for path in code for node in functions(path)) <= MEDIAN
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if name(path).startswith(("app/", "worker/"))], ids=name)
+def test_a_module_says_what_it_is_for_and_what_always_holds(path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    assert "nvariant:" in docstring, f"{path} has no docstring with its invariant"

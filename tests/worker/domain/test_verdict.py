@@ -1,0 +1,112 @@
+"""A verdict that contradicts itself can't be built."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from worker.domain.verdict import VERDICT, Accept, EvidencePointer
+
+COMMON: dict[str, Any] = {
+    "eval_id": "0192d0a0-0000-7000-8000-000000000000",
+    "subject": {
+        "installation_id": 1,
+        "repository_id": 2,
+        "repository": "acme/widgets",
+        "number": 3,
+        "head_sha": "a" * 40,
+    },
+    "author_agent": None,
+    "round": 1,
+    "concern": "It does.",
+    "confidence": 0.9,
+    "judge_kind": "heuristic",
+    "escalated": False,
+    "escalation_reason": "a fact decides",
+    "rubric_id": "default",
+    "rubric_version": "1",
+    "fingerprint": "sha256:0",
+    "created_at": datetime(2026, 11, 20, tzinfo=UTC).isoformat(),
+}
+MET = {"id": "AC1", "status": "met", "evidence": [{"path": "a.py", "line": 1}]}
+ACCEPT: dict[str, Any] = {**COMMON, "decision": "accept", "score": 0.9, "criteria": [MET]}
+REJECT: dict[str, Any] = {
+    **COMMON,
+    "decision": "reject",
+    "score": 0.1,
+    "category": "half_finished",
+    "next_step": "Finish it.",
+    "evidence": [{"path": "a.py", "line": 1}],
+}
+ABSTAIN: dict[str, Any] = {
+    **COMMON,
+    "decision": "abstain",
+    "score": 0.5,
+    "abstain_reason": "unproven",
+    "next_step": "Set a key.",
+}
+
+
+@pytest.mark.parametrize("verdict", [ACCEPT, REJECT, ABSTAIN], ids=["accept", "reject", "abstain"])
+def test_a_whole_verdict_survives_being_written_and_read(verdict: dict[str, Any]) -> None:
+    built = VERDICT.validate_python(verdict)
+    assert VERDICT.validate_json(VERDICT.dump_json(built)) == built
+
+
+CONTRADICTIONS: dict[str, dict[str, Any]] = {
+    "an accept with a category": {**ACCEPT, "category": "weak_test"},
+    "an accept with a next step": {**ACCEPT, "next_step": "More."},
+    "an accept with a low score": {**ACCEPT, "score": 0.49},
+    "an accept on partial reading": {**ACCEPT, "coverage": {"read": [], "partly": [], "unread": ["big.json"]}},
+    "an accept with a file read in part": {**ACCEPT, "coverage": {"partly": ["big.json"]}},
+    "an accept with an unmet criterion": {**ACCEPT, "criteria": [{**MET, "status": "missing"}]},
+    "an accept without evidence": {**ACCEPT, "criteria": [{**MET, "evidence": []}]},
+    "a reject without a category": {**REJECT, "category": None},
+    "a reject without a next step": {**REJECT, "next_step": ""},
+    "a reject with a high score": {**REJECT, "score": 0.5},
+    "a reject that points at nothing": {**REJECT, "evidence": []},
+    "an abstain without a reason": {**ABSTAIN, "abstain_reason": None},
+    "a reject with a reason to abstain": {**REJECT, "abstain_reason": "unproven"},
+    "a heuristic verdict with a price": {**REJECT, "judge_cost_usd": "0.01"},
+    "a heuristic verdict with a model": {**REJECT, "judge_model": "claude"},
+    "an unknown field": {**REJECT, "verdict": "reject"},
+    "an unknown category": {**REJECT, "category": "ugly"},
+    "a score above the scale": {
+        **REJECT,
+        "scores": [{"criterion": "c", "score": 11, "reasoning": "", "improvement": ""}],
+    },
+}
+
+
+@pytest.mark.parametrize("verdict", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+def test_a_contradiction_is_refused(verdict: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        VERDICT.validate_python(verdict)
+
+
+def test_a_reject_for_something_missing_needs_no_place() -> None:
+    missing = {"id": "AC2", "status": "missing"}
+    assert VERDICT.validate_python({**REJECT, "evidence": [], "criteria": [missing]}).decision == "reject"
+
+
+def test_money_is_a_decimal_in_a_string_and_an_unknown_price_is_null() -> None:
+    llm = {**ACCEPT, "judge_kind": "llm", "judge_model": "m", "judge_cost_usd": "0.001742"}
+    assert VERDICT.validate_python(llm).model_dump(mode="json")["judge_cost_usd"] == "0.001742"
+    assert VERDICT.validate_python({**llm, "judge_cost_usd": None}).model_dump(mode="json")["judge_cost_usd"] is None
+
+
+def test_a_verdict_can_not_be_changed() -> None:
+    verdict = Accept.model_validate(ACCEPT)
+    with pytest.raises(ValidationError, match="frozen"):
+        verdict.score = 1.0
+
+
+@pytest.mark.parametrize("place", [{"line": 3, "end_line": 2}, {"end_line": 2}])
+def test_a_pointer_does_not_end_before_it_starts(place: dict[str, int]) -> None:
+    with pytest.raises(ValidationError):
+        EvidencePointer.model_validate({"path": "a.py", **place})
+
+
+def test_a_pointer_names_its_place() -> None:
+    assert [EvidencePointer(path="a.py", line=3).place, EvidencePointer(path="a.py").place] == ["a.py:3", "a.py"]

@@ -1,0 +1,44 @@
+"""Every error has one fate."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from worker.errors import (
+    Bug,
+    Drop,
+    Fate,
+    Forbidden,
+    GiveUp,
+    Gone,
+    LeaseLost,
+    RateLimited,
+    RetryAt,
+    RetryIn,
+    RetryRule,
+    Unavailable,
+    classify,
+)
+
+RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=15))
+AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+OUTAGE = Unavailable("GitHub", "502")
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "fate"),
+    [
+        (OUTAGE, 1, RetryIn(timedelta(seconds=15))),
+        (OUTAGE, 3, RetryIn(timedelta(seconds=135))),
+        (OUTAGE, 4, GiveUp("GitHub is unavailable: 502")),
+        (RateLimited("GitHub", AT), 1, RetryAt(AT)),
+        (RateLimited("GitHub", AT), 4, GiveUp("GitHub is unavailable: rate limit reached, again at 20:05:00 UTC")),
+        (Forbidden("no"), 1, GiveUp("no")),
+        (Gone("closed"), 1, Drop("closed")),
+        (LeaseLost(), 1, Drop("another judge took over")),
+        (KeyError("x"), 1, Bug()),
+    ],
+    ids=["first outage", "third outage", "too many", "limit", "limit too often", "forbidden", "gone", "lost", "bug"],
+)
+def test_every_error_has_one_fate(error: Exception, attempt: int, fate: Fate) -> None:
+    assert classify(error, attempt, RULE) == fate

@@ -1,0 +1,108 @@
+"""Settings: what is wrong is one message, naming the variable, what is expected and where to get it."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from worker.errors import SettingError
+from worker.settings import PEM, VARIABLES, Timing, read_settings
+
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
+APP = {"ASSAY_APP_ID": "7", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "hush"}
+
+
+def test_an_empty_environment_is_enough_for_a_laptop() -> None:
+    settings = read_settings({"HOME": "/home/x"})
+    assert (settings.app, settings.model, settings.redis_url, settings.tier) == (None, None, None, "hybrid")
+    assert settings.data_dir.name == "assay"
+
+
+def test_a_variable_set_to_nothing_counts_as_not_set() -> None:
+    assert read_settings({"ANTHROPIC_API_KEY": " ", "REDIS_URL": ""}).model is None
+
+
+def test_the_data_folder_follows_the_users_state_folder() -> None:
+    assert read_settings({"XDG_STATE_HOME": "/s"}).data_dir == Path("/s/assay")
+    assert read_settings({"ASSAY_DATA_DIR": "/d"}).data_dir == Path("/d")
+
+
+def test_an_app_missing_is_told_only_when_it_is_needed() -> None:
+    with pytest.raises(SettingError, match=r"^ASSAY_APP_ID is not set\. Expected: the App's number\. Get it from"):
+        read_settings({}).require_app()
+
+
+@pytest.mark.parametrize("name", APP)
+def test_half_an_app_is_refused_naming_the_missing_half(name: str) -> None:
+    rest = {key: value for key, value in APP.items() if key != name}
+    with pytest.raises(SettingError, match=rf"^{name} is not set\."):
+        read_settings(rest)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [KEY, KEY.replace("\n", "\\n"), base64.b64encode(KEY.encode()).decode()],
+    ids=["PEM", "PEM with escaped line ends", "base64 of PEM"],
+)
+def test_the_private_key_is_taken_in_every_usual_form(value: str) -> None:
+    app = read_settings({**APP, "ASSAY_APP_PRIVATE_KEY": value}).require_app()
+    assert [key.get_secret_value() for key in app.private_keys] == [KEY]
+
+
+def test_the_private_key_may_be_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "app.pem"
+    file.write_text(KEY)
+    app = read_settings({**APP, "ASSAY_APP_PRIVATE_KEY": str(file)}).require_app()
+    assert app.private_keys[0].get_secret_value() == KEY
+
+
+def test_two_keys_and_two_webhook_secrets_are_taken_while_one_is_rotated_out() -> None:
+    app = read_settings(
+        {**APP, "ASSAY_APP_PRIVATE_KEY": f"{KEY}\n{KEY.replace('abc', 'def')}", "ASSAY_WEBHOOK_SECRET": "new old"}
+    ).require_app()
+    assert len(app.private_keys) == 2
+    assert [one.get_secret_value() for one in app.webhook_secrets] == ["new", "old"]
+
+
+def test_secrets_never_show_in_a_repr() -> None:
+    settings = read_settings({**APP, "ANTHROPIC_API_KEY": "sk-ant-1", "REDIS_URL": "redis://:pw@h"})
+    assert not [one for one in ("hush", "abc", "sk-ant-1", "pw@h") if one in repr(settings)]
+
+
+WRONG = [
+    ({**APP, "ASSAY_APP_ID": "seven"}, "ASSAY_APP_ID"),
+    ({**APP, "ASSAY_APP_PRIVATE_KEY": "nonsense"}, "ASSAY_APP_PRIVATE_KEY"),
+    ({**APP, "ASSAY_APP_PRIVATE_KEY": "/nowhere/key.pem"}, "ASSAY_APP_PRIVATE_KEY"),
+    ({"REDIS_URL": "localhost:6379"}, "REDIS_URL"),
+    ({"ASSAY_STORE_KEYS": "c2hvcnQ="}, "ASSAY_STORE_KEYS"),
+    ({"ASSAY_STORE_KEYS": "???"}, "ASSAY_STORE_KEYS"),
+    ({"ASSAY_GITHUB_API_URL": "ghes.example"}, "ASSAY_GITHUB_API_URL"),
+    ({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "gateway"}, "ANTHROPIC_BASE_URL"),
+    ({"ASSAY_TIER": "best"}, "ASSAY_TIER"),
+    ({"ASSAY_PORT": "70000"}, "ASSAY_PORT"),
+    ({"ASSAY_LEASE": "soon"}, "ASSAY_LEASE"),
+    ({"ASSAY_ESCALATION_THRESHOLD": "-1"}, "ASSAY_ESCALATION_THRESHOLD"),
+    ({"ASSAY_LOG_LEVEL": "loud"}, "ASSAY_LOG_LEVEL"),
+]
+
+
+@pytest.mark.parametrize(("environ", "name"), WRONG)
+def test_a_malformed_setting_is_refused_by_name(environ: dict[str, str], name: str) -> None:
+    with pytest.raises(SettingError, match=rf"^{name} .+Expected: .+ Get it from: ") as refused:
+        read_settings(environ)
+    assert refused.value.variable == name
+
+
+def test_every_duration_can_be_set() -> None:
+    environ = {f"ASSAY_{name.upper()}": "0.25" for name in Timing.__slots__}
+    assert set(environ) <= {variable.name for variable in VARIABLES}
+    timing = read_settings(environ).timing
+    assert {getattr(timing, name) for name in Timing.__slots__} == {0.25}
+
+
+def test_the_threshold_may_be_zero_for_never_and_above_one_for_always() -> None:
+    assert [read_settings({"ASSAY_ESCALATION_THRESHOLD": one}).threshold for one in ("0", "1.5")] == [0.0, 1.5]
+
+
+def test_a_key_in_another_format_is_found_too() -> None:
+    assert PEM.search("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----")

@@ -1,0 +1,28 @@
+"""The author's case: what the change claims, in a fenced `assay` block of the pull request's body.
+
+Parses the block and words its one error to fix. Does not check any claim (the judge does).
+Invariant: a malformed case is no case; it never becomes a rejection.
+"""
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from worker.domain.frozen import Frozen
+
+Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+class CoverageClaim(Frozen):
+    """`addressed_by` is `path:symbol` (also `path`, `path:12`, `path::test` ...); `evidence` is optional."""
+
+    criterion: Words
+    addressed_by: Words
+    evidence: str | None = None
+
+
+class Case(Frozen):
+    summary: Words
+    ac_coverage: tuple[CoverageClaim, ...] = ()
+    work_arounds: tuple[Words, ...] = ()
+    uncertainties: tuple[Words, ...] = ()

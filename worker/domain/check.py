@@ -1,0 +1,61 @@
+"""A check run as we write it, before any SDK sees it.
+
+Does not render texts. Invariant: `success` is spelled in one place only, `Concluded` made from an accept
+(see `worker.publish`), and a queued or running check has no conclusion.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+CHECK_NAME: Final = "Assay"
+"""What branch protection requires."""
+
+
+class Conclusion(StrEnum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    NEUTRAL = "neutral"
+    ACTION_REQUIRED = "action_required"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+class AnnotationLevel(StrEnum):
+    NOTICE = "notice"
+    WARNING = "warning"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One note at lines of the head's version. GitHub takes 50 a request and 64 KB a message."""
+
+    path: str
+    start_line: int
+    end_line: int
+    level: AnnotationLevel
+    title: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContent:
+    """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already."""
+
+    title: str
+    summary: str
+    text: str = ""
+    conclusion: Conclusion | None = None
+    annotations: tuple[Annotation, ...] = ()
+
+
+def external_id(number: int) -> str:
+    """What we write into a check run, so that Re-run finds its pull request (events of forks name none)."""
+    return f"pull:{number}"
+
+
+def pull_number(external: str | None) -> int | None:
+    """The pull request's number from our own `external_id`; None if it is not ours."""
+    prefix, _, number = (external or "").partition(":")
+    return int(number) if prefix == "pull" and number.isascii() and number.isdigit() else None

@@ -1,0 +1,178 @@
+"""The dossier: everything the judge may see, and nothing else.
+
+Does not fetch or derive anything (`worker.assemble` completes what a source left out).
+Invariant: judging the same dossier again gives the same decision, live or recorded.
+A field that was left out means "unknown, derive it"; `null` or `[]` means "known to be none":
+`model_fields_set` tells them apart.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from worker.domain.case import Case
+from worker.domain.frozen import Frozen
+from worker.domain.ids import RepositoryName, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict import Score
+
+Path = Annotated[str, StringConstraints(min_length=1)]
+
+
+class Commit(Frozen):
+    sha: Sha
+    message: str = ""
+    author: str = ""
+
+
+class PullRequest(Frozen):
+    repository: RepositoryName
+    number: Annotated[int, Field(ge=0)]
+    title: str
+    body: str
+    author: str
+    author_agent: str | None = None
+    base_ref: str = ""
+    base_sha: Sha
+    merge_base_sha: Sha | None = None
+    head_ref: str = ""
+    head_sha: Sha
+    draft: bool = False
+    labels: tuple[str, ...] = ()
+    commits: tuple[Commit, ...] = ()
+
+
+class Issue(Frozen):
+    """A linked issue. `linked_by` is the words that link it."""
+
+    repository: RepositoryName | None = None
+    number: Annotated[int, Field(ge=0)]
+    title: str
+    body: str
+    url: str | None = None
+    author: str | None = None
+    author_association: str | None = None
+    edited_by: str | None = None
+    edited_at: str | None = None
+    linked_by: str | None = None
+
+
+class Criterion(Frozen):
+    """What the issue asks for. `inferred` is prose taken as one criterion, not a list somebody wrote."""
+
+    id: Annotated[str, StringConstraints(min_length=1)]
+    text: Annotated[str, StringConstraints(min_length=1)]
+    source: str | None = None
+    inferred: bool = False
+
+
+class HeadFile(Frozen):
+    """A file at the head commit: its text, or the knowledge that it is not there."""
+
+    path: Path
+    text: str | None = None
+    exists: bool = True
+
+    @model_validator(mode="after")
+    def _text_stands_in_a_file_that_exists(self) -> "HeadFile":
+        if self.exists != (self.text is not None):
+            msg = 'a file has a text, or "exists": false'
+            raise ValueError(msg)
+        return self
+
+
+class UnreadReason(StrEnum):
+    TOO_LARGE = "too_large"
+    BINARY = "binary"
+    NOT_UTF8 = "not_utf8"
+    GENERATED = "generated"
+    NEVER_SEND = "never_send"
+    OVER_LIMIT = "over_limit"
+
+
+class UnreadFile(Frozen):
+    path: Path
+    reason: UnreadReason
+
+
+class CiState(StrEnum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PENDING = "pending"
+    MISSING = "missing"
+
+
+class CiCheck(Frozen):
+    """One validator's report on this head. `conclusion` is GitHub's word, None while it runs."""
+
+    name: str
+    app: str | None = None
+    status: str = "completed"
+    conclusion: str | None
+    required: bool | None = None
+    attempt: int = 1
+    summary: str = ""
+    log_tail: str = ""
+
+
+class Ci(Frozen):
+    state: CiState | None = None
+    checks: tuple[CiCheck, ...] = ()
+
+
+class Guidance(Frozen):
+    """A rules file (AGENTS.md and the like) at the base commit."""
+
+    path: Path
+    text: str
+
+
+class Policy(Frozen):
+    """The repository's configuration at the base commit."""
+
+    mode: Literal["block", "observe"] = "block"
+
+
+class Seed(Frozen):
+    """The first judged head, for calibration."""
+
+    head_sha: Sha
+    diff: str
+    scores: tuple[Score, ...] = ()
+
+
+class Dossier(Frozen):
+    dossier_version: Literal[1] = 1
+    pull_request: PullRequest
+    issues: tuple[Issue, ...] = ()
+    criteria: tuple[Criterion, ...] | None = None
+    case: Case | None = None
+    case_error: str | None = None
+    diff: str
+    files: tuple[HeadFile, ...] | None = None
+    files_unread: tuple[UnreadFile, ...] = ()
+    ci: Ci | None = None
+    guidance: tuple[Guidance, ...] = ()
+    policy: Policy | None = None
+    contest: str | None = None
+    seed: Seed | None = None
+    ledger: tuple[LedgerEntry, ...] = ()
+
+
+def read_dossier(raw: bytes) -> Dossier:
+    """Parse a recorded dossier. Raises DossierError naming the first field that is wrong, by its path."""
+    try:
+        return Dossier.model_validate_json(raw)
+    except ValidationError as error:
+        raise DossierError(error) from error
+
+
+class DossierError(ValueError):
+    """A recorded dossier that is not one; the message names the field."""
+
+    def __init__(self, error: ValidationError) -> None:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        reason = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        super().__init__(f"Dossier refused at {place}: {reason}. The format: docs/dossier.md.")

@@ -1,0 +1,12 @@
+"""The base of every model: immutable, and closed against unknown fields.
+
+Does not hold any field of its own. Invariant: a value that exists has been validated.
+"""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """A value. Unknown fields are refused, so that a typo in a dossier or a rubric is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings", hide_input_in_errors=True)

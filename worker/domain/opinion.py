@@ -1,0 +1,62 @@
+"""What one tier thinks. Not a verdict yet: the court joins opinions.
+
+Invariant: a heuristic opinion is sure (at or above CERTAIN) only through a fact or a safe change.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import Field, model_validator
+
+from worker.domain.frozen import Frozen
+from worker.domain.verdict import Category, CriterionVerdict, EvidencePointer, Finding, Score, Text, Unit
+
+CERTAIN: Final = 0.7
+"""metis' hybrid threshold: a heuristic confidence at or above it stands."""
+
+
+class HeuristicOpinion(Frozen):
+    """The $0 tier. `safe` says why the change can't be wrong (only documentation ...), or is None."""
+
+    score: Unit
+    confidence: Unit
+    findings: tuple[Finding, ...] = ()
+    safe: Text | None = None
+    reason: Text
+    """Why the confidence is what it is, in one clause that reads after "confidence 0.58 < 0.70: "."""
+
+    @property
+    def facts(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.fact)
+
+    @model_validator(mode="after")
+    def _certainty_comes_from_a_fact_or_a_safe_change(self) -> "HeuristicOpinion":
+        if self.confidence >= CERTAIN and not self.facts and self.safe is None:
+            msg = "only a fact or a safe change makes the heuristic tier certain"
+            raise ValueError(msg)
+        if self.facts and self.safe is not None:
+            msg = "a change with a fact against it is not safe"
+            raise ValueError(msg)
+        return self
+
+
+class Leaning(StrEnum):
+    """What the model decided. `cannot_tell` is honest and goes to a person."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    CANNOT_TELL = "cannot_tell"
+
+
+class ModelOpinion(Frozen):
+    """The LLM tier, after its reply was read and every pointer checked."""
+
+    decision: Leaning
+    category: Category | None
+    concern: Text
+    evidence: tuple[EvidencePointer, ...] = ()
+    next_step: Text | None
+    criteria: tuple[CriterionVerdict, ...] = ()
+    scores: Annotated[tuple[Score, ...], Field(min_length=1)]
+    score: Unit
+    confidence: Unit

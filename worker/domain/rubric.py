@@ -1,0 +1,31 @@
+"""The rubric: what is scored, what 10/10 looks like, and the thresholds.
+
+Does not read files (`worker.rulebook` does). Invariant: an unknown field is refused by its path.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.verdict import Category, Text, Unit
+
+
+class RubricCriterion(Frozen):
+    """One of the criteria scored 1 to 10; `ten` says what 10/10 looks like."""
+
+    id: Text
+    question: Text
+    ten: Text
+
+
+class Rubric(Frozen):
+    rubric_version: Literal[1] = 1
+    id: Text
+    version: Text
+    criteria: Annotated[tuple[RubricCriterion, ...], Field(min_length=1)]
+    categories: dict[Category, Text]
+    """What each category means, in the words that the judge reads."""
+    signals: dict[str, Unit]
+    """Weight of each heuristic signal."""
+    escalation_threshold: Annotated[float, Field(ge=0)] = 0.7

@@ -1,0 +1,296 @@
+"""The verdict: what the judge decided, why, and what it cost.
+
+Owns the closed sets (categories, reasons to abstain) and the rules that make a verdict whole.
+Does not decide anything. Invariant: a contradiction (an accept with a category, a reject without a
+next step, a score on the wrong side) can't be built.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, TypeAdapter, field_serializer, model_validator
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId, RepositoryName, Sha
+
+Unit = Annotated[float, Field(ge=0, le=1)]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Line = Annotated[int, Field(ge=1)]
+
+
+class Category(StrEnum):
+    """The shape of a failure. Closed: rubric, prompt, README and tests are held against it."""
+
+    SCOPE_CREEP = "scope_creep"
+    ACCEPTANCE_GAP = "acceptance_gap"
+    WEAK_TEST = "weak_test"
+    TESTS_PASS_BUT_WRONG = "tests_pass_but_wrong"  # noqa: S105 - a category, not a password
+    HALF_FINISHED = "half_finished"
+    SPEC_VIOLATION = "spec_violation"
+
+
+class AbstainReason(StrEnum):
+    """Why nobody judged. Each has its own default conclusion."""
+
+    CI_FAILED = "ci_failed"
+    CI_PENDING = "ci_pending"
+    UNPROVEN = "unproven"
+    JUDGE_UNAVAILABLE = "judge_unavailable"
+    REPLY_INVALID = "reply_invalid"
+    BUDGET = "budget"
+    TOO_LARGE = "too_large"
+    NO_CRITERIA = "no_criteria"
+    NEEDS_HUMAN = "needs_human"
+    PAUSED = "paused"
+
+
+class ThrottledReason(StrEnum):
+    PR_CAP = "pr_cap"
+    DAILY_CAP = "daily_cap"
+
+
+class Side(StrEnum):
+    """Which version of a file a line number counts in."""
+
+    BASE = "base"
+    HEAD = "head"
+
+
+class CriterionStatus(StrEnum):
+    MET = "met"
+    PARTIAL = "partial"
+    MISSING = "missing"
+    UNVERIFIABLE = "unverifiable"
+
+
+class ClaimStatus(StrEnum):
+    VERIFIED = "verified"
+    CONTRADICTED = "contradicted"
+    UNSUPPORTED = "unsupported"
+    OMITTED = "omitted"
+
+
+class EvidencePointer(Frozen):
+    """A place that exists. `quote` is the line as it stands in the file; `line` is None for a whole file."""
+
+    path: Text
+    line: Line | None = None
+    end_line: Line | None = None
+    side: Side = Side.HEAD
+    quote: str | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _the_end_is_not_before_the_start(self) -> "EvidencePointer":
+        if self.end_line is not None and (self.line is None or self.end_line < self.line):
+            msg = "end_line needs a line that is not after it"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def place(self) -> str:
+        """`path:line`, or the path alone."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+class Finding(Frozen):
+    """What one signal saw. A fact may reject; a suspicion only routes to the model and lowers the score."""
+
+    signal: Text
+    category: Category
+    fact: bool
+    path: str | None = None
+    line: Line | None = None
+    end_line: Line | None = None
+    side: Side = Side.HEAD
+    weight: Unit = 0.0
+    note: str = ""
+
+
+class CriterionVerdict(Frozen):
+    id: Text
+    status: CriterionStatus
+    claimed: bool = False
+    evidence: tuple[EvidencePointer, ...] = ()
+    note: str = ""
+
+
+class ClaimVerdict(Frozen):
+    claim: Text
+    status: ClaimStatus
+    note: str = ""
+
+
+class Score(Frozen):
+    """One rubric criterion, 1 to 10, integers only (Simmer: no half-points)."""
+
+    criterion: Text
+    score: Annotated[int, Field(ge=1, le=10)]
+    reasoning: str
+    improvement: str
+
+
+class ClosingCondition(Frozen):
+    id: Text
+    text: Text
+    state: Literal["open", "closed"] = "open"
+
+
+class Coverage(Frozen):
+    """What the judge read, as paths. An accept needs `partly` and `unread` empty."""
+
+    read: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.partly and not self.unread
+
+
+class Tokens(Frozen):
+    """What the model counted, over all calls of this verdict. The four never overlap."""
+
+    input: Annotated[int, Field(ge=0)] = 0
+    output: Annotated[int, Field(ge=0)] = 0
+    cache_read: Annotated[int, Field(ge=0)] = 0
+    cache_write: Annotated[int, Field(ge=0)] = 0
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        return Tokens(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+        )
+
+
+class SubjectKind(StrEnum):
+    SUBMISSION = "submission"
+    MERGE_GROUP = "merge_group"
+    CI_CHECK = "ci_check"
+    PULL_REQUEST = "pull_request"
+    BENCHMARK = "benchmark"
+
+
+class Subject(Frozen):
+    """What was judged: one head commit of one pull request."""
+
+    kind: SubjectKind = SubjectKind.SUBMISSION
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    repository: RepositoryName
+    number: Annotated[int, Field(ge=0)]
+    head_sha: Sha
+
+
+class JudgeKind(StrEnum):
+    HEURISTIC = "heuristic"
+    LLM = "llm"
+    HYBRID = "hybrid"
+
+
+class Judged(Frozen):
+    """The part that every verdict has, whatever was decided."""
+
+    verdict_version: Literal[1] = 1
+    eval_id: EvalId
+    parent_eval_id: EvalId | None = None
+    carried_from: EvalId | None = None
+    subject: Subject
+    author_agent: str | None
+    round: Annotated[int, Field(ge=1)]
+    concern: Text
+    evidence: tuple[EvidencePointer, ...] = ()
+    throttled_reason: ThrottledReason | None = None
+    criteria: tuple[CriterionVerdict, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = ()
+    scores: tuple[Score, ...] = ()
+    composite: Annotated[float, Field(ge=1, le=10)] | None = None
+    findings: tuple[Finding, ...] = ()
+    closing_conditions: tuple[ClosingCondition, ...] = ()
+    coverage: Coverage = Coverage()
+    score: Unit
+    confidence: Unit
+    judge_kind: JudgeKind
+    judge_model: str | None = None
+    judge_cost_usd: Decimal | None = Decimal(0)
+    judge_pricing_version: str | None = None
+    judge_latency_ms: Annotated[int, Field(ge=0)] = 0
+    tokens: Tokens = Tokens()
+    escalated: bool
+    escalation_reason: Text
+    rubric_id: Text
+    rubric_version: Text
+    prompt_version: str | None = None
+    fingerprint: Fingerprint
+    signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    created_at: datetime
+
+    @field_serializer("judge_cost_usd")
+    def _money_is_a_decimal_in_a_string(self, cost: Decimal | None) -> str | None:
+        return None if cost is None else format(cost, "f")
+
+    @model_validator(mode="after")
+    def _code_alone_costs_nothing(self) -> "Judged":
+        if self.judge_kind is JudgeKind.HEURISTIC and (
+            self.judge_cost_usd != 0 or self.judge_model is not None or self.judge_pricing_version is not None
+        ):
+            msg = "a heuristic verdict has no model and no price"
+            raise ValueError(msg)
+        return self
+
+
+class Accept(Judged):
+    """The only value from which `success` can be written."""
+
+    decision: Literal["accept"] = "accept"
+    category: None = None
+    next_step: None = None
+    abstain_reason: None = None
+    score: Annotated[float, Field(ge=0.5, le=1)]
+
+    @model_validator(mode="after")
+    def _everything_was_read_and_met(self) -> "Accept":
+        if not self.coverage.is_complete:
+            msg = f"an accept needs every file read, {[*self.coverage.partly, *self.coverage.unread]} was not"
+            raise ValueError(msg)
+        if bare := [one.id for one in self.criteria if one.status is not CriterionStatus.MET or not one.evidence]:
+            msg = f"an accept needs every criterion met with evidence, {bare} is not"
+            raise ValueError(msg)
+        return self
+
+
+class Reject(Judged):
+    """A failure that can be pointed at: a place, or a criterion that nothing meets."""
+
+    decision: Literal["reject"] = "reject"
+    category: Category
+    next_step: Text
+    abstain_reason: None = None
+    score: Annotated[float, Field(ge=0, lt=0.5)]
+
+    @model_validator(mode="after")
+    def _something_carries_it(self) -> "Reject":
+        unmet = any(one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} for one in self.criteria)
+        if not self.evidence and not unmet:
+            msg = "a reject needs a pointer or an unmet criterion"
+            raise ValueError(msg)
+        return self
+
+
+class Abstain(Judged):
+    """Nobody judged, and this is why. Never a reject, never a pass of the judge's."""
+
+    decision: Literal["abstain"] = "abstain"
+    category: None = None
+    next_step: Text
+    abstain_reason: AbstainReason
+
+
+Verdict = Annotated[Accept | Reject | Abstain, Field(discriminator="decision")]
+
+VERDICT: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict)
+"""Reads and writes a verdict as JSON."""

@@ -1,0 +1,127 @@
+"""The errors that the product knows, and the one place that says what a job does about each.
+
+    AssayError
+    ├── InputError            the person who called us has to change something (exit 2)
+    │   ├── SettingError      a variable: which, what is expected, where to get it
+    │   └── (others)          a file, an option, a checkout: where, expected, found
+    ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
+    ├── Unavailable           a server can't be reached or answers errors; trying again may help
+    │   └── RateLimited       ... not before a stated time
+    ├── Gone                  nobody is waiting for an answer any more (deleted, closed, uninstalled)
+    └── LeaseLost             another judge took over; stop without writing
+
+Does not retry or sleep. Invariant: adapters raise these and nothing of their SDK; what is none of these
+is a bug, and a bug is raised, never judged.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+
+class AssayError(Exception):
+    """Something we know how to tell a person about."""
+
+
+class InputError(AssayError):
+    """What the caller gave us can't be used. The message says what, where, and what to do."""
+
+
+class SettingError(InputError):
+    """A setting is missing or malformed."""
+
+    def __init__(self, variable: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{variable} {problem}. {remedy}")
+        self.variable = variable
+
+
+class Forbidden(AssayError):
+    """GitHub says no: a permission that the App lacks, a repository that a token can't see."""
+
+
+class Unavailable(AssayError):
+    """*what* can't be reached or fails; `reason` is for people, without secrets."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(f"{what} is unavailable: {reason}")
+        self.what = what
+        self.reason = reason
+
+
+class RateLimited(Unavailable):
+    """*what* asks us to come back at `retry_at`."""
+
+    def __init__(self, what: str, retry_at: datetime) -> None:
+        super().__init__(what, f"rate limit reached, again at {retry_at:%H:%M:%S} UTC")
+        self.retry_at = retry_at
+
+
+class Gone(AssayError):
+    """The thing to judge is not there any more; `what` is a word like `closed` or `deleted`."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class LeaseLost(AssayError):
+    """This judge was overtaken. It must not write anything any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryIn:
+    delay: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Publish `judge_unavailable` with this reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Nothing to write: nobody is waiting, or somebody else will answer."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """Not one of ours: log the traceback, tell the check that Assay failed, raise."""
+
+
+Fate = RetryIn | RetryAt | GiveUp | Drop | Bug
+
+
+def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noqa: PLR0911 - one return a fate
+    """Say what the job does about *error*; *attempt* counts from 1."""
+    match error:
+        case LeaseLost():
+            return Drop("another judge took over")
+        case Gone(what=what):
+            return Drop(what)
+        case Forbidden():
+            return GiveUp(str(error))
+        case Unavailable() if attempt > retry.attempts:
+            return GiveUp(str(error))
+        case RateLimited(retry_at=at):
+            return RetryAt(at)
+        case Unavailable():
+            return RetryIn(retry.first_delay * retry.factor ** (attempt - 1))
+        case _:
+            return Bug()
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """Retries after the first try: `first_delay`, then *factor* times as long each."""
+
+    attempts: int
+    first_delay: timedelta
+    factor: int = 3

@@ -1,0 +1,156 @@
+"""What the stages need from outside, as Protocols of one to four methods.
+
+Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SDK errors into
+`worker.errors` at their own edge.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Protocol
+
+from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier
+from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import Ask, JudgeRequest, PullRef
+from worker.domain.verdict import Tokens
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The time in UTC, with its zone."""
+        ...
+
+    def monotonic_ms(self) -> int: ...
+
+
+class PullSource(Protocol):
+    """Where pull requests come from: GitHub, a git checkout, or a recorded dossier."""
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        """Everything the source knows about the pull request's newest head; what it can't know is left unset.
+
+        Raises Gone (deleted, closed, uninstalled), RateLimited, Unavailable, Forbidden.
+        """
+        ...
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        """The newest head right now. Raises as `dossier` does; Gone also when it was closed."""
+        ...
+
+
+class CheckPublisher(Protocol):
+    """GitHub's check runs. Raises as PullSource does."""
+
+    def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two."""
+        ...
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None: ...
+
+
+class StopReason(StrEnum):
+    END = "end_turn"
+    TRUNCATED = "max_tokens"
+    REFUSED = "refusal"
+    CONTEXT_EXCEEDED = "model_context_window_exceeded"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two."""
+
+    system: str
+    turns: tuple[str, ...]
+    schema: Mapping[str, object]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, billed. `cost_usd` is None where the price is not known."""
+
+    text: str
+    stop: StopReason
+    stop_detail: str
+    tokens: Tokens
+    cost_usd: Decimal | None
+    request_id: str | None
+
+
+class Model(Protocol):
+    """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pricing_version(self) -> str | None: ...
+
+    def ask(self, prompt: Prompt) -> Reply: ...
+
+
+class Ledger(Protocol):
+    def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
+        """All entries of this pull request, oldest first."""
+        ...
+
+    def append(self, pull: PullRef, entry: LedgerEntry) -> None:
+        """Append once (the same eval_id again changes nothing). Raises LeaseLost when another judge took over."""
+        ...
+
+
+class Lease(Protocol):
+    """The right to judge one pull request. `fence` grows with each judge."""
+
+    @property
+    def fence(self) -> int: ...
+
+    def keep(self) -> None:
+        """Prolong it. Called right before every outside write. Raises LeaseLost."""
+        ...
+
+    def newer_event(self) -> bool:
+        """Whether something happened to the pull request since this judge began. Raises LeaseLost."""
+        ...
+
+
+class CheckRegistry(Protocol):
+    """Which check run belongs to which head: one per head, for all processes."""
+
+    def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+        """The known check run; None: ours to create now. Waits (bounded) while another process creates it.
+
+        Raises Unavailable when that one never finished.
+        """
+        ...
+
+    def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
+
+    def concluded(self, pull: PullRef, head_sha: Sha) -> None: ...
+
+    def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
+        """The checks of this pull request that were opened and not concluded yet."""
+        ...
+
+
+class Desk(Protocol):
+    """GitHub's side of a command: who may give it, and the sign that it was seen. Raises as PullSource does."""
+
+    def may_command(self, ask: Ask) -> bool:
+        """Whether the author of the comment has write permission, by GitHub's own answer."""
+        ...
+
+    def react(self, ask: Ask, content: str) -> None:
+        """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing."""
+        ...
+
+
+class Archive(Protocol):
+    """Recorded dossiers, encrypted at rest, kept for a while."""
+
+    def keep(self, eval_id: EvalId, dossier: Dossier) -> None: ...

@@ -1,0 +1,327 @@
+"""Settings, read once from the environment and frozen.
+
+The only reader of the environment. Does not connect to anything (`assay doctor` does).
+Invariant: a Settings that exists is well-formed; what is missing or malformed is one SettingError that
+names the variable, what is expected and where to get it. Secrets never show in a repr.
+"""
+
+import base64
+import binascii
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import SecretStr
+
+from worker.errors import SettingError
+
+T = TypeVar("T")
+
+PEM: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class AppCredentials:
+    """A GitHub App's three secrets. Two keys and two webhook secrets may be set while one is rotated out."""
+
+    app_id: int
+    private_keys: tuple[SecretStr, ...]
+    webhook_secrets: tuple[SecretStr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """`base_url` None: Anthropic's own."""
+
+    api_key: SecretStr
+    base_url: str | None
+    name: str
+    timeout_s: float
+    attempts: int
+    retry_delay_s: float
+    max_output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Every duration, in seconds. What each is for: docs/configuration.md."""
+
+    quiet_window: float = 0.0
+    quiet_max: float = 300.0
+    lease: float = 60.0
+    hold: float = 15.0
+    open_hold: float = 40.0
+    leader: float = 15.0
+    sweep: float = 5.0
+    tick: float = 0.1
+    retry_delay: float = 15.0
+    ci_wait: float = 1800.0
+    ci_poll: float = 20.0
+    check_deadline: float = 3600.0
+    github_timeout: float = 20.0
+    redis_timeout: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is made there."""
+
+    data_dir: Path
+    app: AppCredentials | None = None
+    model: ModelAccess | None = None
+    redis_url: SecretStr | None = None
+    store_keys: tuple[SecretStr, ...] = ()
+    github_api_url: str = "https://api.github.com"
+    github_token: SecretStr | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    retries: int = 3
+    tier: str = "hybrid"
+    threshold: float | None = None
+    log_level: str = "INFO"
+    timing: Timing = field(default_factory=Timing)
+
+    def require_app(self) -> AppCredentials:
+        """The App's credentials, or the SettingError of the first one that is missing."""
+        if self.app is None:
+            raise missing("ASSAY_APP_ID")
+        return self.app
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of the environment, as documentation and error messages tell it."""
+
+    name: str
+    expected: str
+    default: str
+    where: str
+
+
+VARIABLES: Final[tuple[Variable, ...]] = (
+    Variable("ASSAY_APP_ID", "the App's number", "none", "the App's settings page, under About"),
+    Variable(
+        "ASSAY_APP_PRIVATE_KEY",
+        "the App's private key: PEM text, its base64, or the path of the .pem file; two while rotating",
+        "none",
+        'the App\'s settings page, "Generate a private key"',
+    ),
+    Variable(
+        "ASSAY_WEBHOOK_SECRET",
+        "the webhook secret; two, separated by a space, while rotating",
+        "none",
+        "the App's settings page, under Webhook",
+    ),
+    Variable(
+        "ANTHROPIC_API_KEY",
+        "a key of the Anthropic API",
+        "none: no model is asked, what needs one is `unproven`",
+        "Anthropic's console",
+    ),
+    Variable("ANTHROPIC_BASE_URL", "an http(s) URL", "Anthropic's own", "whoever runs your gateway"),
+    Variable("ASSAY_MODEL", "a model's name", "claude-haiku-5-5", "Anthropic's list of models"),
+    Variable("ASSAY_TIER", "heuristic, hybrid or llm", "hybrid", "docs/configuration.md"),
+    Variable(
+        "ASSAY_ESCALATION_THRESHOLD",
+        "a number; the model is asked below it (0: never, above 1: always)",
+        "the rubric's (0.7)",
+        "docs/configuration.md",
+    ),
+    Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "whoever runs your Redis"),
+    Variable("ASSAY_DATA_DIR", "a folder", "$XDG_STATE_HOME/assay or ~/.local/state/assay", "your choice"),
+    Variable(
+        "ASSAY_STORE_KEYS",
+        "base64 keys of 32 bytes, separated by spaces; the first encrypts",
+        "one is made in the data folder (embedded server only)",
+        "`openssl rand -base64 32`",
+    ),
+    Variable(
+        "ASSAY_GITHUB_API_URL",
+        "the API's URL",
+        "https://api.github.com",
+        "for GitHub Enterprise Server https://HOST/api/v3",
+    ),
+    Variable("GITHUB_TOKEN", "a token that may read the repository", "none", "`gh auth token`, or GitHub's settings"),
+    Variable("ASSAY_HOST", "an address to listen on", "127.0.0.1", "your choice"),
+    Variable("ASSAY_PORT", "a port, 0 for any free one", "8000", "your choice"),
+    Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", "your choice"),
+    Variable("ASSAY_RETRIES", "how often a failed judging is tried again", "3", "your choice"),
+    Variable("ASSAY_MODEL_TIMEOUT", "seconds of silence from the model", "120", "your choice"),
+    Variable("ASSAY_MODEL_ATTEMPTS", "how often one question is asked", "3", "your choice"),
+    Variable("ASSAY_MODEL_RETRY_DELAY", "seconds before the second try, then doubled", "1", "your choice"),
+    Variable("ASSAY_MAX_OUTPUT_TOKENS", "the longest reply", "8000", "your choice"),
+    Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", "your choice"),
+    Variable("ASSAY_QUIET_WINDOW", "seconds without a push before judging", "0", "your choice"),
+    Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", "your choice"),
+    Variable("ASSAY_LEASE", "seconds after which a silent judge has lost its pull request", "60", "keep it"),
+    Variable("ASSAY_HOLD", "seconds for a job to be taken by a worker", "15", "keep it"),
+    Variable("ASSAY_OPEN_HOLD", "seconds for a check run to be opened", "40", "keep it"),
+    Variable("ASSAY_LEADER", "seconds after which another dispatcher takes over", "15", "keep it"),
+    Variable("ASSAY_SWEEP", "seconds between two sweeps for lost jobs", "5", "keep it"),
+    Variable("ASSAY_TICK", "seconds between two looks at what is due", "0.1", "keep it"),
+    Variable("ASSAY_RETRY_DELAY", "seconds before the first retry, then three times as long each", "15", "keep it"),
+    Variable("ASSAY_CI_WAIT", "the longest to wait for other checks, in seconds", "1800", "your choice"),
+    Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", "your choice"),
+    Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
+    Variable("ASSAY_GITHUB_TIMEOUT", "seconds for one request to GitHub", "20", "keep it below ASSAY_LEASE / 3"),
+    Variable("ASSAY_REDIS_TIMEOUT", "seconds for one answer of Redis", "5", "keep it"),
+)
+
+BY_NAME: Final[Mapping[str, Variable]] = {variable.name: variable for variable in VARIABLES}
+
+
+def missing(name: str) -> SettingError:
+    variable = BY_NAME[name]
+    return SettingError(name, "is not set", f"Expected: {variable.expected}. Get it from: {variable.where}.")
+
+
+def malformed(name: str, found: str) -> SettingError:
+    variable = BY_NAME[name]
+    return SettingError(name, found, f"Expected: {variable.expected}. Get it from: {variable.where}.")
+
+
+def from_environment() -> Settings:
+    """Read the process's environment. Raises SettingError for the first variable that is wrong."""
+    return read_settings(os.environ)
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Build Settings from *environ*. A variable that is empty counts as not set."""
+    values = {name: value.strip() for name, value in environ.items() if value.strip()}
+    return Settings(
+        data_dir=_data_dir(values),
+        app=_app(values),
+        model=_model(values),
+        redis_url=_redis_url(values),
+        store_keys=_store_keys(values),
+        github_api_url=_url(values, "ASSAY_GITHUB_API_URL", "https://api.github.com").rstrip("/"),
+        github_token=SecretStr(values["GITHUB_TOKEN"]) if "GITHUB_TOKEN" in values else None,
+        host=values.get("ASSAY_HOST", "127.0.0.1"),
+        port=_whole(values, "ASSAY_PORT", 8000, 0, 65535),
+        workers=_whole(values, "ASSAY_WORKERS", 1, 1, 256),
+        retries=_whole(values, "ASSAY_RETRIES", 3, 0, 20),
+        tier=_one_of(values, "ASSAY_TIER", ("hybrid", "heuristic", "llm")),
+        threshold=_number(values, "ASSAY_ESCALATION_THRESHOLD") if "ASSAY_ESCALATION_THRESHOLD" in values else None,
+        log_level=_one_of(values, "ASSAY_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+        timing=_timing(values),
+    )
+
+
+def _timing(values: Mapping[str, str]) -> Timing:
+    standard = Timing()
+    return Timing(
+        **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__slots__}
+    )
+
+
+def _data_dir(values: Mapping[str, str]) -> Path:
+    if "ASSAY_DATA_DIR" in values:
+        return Path(values["ASSAY_DATA_DIR"]).expanduser().absolute()
+    state = values.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser().absolute() / "assay"
+
+
+def _app(values: Mapping[str, str]) -> AppCredentials | None:
+    names = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
+    present = [name for name in names if name in values]
+    if not present:
+        return None
+    for name in names:
+        if name not in present:
+            raise missing(name)
+    return AppCredentials(
+        app_id=_whole(values, "ASSAY_APP_ID", 0, 1, 2**63),
+        private_keys=_private_keys(values["ASSAY_APP_PRIVATE_KEY"]),
+        webhook_secrets=tuple(SecretStr(secret) for secret in values["ASSAY_WEBHOOK_SECRET"].split()[:2]),
+    )
+
+
+def _private_keys(value: str) -> tuple[SecretStr, ...]:
+    text = value.replace("\\n", "\n")
+    if "-----BEGIN" not in text:
+        text = _key_file(value) or _decoded(value)
+    keys = PEM.findall(text)
+    if not keys:
+        raise malformed("ASSAY_APP_PRIVATE_KEY", "holds no PEM private key")
+    return tuple(SecretStr(key) for key in keys[:2])
+
+
+def _key_file(value: str) -> str:
+    try:
+        return Path(value).expanduser().read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _decoded(value: str) -> str:
+    try:
+        return base64.b64decode(value, validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _model(values: Mapping[str, str]) -> ModelAccess | None:
+    if "ANTHROPIC_API_KEY" not in values:
+        return None
+    return ModelAccess(
+        api_key=SecretStr(values["ANTHROPIC_API_KEY"]),
+        base_url=_url(values, "ANTHROPIC_BASE_URL", "") or None,
+        name=values.get("ASSAY_MODEL", "claude-haiku-5-5"),
+        timeout_s=_number(values, "ASSAY_MODEL_TIMEOUT", 120),
+        attempts=_whole(values, "ASSAY_MODEL_ATTEMPTS", 3, 1, 10),
+        retry_delay_s=_number(values, "ASSAY_MODEL_RETRY_DELAY", 1),
+        max_output_tokens=_whole(values, "ASSAY_MAX_OUTPUT_TOKENS", 8000, 500, 64000),
+    )
+
+
+def _redis_url(values: Mapping[str, str]) -> SecretStr | None:
+    url = values.get("REDIS_URL")
+    if url is None:
+        return None
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise malformed("REDIS_URL", "starts with none of redis://, rediss://, unix://")
+    return SecretStr(url)
+
+
+def _store_keys(values: Mapping[str, str]) -> tuple[SecretStr, ...]:
+    keys = values.get("ASSAY_STORE_KEYS", "").replace(",", " ").split()
+    for position, key in enumerate(keys, start=1):
+        try:
+            raw = base64.b64decode(key, validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if len(raw) != 32:  # noqa: PLR2004 - AES-256
+            raise malformed("ASSAY_STORE_KEYS", f"has a key (number {position}) that is not 32 bytes in base64")
+    return tuple(SecretStr(key) for key in keys)
+
+
+def _url(values: Mapping[str, str], name: str, default: str) -> str:
+    url = values.get(name, default)
+    if url and not re.match(r"https?://[^/\s]+", url):
+        raise malformed(name, f'is "{url}"')
+    return url
+
+
+def _one_of(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    value = values.get(name, allowed[0])
+    if value not in allowed:
+        raise malformed(name, f'is "{value}"')
+    return value
+
+
+def _whole(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    value = values.get(name, str(default))
+    if not re.fullmatch(r"\d{1,19}", value) or not least <= int(value) <= most:
+        raise malformed(name, f'is "{value}"')
+    return int(value)
+
+
+def _number(values: Mapping[str, str], name: str, default: float = 0.0) -> float:
+    value = values.get(name, str(default))
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
+        raise malformed(name, f'is "{value}"')
+    return float(value)
