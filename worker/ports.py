@@ -6,7 +6,7 @@ Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SD
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
@@ -154,3 +154,13 @@ class Archive(Protocol):
     """Recorded dossiers, encrypted at rest, kept for a while."""
 
     def keep(self, eval_id: EvalId, dossier: Dossier) -> None: ...
+
+
+class Vault(Protocol):
+    """Small secrets that all processes share, encrypted at rest: GitHub's installation tokens."""
+
+    def get(self, name: str) -> bytes | None:
+        """What was put; None when it is not there or too old."""
+        ...
+
+    def put(self, name: str, secret: bytes, ttl: timedelta) -> None: ...

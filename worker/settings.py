@@ -63,6 +63,7 @@ class Timing:
     check_deadline: float = 3600.0
     github_timeout: float = 20.0
     redis_timeout: float = 5.0
+    stop_grace: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,9 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
     Variable("ASSAY_GITHUB_TIMEOUT", "seconds for one request to GitHub", "20", "keep it below ASSAY_LEASE / 3"),
     Variable("ASSAY_REDIS_TIMEOUT", "seconds for one answer of Redis", "5", "keep it"),
+    Variable(
+        "ASSAY_STOP_GRACE", "seconds that running judgings get to finish when Assay is stopped", "10", "your choice"
+    ),
 )
 
 BY_NAME: Final[Mapping[str, Variable]] = {variable.name: variable for variable in VARIABLES}
@@ -182,6 +186,11 @@ def missing(name: str) -> SettingError:
 def malformed(name: str, found: str) -> SettingError:
     variable = BY_NAME[name]
     return SettingError(name, found, f"Expected: {variable.expected}. Get it from: {variable.where}.")
+
+
+def environment() -> dict[str, str]:
+    """A copy of the process's environment: for the processes below, and for `assay doctor` to look through."""
+    return dict(os.environ)
 
 
 def from_environment() -> Settings:
@@ -236,8 +245,15 @@ def _app(values: Mapping[str, str]) -> AppCredentials | None:
     return AppCredentials(
         app_id=_whole(values, "ASSAY_APP_ID", 0, 1, 2**63),
         private_keys=_private_keys(values["ASSAY_APP_PRIVATE_KEY"]),
-        webhook_secrets=tuple(SecretStr(secret) for secret in values["ASSAY_WEBHOOK_SECRET"].split()[:2]),
+        webhook_secrets=_webhook_secrets(values["ASSAY_WEBHOOK_SECRET"]),
     )
+
+
+def _webhook_secrets(value: str) -> tuple[SecretStr, ...]:
+    secrets = value.split()
+    if len(secrets) > 2:  # noqa: PLR2004 - the new one and the old one
+        raise malformed("ASSAY_WEBHOOK_SECRET", f"holds {len(secrets)} words, so more than two secrets")
+    return tuple(SecretStr(secret) for secret in secrets)
 
 
 def _private_keys(value: str) -> tuple[SecretStr, ...]:

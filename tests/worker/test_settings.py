@@ -73,6 +73,7 @@ WRONG = [
     ({**APP, "ASSAY_APP_ID": "seven"}, "ASSAY_APP_ID"),
     ({**APP, "ASSAY_APP_PRIVATE_KEY": "nonsense"}, "ASSAY_APP_PRIVATE_KEY"),
     ({**APP, "ASSAY_APP_PRIVATE_KEY": "/nowhere/key.pem"}, "ASSAY_APP_PRIVATE_KEY"),
+    ({**APP, "ASSAY_WEBHOOK_SECRET": "one two three"}, "ASSAY_WEBHOOK_SECRET"),
     ({"REDIS_URL": "localhost:6379"}, "REDIS_URL"),
     ({"ASSAY_STORE_KEYS": "c2hvcnQ="}, "ASSAY_STORE_KEYS"),
     ({"ASSAY_STORE_KEYS": "???"}, "ASSAY_STORE_KEYS"),

@@ -75,7 +75,7 @@ class ClaimStatus(StrEnum):
 class EvidencePointer(Frozen):
     """A place that exists. `quote` is the line as it stands in the file; `line` is None for a whole file."""
 
-    path: Text
+    path: Annotated[str, StringConstraints(min_length=1)]  # as it is: a path may begin or end with a space
     line: Line | None = None
     end_line: Line | None = None
     side: Side = Side.HEAD

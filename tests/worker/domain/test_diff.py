@@ -1,0 +1,285 @@
+"""parse_diff on texts, and base_text and head_text between the two sides."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.domain.diff import (
+    ChangeKind,
+    Diff,
+    DiffError,
+    FileDiff,
+    LineKind,
+    base_text,
+    head_text,
+    parse_diff,
+    text_lines,
+)
+
+MODIFIED = b"""\
+diff --git a/a.py b/a.py
+index 1111111..2222222 100644
+--- a/a.py
++++ b/a.py
+@@ -1,3 +1,4 @@ class A:
+ one
+-two
++zwei
++drei
+ three
+"""
+
+
+def only(raw: bytes) -> FileDiff:
+    (file,) = parse_diff(raw).files
+    return file
+
+
+def header(*lines: bytes, names: bytes = b"a/x b/x") -> bytes:
+    return b"diff --git " + names + b"\n" + b"".join(line + b"\n" for line in lines)
+
+
+def test_an_empty_diff_has_no_files() -> None:
+    assert parse_diff(b"") == Diff(files=())
+
+
+def test_lines_are_numbered_on_both_sides() -> None:
+    file = only(MODIFIED)
+    assert (file.path, file.old_path, file.change) == ("a.py", None, ChangeKind.MODIFIED)
+    assert (file.old_mode, file.new_mode, file.blobs) == ("100644", "100644", ("1111111", "2222222"))
+    assert [(line.kind.value, line.text, line.base_line, line.head_line) for line in file.lines()] == [
+        (" ", "one", 1, 1),
+        ("-", "two", 2, None),
+        ("+", "zwei", None, 2),
+        ("+", "drei", None, 3),
+        (" ", "three", 3, 4),
+    ]
+    assert file.hunks[0].section == "class A:"
+    assert [line.text for line in file.added] == ["zwei", "drei"]
+    assert [line.text for line in file.removed] == ["two"]
+
+
+def test_a_count_that_is_left_out_is_one() -> None:
+    (hunk,) = only(header(b"--- a/x", b"+++ b/x", b"@@ -3 +3 @@", b"-a", b"+b")).hunks
+    assert (hunk.base_start, hunk.base_count, hunk.head_start, hunk.head_count) == (3, 1, 3, 1)
+
+
+def test_lines_that_look_like_headers_are_counted_not_guessed() -> None:
+    file = only(
+        header(
+            b"--- a/x", b"+++ b/x", b"@@ -1,3 +1,3 @@", b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c"
+        )
+    )
+    assert [line.text for line in file.removed] == ["-- a/y", "@@ -1 +1 @@"]
+    assert [line.text for line in file.added] == ["++ b/y", "diff --git"]
+
+
+def test_only_a_line_feed_ends_a_line() -> None:
+    raw = header(b"--- a/x", b"+++ b/x", b"@@ -0,0 +1,2 @@", "+a\x0cb\u2028c\r".encode(), b"+d\re")
+    assert [line.text for line in only(raw).added] == ["a\x0cb\u2028c\r", "d\re"]
+
+
+def test_bytes_that_are_not_utf8_become_replacement_characters_in_their_line() -> None:
+    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-caf\xe9", b"+ok"))
+    assert (file.removed[0].text, file.added[0].text) == ("caf\ufffd", "ok")
+
+
+def test_a_missing_newline_belongs_to_the_line_above() -> None:
+    mark = b"\\ No newline at end of file"
+    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-a", mark, b"+a"))
+    assert [(line.kind, line.has_newline) for line in file.lines()] == [
+        (LineKind.REMOVED, False),
+        (LineKind.ADDED, True),
+    ]
+    assert (base_text("a\n", file), head_text("a", file)) == ("a", "a\n")
+
+
+def test_an_added_and_a_deleted_file_have_one_side() -> None:
+    added = only(
+        header(b"new file mode 100755", b"index 0000000..1", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+a")
+    )
+    deleted = only(header(b"deleted file mode 100644", b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a"))
+    assert (added.path, added.change, added.old_mode, added.new_mode) == ("x", ChangeKind.ADDED, None, "100755")
+    assert (deleted.path, deleted.change, deleted.old_mode, deleted.new_mode) == (
+        "x",
+        ChangeKind.DELETED,
+        "100644",
+        None,
+    )
+
+
+def test_dev_null_alone_says_that_a_side_is_missing() -> None:
+    assert only(header(b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+a")).change is ChangeKind.ADDED
+    assert only(header(b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a")).change is ChangeKind.DELETED
+
+
+def test_an_empty_new_file_has_no_hunk() -> None:
+    file = only(header(b"new file mode 100644", b"index 0000000..e69de29"))
+    assert (file.path, file.change, file.hunks) == ("x", ChangeKind.ADDED, ())
+
+
+def test_a_mode_change_has_both_modes() -> None:
+    file = only(header(b"old mode 100644", b"new mode 100755"))
+    assert (file.change, file.old_mode, file.new_mode) == (ChangeKind.MODIFIED, "100644", "100755")
+
+
+@pytest.mark.parametrize(("verb", "change"), [(b"rename", ChangeKind.RENAMED), (b"copy", ChangeKind.COPIED)])
+def test_a_rename_and_a_copy_know_both_paths(verb: bytes, change: ChangeKind) -> None:
+    raw = header(b"similarity index 100%", verb + b" from old name", verb + b" to new", names=b"a/old name b/new")
+    file = only(raw)
+    assert (file.path, file.old_path, file.change) == ("new", "old name", change)
+
+
+def test_a_rename_with_changes_keeps_its_paths() -> None:
+    raw = header(
+        b"similarity index 90%",
+        b"rename from o",
+        b"rename to n",
+        b"index 1..2 100644",
+        b"--- a/o",
+        b"+++ b/n",
+        b"@@ -1 +1 @@",
+        b"-a",
+        b"+b",
+        names=b"a/o b/n",
+    )
+    file = only(raw)
+    assert (file.path, file.old_path, len(file.hunks)) == ("n", "o", 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [b"Binary files a/x and b/x differ"],
+        [b"GIT binary patch", b"literal 3", b"Kc${Nk", b"", b"delta 2", b"Jcmc", b""],
+    ],
+)
+def test_a_binary_file_has_no_lines_and_the_next_file_is_read(body: list[bytes]) -> None:
+    first, second = parse_diff(header(b"index 1..2 100644", *body) + MODIFIED).files
+    assert (first.is_binary, first.hunks, second.path) == (True, (), "a.py")
+
+
+def test_submodules_and_symlinks_are_known_by_their_mode() -> None:
+    module = only(
+        header(b"index 1..2 160000", b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-Subproject commit 1", b"+S 2")
+    )
+    link = only(header(b"new file mode 120000", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+target", b"\\ No"))
+    assert (module.is_submodule, module.is_symlink) == (True, False)
+    assert (link.is_submodule, link.is_symlink) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "path"),
+    [
+        (rb'"\303\251.py"', "é.py"),
+        (rb'"a\tb"', "a\tb"),
+        (rb'"say \"hi\""', 'say "hi"'),
+        (rb'"back\\slash"', "back\\slash"),
+        (rb'"\377"', "\ufffd"),
+        (rb'"new\nline\a\b\v\f\r"', "new\nline\a\b\v\f\r"),
+    ],
+)
+def test_quoted_paths_are_unquoted(quoted: bytes, path: str) -> None:
+    a, b = quoted.replace(b'"', b'"a/', 1), quoted.replace(b'"', b'"b/', 1)
+    by_names = only(header(b"old mode 100644", b"new mode 100755", names=a + b" " + b))
+    by_headers = only(header(b"--- " + a, b"+++ " + b, b"@@ -1 +1 @@", b"-a", b"+b", names=a + b" " + b))
+    by_rename = only(header(b"rename from o", b"rename to " + quoted, names=b"a/o " + b))
+    assert [by_names.path, by_headers.path, by_rename.path] == [path] * 3
+
+
+def test_paths_with_spaces_are_told_apart() -> None:
+    assert only(header(b"deleted file mode 100644", names=b"a/x b/y b/x b/y")).path == "x b/y"
+    spaced = header(b"--- a/my file\t", b"+++ b/my file\t", b"@@ -1 +1 @@", b"-a", b"+b", names=b"a/my file b/my file")
+    assert only(spaced).path == "my file"
+
+
+def test_a_file_that_became_a_link_stands_twice_and_by_path_gives_the_last() -> None:
+    gone = header(b"deleted file mode 100644", b"--- a/x", b"+++ /dev/null", b"@@ -1 +0,0 @@", b"-a")
+    link = header(b"new file mode 120000", b"--- /dev/null", b"+++ b/x", b"@@ -0,0 +1 @@", b"+t")
+    diff = parse_diff(gone + link)
+    assert len(diff.files) == 2
+    assert diff.by_path["x"].is_symlink
+
+
+def test_an_empty_line_counts_as_empty_context() -> None:
+    file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1,2 +1,3 @@", b" a", b"", b"+b"))
+    assert [line.text for line in file.lines()] == ["a", "", "b"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"hello\n", 'line 1: expected "diff --git", found "hello"'),
+        (b"diff --cc x\n", 'expected "diff --git"'),
+        (MODIFIED[:-7], "line 10: the diff ends inside a hunk, 1 old and 1 new lines are missing"),
+        (MODIFIED + b"+more\n", 'line 11: expected the next hunk or file, found "+more"'),
+        (MODIFIED.replace(b",4", b",3"), "more lines than its header says"),
+        (MODIFIED.replace(b" three", b"?three"), 'expected a line of the hunk, found "?three"'),
+        (MODIFIED.replace(b"@@ -1,3", b"@@ -x"), "hunk header can't be read"),
+        (MODIFIED.replace(b"-1,3", b"-0,3"), "starts at line 0"),
+        (MODIFIED.replace(b"-1,3", b"-" + b"9" * 5000), "hunk header can't be read"),
+        (MODIFIED + b"@@ -2 +2 @@\n a\n", "begins before the one above it ends"),
+        (MODIFIED.replace(b"+++ b/a.py\n", b""), 'expected "+++" after "---"'),
+        (MODIFIED.replace(b"--- a/a.py", b"--- a.py"), "let git print its own prefixes"),
+        (header(b"--- /dev/null", b"+++ /dev/null"), "on neither side"),
+        (header(b"rename from o", names=b"a/o b/n"), "both of its paths"),
+        (header(names=b"a/o b/n"), "can't be told apart"),
+        (header(names=b'"a/o" "b/n"'), "can't be told apart"),
+        (header(names=b'"a/o'), "can't be told apart"),
+        (header(names=b"a/ b/"), "can't be told apart"),
+    ],
+)
+def test_a_text_that_is_no_diff_is_refused_at_its_line(raw: bytes, says: str) -> None:
+    with pytest.raises(DiffError, match="Diff refused at line") as refusal:
+        parse_diff(raw)
+    assert says in str(refusal.value)
+
+
+def test_sides_that_do_not_belong_to_the_diff_are_refused() -> None:
+    file = only(MODIFIED)
+    with pytest.raises(DiffError, match="line 2 of the text is not the one in the diff"):
+        base_text("one\nother\ndrei\nthree\n", file)
+    with pytest.raises(DiffError, match="line 2 of the text"):
+        base_text("one\n", file)
+    far = only(MODIFIED.replace(b"-1,3", b"-11,3").replace(b"+1,4", b"+11,4"))
+    with pytest.raises(DiffError, match="a hunk starts at line 11, the text has 1 lines"):
+        head_text("one\n", far)
+
+
+def test_text_lines_counts_as_git_does() -> None:
+    assert text_lines("") == []
+    assert text_lines("a\x0c\r\nb") == ["a\x0c\r", "b"]
+    assert text_lines("a\n\n") == ["a", ""]
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *MODIFIED.split(b"\n"),
+        b"@@ -0,0 +1,2 @@",
+        b"@@ -1,999999999 +1 @@",
+        b"\\ No newline",
+        b"Binary files a/x and b/x differ",
+        b"GIT binary patch",
+        b"rename from a",
+        b'rename to "\\303"',
+        b'diff --git "a/\\',
+        b"--- ",
+        b"+++ /dev/null",
+        b"new file mode 100644",
+        b"",
+    ]
+)
+
+
+@given(st.lists(FRAGMENTS | st.binary(max_size=20)).map(b"\n".join))
+def test_nothing_but_a_diff_error_escapes(raw: bytes) -> None:
+    with suppress(DiffError):
+        parse_diff(raw)
+
+
+@given(st.integers(0, len(MODIFIED)), st.binary(max_size=3))
+def test_a_damaged_diff_is_read_or_refused(at: int, junk: bytes) -> None:
+    with suppress(DiffError):
+        parse_diff(MODIFIED[:at] + junk + MODIFIED[at:])

@@ -1,0 +1,121 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.assemble import complete
+from worker.domain.case import Case
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
+
+SHA = "1" * 40
+CASE = Case(summary="Done.")
+
+
+def pull(body: str = "", **fields: object) -> PullRequest:
+    known: dict[str, object] = {
+        "repository": "acme/widgets",
+        "number": 1,
+        "title": "Retry",
+        "body": body,
+        "author": "alice",
+        "base_sha": SHA,
+        "head_sha": SHA,
+        "head_ref": "claude/retry",
+    }
+    return PullRequest.model_validate(known | fields)
+
+
+def dossier(body: str = "", **fields: object) -> Dossier:
+    return Dossier.model_validate({"pull_request": pull(body), "diff": ""} | fields)
+
+
+def checks(*conclusions: str | None) -> tuple[CiCheck, ...]:
+    return tuple(CiCheck(name=f"check {index}", conclusion=one) for index, one in enumerate(conclusions))
+
+
+def test_what_a_source_could_not_know_is_derived() -> None:
+    body = "```assay\nsummary: Done.\n```"
+    issue = Issue(repository="acme/widgets", number=7, title="Retry", body="- [ ] Retries\n")
+    whole = complete(dossier(body, issues=(issue,), ci=Ci(checks=checks("success"))))
+    assert whole.criteria == (Criterion(id="AC1", text="Retries", source="acme/widgets#7"),)
+    assert whole.case == CASE
+    assert whole.case_error is None
+    assert whole.pull_request.author_agent == "claude"
+    assert whole.ci is not None
+    assert whole.ci.state is CiState.SUCCESS
+
+
+def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
+    known = dossier(
+        "```assay\nsummary: Done.\n```",
+        pull_request=pull(author_agent=None),
+        criteria=[],
+        case=None,
+        ci=None,
+    )
+    assert complete(known) == known
+
+
+def test_a_malformed_case_is_an_error_and_no_case() -> None:
+    whole = complete(dossier("```assay\nsummary: 7\n```"))
+    assert whole.case is None
+    assert whole.case_error == "Case refused at summary: expected text, found a number. Put text in quotes."
+
+
+def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:
+    whole = complete(dossier("```assay\nsummary: Done.\n```", case_error="refused"))
+    assert (whole.case, whole.case_error) == (None, "refused")
+
+
+@pytest.mark.parametrize(
+    ("conclusions", "state"),
+    [
+        ((), CiState.MISSING),
+        (("success", "neutral", "skipped"), CiState.SUCCESS),
+        (("success", None), CiState.PENDING),
+        (("success", "stale"), CiState.PENDING),
+        ((None, "failure"), CiState.FAILURE),
+        (("timed_out",), CiState.FAILURE),
+        (("startup_failure",), CiState.FAILURE),
+        (("action_required",), CiState.FAILURE),
+        (("success", "cancelled"), CiState.FAILURE),
+    ],
+)
+def test_the_state_of_ci_follows_from_its_checks(conclusions: tuple[str | None, ...], state: CiState) -> None:
+    whole = complete(dossier(ci=Ci(checks=checks(*conclusions))))
+    assert whole.ci is not None
+    assert whole.ci.state is state
+
+
+def test_a_stated_state_of_ci_stays() -> None:
+    stated = Ci(state=CiState.PENDING, checks=checks("success"))
+    assert complete(dossier(ci=stated)).ci == stated
+
+
+def test_without_any_word_of_ci_it_is_missing() -> None:
+    assert complete(dossier()).ci == Ci(state=CiState.MISSING)
+
+
+BODIES = st.text() | st.text().map(lambda text: f"```assay\n{text}\n```") | st.just("```assay\nsummary: x\n```")
+CONCLUSIONS = st.lists(st.sampled_from([None, "success", "failure", "neutral", "stale", "odd"]))
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "issues": st.lists(BODIES.map(lambda body: Issue(number=7, title="Retry", body=body)), max_size=2),
+        "criteria": st.just([]) | st.none(),
+        "case": st.just(CASE) | st.none(),
+        "case_error": st.just("refused") | st.none(),
+        "ci": st.none() | CONCLUSIONS.map(lambda found: Ci(checks=checks(*found))),
+    },
+)
+
+
+@given(BODIES, FIELDS)
+def test_completing_twice_changes_nothing_and_survives_being_recorded(body: str, fields: dict[str, object]) -> None:
+    raw = dossier(body, **fields)
+    before = raw.model_dump_json()
+    once = complete(raw)
+    assert complete(once) == once
+    assert complete(raw) == once
+    assert raw.model_dump_json() == before
+    recorded = Dossier.model_validate_json(once.model_dump_json(exclude_unset=True))
+    assert complete(recorded) == once

@@ -1,0 +1,61 @@
+"""Completes a dossier: derives what its source could not know and left unset.
+
+Asks nobody; what a source said, also that there is none, stays as it is. Invariant: pure and idempotent,
+so that a live pull request, a checkout and a recorded dossier reach the judge the same way.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from worker.case_block import CaseError, read_case
+from worker.domain.agents import author_agent
+from worker.domain.case import Case
+from worker.domain.criteria import criteria_of
+from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, PullRequest
+
+PASSED: Final = frozenset({"success", "neutral", "skipped"})
+FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
+"""GitHub's words; what is in neither set (`stale`, or none yet) did not finish."""
+
+
+def complete(dossier: Dossier) -> Dossier:
+    """Derive what is unset: the author's agent, the criteria, the case, the state of CI."""
+    known = dossier.model_fields_set
+    derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
+    if "criteria" not in known:
+        pull = dossier.pull_request
+        derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
+    if not known & {"case", "case_error"}:
+        derived["case"], derived["case_error"] = _case(dossier.pull_request.body)
+    return dossier.model_copy(update=derived)
+
+
+def _with_agent(pull: PullRequest) -> PullRequest:
+    if "author_agent" in pull.model_fields_set:
+        return pull
+    return pull.model_copy(update={"author_agent": author_agent(pull)})
+
+
+def _case(body: str) -> tuple[Case | None, str | None]:
+    match read_case(body):
+        case CaseError(message=message):
+            return None, message
+        case case:
+            return case, None
+
+
+def _ci(dossier: Dossier) -> Ci | None:
+    ci = dossier.ci if "ci" in dossier.model_fields_set else Ci()
+    if ci is None or ci.state is not None:
+        return ci
+    return ci.model_copy(update={"state": ci_state(ci.checks)})
+
+
+def ci_state(checks: Sequence[CiCheck]) -> CiState:
+    """What the checks say together: one that failed decides, then one that is not done yet."""
+    if not checks:
+        return CiState.MISSING
+    conclusions = {check.conclusion for check in checks}
+    if conclusions & FAILED:
+        return CiState.FAILURE
+    return CiState.SUCCESS if conclusions <= PASSED else CiState.PENDING

@@ -1,0 +1,198 @@
+"""What an issue asks for: criteria from its Markdown.
+
+Reads lists that somebody wrote as criteria; else takes the text as it is, marked `inferred`. Does not
+understand prose. Invariant: never raises, always gives at least one criterion, ids AC1, AC2 ... without gaps.
+What counts, best first: the section named like "Acceptance criteria" (list items, table rows, else its
+paragraphs), Gherkin scenarios, task lists, else the whole issue. A template nobody filled in asks for nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from worker.domain.dossier import Criterion, Issue
+from worker.domain.markdown import blocks, without_comments
+from worker.domain.outline import Item, Paragraph, Part, Row, Title, outline
+
+MOST_CRITERIA: Final = 100
+MOST_PROSE: Final = 6000
+MOST_TITLE: Final = 120
+
+ASKING_TITLES: Final = (
+    re.compile(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
+    re.compile(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
+    re.compile(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
+)
+"""Best first: where an issue has several such sections, the ones of the best row count."""
+
+OTHER_TITLES: Final = re.compile(r"(?:out of scope|non[- ]?goals?|notes?|not in scope|nice to haves?|optional)\b.*")
+PLACEHOLDER: Final = re.compile(
+    r"\[[^\]]*\]|<[^>]*>|\W*|(?:todo|tb[ad]|n/?a|none|nothing|xxx)(?: yet| so far)?\W*"
+    r"|(?:(?:first|second|third|another|your) )?(?:criteri(?:a|on)|items?|steps?|requirements?|tasks?|ac|example)\s?#?\d{0,2}\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+STRUCK: Final = re.compile(r"~~.*~~\W*", re.DOTALL)
+BOLD_MARK: Final = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+CRITERION_COLUMN: Final = re.compile(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
+SCENARIO: Final = re.compile(r"^\s*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
+NEWLINE: Final = re.compile(r"\r\n?|\n")  # as markdown-it counts lines
+TRAILER: Final = re.compile(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
+
+
+def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
+    """The criteria of *issues*; without any, the pull request's *title* and *body* become one inferred criterion."""
+    if not issues:
+        return _numbered([_Found(_prose(title, body), None, inferred=True)])
+    return _numbered(found for issue in issues for found in _of_issue(issue))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    text: str
+    source: str | None
+    inferred: bool
+
+
+def _numbered(found: Iterable[_Found]) -> tuple[Criterion, ...]:
+    return tuple(
+        Criterion(id=f"AC{number}", text=each.text, source=each.source, inferred=each.inferred)
+        for number, each in enumerate(found, start=1)
+    )
+
+
+def _of_issue(issue: Issue) -> list[_Found]:
+    source = f"{issue.repository or ''}#{issue.number}" if issue.number else issue.url
+    listed = listed_criteria(issue.body)
+    if listed:
+        return [_Found(text, source, inferred=False) for text in listed]
+    return [_Found(_prose(issue.title, issue.body), source, inferred=True)]
+
+
+def listed_criteria(markdown: str) -> tuple[str, ...]:
+    """The criteria that somebody wrote as such; none if it is all prose."""
+    parts = list(outline(markdown))
+    sections = list(_sections(parts))
+    best = min((section.rank for section in sections), default=None)
+    asked = [text for section in sections if section.rank == best for text in section.texts()]
+    tasks = (part.text for part in parts if isinstance(part, Item) and part.is_task)
+    chosen = asked or _scenarios(parts) or _unless_placeholders(tasks)
+    return tuple(dict.fromkeys(chosen))[:MOST_CRITERIA]
+
+
+@dataclass
+class _Section:
+    """A part of the issue whose title asks for something. `depth` is that of its items."""
+
+    rank: int
+    level: int
+    depth: int
+    muted: bool = False
+    items: list[str] = field(default_factory=list[str])
+    paragraphs: list[str] = field(default_factory=list[str])
+
+    def texts(self) -> list[str]:
+        return _unless_placeholders(self.items or self.paragraphs)
+
+    def holds(self, part: Part) -> bool:
+        """Whether the section goes on at *part*."""
+        match part:
+            case Title(level=level):
+                return level > self.level
+            case Item(depth=depth):
+                return depth >= self.depth
+            case _:
+                return self.depth == 1  # a list's own section ends with the list
+
+    def take(self, part: Part) -> None:
+        match part:
+            case Title(text=text):
+                self.muted = OTHER_TITLES.fullmatch(_plain(text)) is not None
+            case _ if self.muted:
+                pass
+            case Item(text=text, depth=depth) if depth == self.depth:
+                self.items.append(text)
+            case Row(header=header, cells=cells):
+                self.items.append(_criterion_cell(header, cells))
+            case Paragraph(text=text) if not text.rstrip().endswith(":"):
+                self.paragraphs.append(text)
+            case _:
+                pass
+
+
+def _sections(parts: Iterable[Part]) -> Iterator[_Section]:
+    section: _Section | None = None
+    for part in parts:
+        opened = _opened_by(part)
+        if opened is not None:
+            section = opened
+            yield section
+        elif section is not None and section.holds(part):
+            section.take(part)
+        else:
+            section = None
+
+
+def _opened_by(part: Part) -> _Section | None:
+    """The section that *part* opens: a title that asks, or a list item named like one (its own list follows)."""
+    match part:
+        case Title(text=text, level=level):
+            rank = _rank(text)
+            return None if rank is None else _Section(rank, level, depth=1)
+        case Item(text=text, depth=depth, is_task=False):
+            rank = _rank(text)
+            return None if rank is None else _Section(rank, level=0, depth=depth + 1)
+        case _:
+            return None
+
+
+def _rank(title: str) -> int | None:
+    plain = _plain(title)
+    return next((rank for rank, asking in enumerate(ASKING_TITLES) if asking.fullmatch(plain)), None)
+
+
+def _plain(title: str) -> str:
+    """A title in small letters, without emoji, numbers, marks and what stands in brackets behind it."""
+    words = re.sub(r"\([^)]*\)\s*:?\s*$", "", BOLD_MARK.sub("", title[:MOST_TITLE]).strip())
+    return re.sub(r"^[\W\d_]+|[\W_]+$", "", words).casefold()
+
+
+def _criterion_cell(header: Sequence[str], cells: Sequence[str]) -> str:
+    named = [cell for name, cell in zip(header, cells, strict=False) if CRITERION_COLUMN.search(name)]
+    return named[0] if named else max(cells, key=len, default="")
+
+
+def _scenarios(parts: Iterable[Part]) -> list[str]:
+    """Gherkin: each scenario is one criterion, without its name."""
+    texts = [part.text for part in parts if isinstance(part, Paragraph)]
+    found = [scenario for text in texts for scenario in SCENARIO.split(text)[1:]]
+    return _unless_placeholders(found)
+
+
+def _unless_placeholders(texts: Iterable[str]) -> list[str]:
+    tidied = (_tidy(text) for text in texts)
+    return [text for text in tidied if not PLACEHOLDER.fullmatch(text) and not STRUCK.fullmatch(text)]
+
+
+def _tidy(text: str) -> str:
+    return " ".join(BOLD_MARK.sub("", text).split())
+
+
+def _prose(title: str, body: str) -> str:
+    """Title and text, without comments, our own block and trailers; cut at a length a judge can hold."""
+    lines = _without_case_blocks(NEWLINE.sub("\n", without_comments(body)))
+    while lines and (not lines[-1].strip() or TRAILER.fullmatch(lines[-1])):
+        lines.pop()
+    text = "\n\n".join(part for part in (title.strip(), "\n".join(lines).strip()) if part) or "(no title)"
+    return text if len(text) <= MOST_PROSE else text[: MOST_PROSE - 2].rstrip() + " …"
+
+
+def _without_case_blocks(body: str) -> list[str]:
+    lines = body.split("\n")
+    if "assay" not in body.casefold():
+        return lines
+    for token in reversed(blocks(body)):
+        if token.type == "fence" and token.map and token.info.casefold().split()[:1] == ["assay"]:
+            first, end = token.map
+            del lines[first:end]
+    return lines

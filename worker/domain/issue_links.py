@@ -1,0 +1,58 @@
+"""Which issues a text closes, by GitHub's documented keywords.
+
+Does not know links made by hand on GitHub (ask GitHub). Invariant: never raises; words in code, quotations
+and HTML comments close nothing, and one keyword closes one issue.
+The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's URL.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from worker.domain.markdown import blocks, unquoted, without_code_spans, without_comments
+
+CLOSING: Final = re.compile(
+    r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"
+    r"(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,9})"
+    r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
+    r"/(?:issues|pull)/(?P<url_number>\d{1,9}))(?![\w/])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueLink:
+    """An issue to close. `words` is what links it, as written."""
+
+    repository: str
+    number: int
+    words: str
+
+
+def closing_links(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
+    """The issues that *text* (Markdown of a pull request in *repository*) closes, each once, in order."""
+    if "#" not in text and "://" not in text:
+        return ()
+    found: dict[tuple[str, int], IssueLink] = {}
+    for prose in _prose(text):
+        for match in CLOSING.finditer(prose):
+            link = _link(match, repository, host)
+            if link is not None:
+                found.setdefault((link.repository.casefold(), link.number), link)
+    return tuple(found.values())
+
+
+def _prose(text: str) -> list[str]:
+    """What is shown as prose: no code, no quotation, no comment."""
+    tokens = unquoted(blocks(text))
+    shown = (token.content for token in tokens if token.type in {"inline", "html_block"})
+    return [without_comments(without_code_spans(part)) for part in shown]
+
+
+def _link(match: re.Match[str], repository: str, host: str) -> IssueLink | None:
+    words = " ".join(match[0].split())
+    if match["host"] is None:
+        return IssueLink(match["repository"] or repository, int(match["number"]), words)
+    if match["host"].casefold() != host.casefold():
+        return None
+    return IssueLink(match["url_repository"], int(match["url_number"]), words)

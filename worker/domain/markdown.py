@@ -1,0 +1,85 @@
+"""Markdown as blocks: fences, and the tokens that the other parsers read.
+
+Wraps markdown-it without its inline rules (nothing here needs them, and they cost time on hostile texts).
+Does not render. Invariant: any text is parsed without an exception, and only real blocks count:
+a fence inside a quotation, a list mark inside a code block are what CommonMark says they are.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+BACKTICKS: Final = re.compile(r"`+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block outside quotations. `word` is the first word of its info string."""
+
+    word: str
+    text: str
+
+
+def blocks(text: str) -> "list[Token]":
+    """Block tokens of *text*, in order; `inline` tokens carry the raw text of their block."""
+    return _parser().parse(text)
+
+
+def fences(text: str) -> Iterator[Fence]:
+    for token in unquoted(blocks(text)):
+        if token.type == "fence":
+            yield Fence((token.info.split(maxsplit=1) or [""])[0], token.content)
+
+
+def unquoted(tokens: "Sequence[Token]") -> "Iterator[Token]":
+    """The tokens that stand in no block quotation."""
+    depth = 0
+    for token in tokens:
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        if depth == 0:
+            yield token
+
+
+def without_comments(text: str) -> str:
+    """Take HTML comments out; one that never ends takes the rest."""
+    kept: list[str] = []
+    position = 0
+    while (start := text.find("<!--", position)) >= 0:
+        kept.append(text[position:start])
+        end = text.find("-->", start + 4)
+        position = end + 3 if end >= 0 else len(text)
+    return "".join((*kept, text[position:]))
+
+
+def without_code_spans(text: str) -> str:
+    """Put a space for each code span: a run of backticks up to the next run of the same length."""
+    runs = [(found.start(), found.end()) for found in BACKTICKS.finditer(text)]
+    closers: dict[int, list[int]] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        closers.setdefault(runs[index][1] - runs[index][0], []).append(index)
+    kept: list[str] = []
+    position = index = 0
+    while index < len(runs):
+        start, end = runs[index]
+        waiting = closers[end - start]
+        while waiting and waiting[-1] <= index:
+            waiting.pop()
+        if waiting:
+            kept.append(text[position:start])
+            index = waiting[-1]
+            position = runs[index][1]
+        index += 1
+    return " ".join((*kept, text[position:]))
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 40 ms that a recorded dossier need not pay
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")

@@ -1,0 +1,148 @@
+"""An issue's Markdown as an outline: titles, list items, table rows, paragraphs, in order.
+
+Says what stands where, not what it means (`worker.domain.criteria` does). Invariant: code, quotations and
+HTML comments give no part; a line in bold or a `<summary>` is a title below all headings.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.markdown import blocks, unquoted, without_comments
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+LABEL_LEVEL: Final = 7
+"""The level of a title that is no heading: bold text, `<summary>`, a line that ends in a colon."""
+
+BOLD_LINE: Final = re.compile(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
+COLON_LINE: Final = re.compile(r"([^\n:]{1,60}):")
+SUMMARY: Final = re.compile(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
+TAG: Final = re.compile(r"</?\w+>")
+BOX: Final = re.compile(r"\[[ xX]\]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """`level` counts from 1 (`#`); LABEL_LEVEL is the lowest. An empty text ends a `<details>`."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The first paragraph of a list item. `depth` counts lists from 1."""
+
+    text: str
+    depth: int
+    is_task: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A table's row under its header."""
+
+    header: tuple[str, ...]
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text outside lists."""
+
+    text: str
+
+
+Part = Title | Item | Row | Paragraph
+
+
+def outline(markdown: str) -> Iterator[Part]:
+    """The parts of *markdown*, in order."""
+    reader = _Reader()
+    for token in unquoted(blocks(markdown)):
+        yield from reader.read(token)
+
+
+@dataclass
+class _Reader:
+    """Where we are: in which heading, how deep in lists, in which row."""
+
+    heading: int = 0
+    depth: int = 0
+    item_begins: bool = False
+    header: tuple[str, ...] = ()
+    cells: list[str] = field(default_factory=list[str])
+    in_table: bool = False
+
+    def read(self, token: "Token") -> Iterable[Part]:
+        match token.type:
+            case "inline":
+                return self._text(token.content)
+            case "html_block":
+                return _folds(token.content)
+            case "tr_close":
+                return self._row()
+            case _:
+                self._enter_or_leave(token)
+                return ()
+
+    def _enter_or_leave(self, token: "Token") -> None:
+        match token.type:
+            case "heading_open":
+                self.heading = int(token.tag[1:])
+            case "heading_close":
+                self.heading = 0
+            case "bullet_list_open" | "ordered_list_open":
+                self.depth += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self.depth -= 1
+            case "list_item_open":
+                self.item_begins = True
+            case "list_item_close":
+                self.item_begins = False
+            case "table_open" | "table_close":
+                self.in_table, self.header = token.type == "table_open", ()
+            case _:
+                pass
+
+    def _text(self, text: str) -> Iterable[Part]:
+        if self.heading:
+            return (Title(text, self.heading),)
+        if self.in_table:
+            self.cells.append(text)
+            return ()
+        if self.item_begins:
+            self.item_begins = False
+            return (_item(text, self.depth),)
+        return () if self.depth else _paragraph(text)
+
+    def _row(self) -> Iterable[Part]:
+        cells, self.cells = tuple(self.cells), []
+        if self.header:
+            return (Row(self.header, cells),)
+        self.header = cells
+        return ()
+
+
+def _item(text: str, depth: int) -> Item:
+    box = BOX.match(text)
+    return Item(text[box.end() :] if box else text, depth, is_task=box is not None)
+
+
+def _paragraph(text: str) -> Iterable[Part]:
+    label = BOLD_LINE.fullmatch(text) or COLON_LINE.fullmatch(text)
+    if label:
+        return (Title(label[1], LABEL_LEVEL),)
+    first, _, rest = text.partition("\n")
+    label = BOLD_LINE.fullmatch(first)
+    return (Title(label[1], LABEL_LEVEL), Paragraph(rest)) if label else (Paragraph(text),)
+
+
+def _folds(html: str) -> Iterable[Part]:
+    """The titles that an HTML block's `<summary>` sets, and the end of its `<details>`."""
+    shown = without_comments(html)
+    titles = [Title(TAG.sub("", summary).strip(), LABEL_LEVEL) for summary in SUMMARY.findall(shown)]
+    return [*titles, Title("", LABEL_LEVEL)] if "</details>" in shown.lower() else titles

@@ -1,0 +1,122 @@
+"""YAML (or JSON) without surprises, for texts that people and agents write: cases, rubrics, configuration.
+
+Does not check any schema. Invariant: what is loaded is made of text-keyed mappings, lists, text, plain
+decimal numbers, booleans and null only, in bounded time; everything else is one StrictYamlError.
+`on`, `no`, `0777`, `12:30` and dates stay text.
+"""
+
+import json
+import re
+from collections.abc import Hashable
+from typing import Final, Never, cast
+
+import yaml
+
+MOST_BYTES: Final = 64 * 1024
+MOST_LEVELS: Final = 32
+
+STRICT_TYPES: Final = (
+    ("tag:yaml.org,2002:null", r"~|null|", ("~", "n", "")),
+    ("tag:yaml.org,2002:bool", r"true|false", ("t", "f")),
+    ("tag:yaml.org,2002:int", r"[-+]?(?:0|[1-9][0-9]{0,17})", tuple("-+0123456789")),
+    ("tag:yaml.org,2002:float", r"[-+]?[0-9]{1,18}\.[0-9]{1,18}(?:[eE][-+]?[0-9]{1,2})?", tuple("-+0123456789")),
+)
+
+
+class StrictYamlError(ValueError):
+    """Not what we read: the first problem, and its line (from 1) where known."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem if line is None else f"line {line}: {problem}")
+        self.problem = problem
+        self.line = line
+
+
+def load_strict_yaml(text: str) -> object:
+    """Load one document. Raises StrictYamlError, never anything else."""
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise StrictYamlError(f"longer than {MOST_BYTES // 1024} KB")
+    try:
+        value = _load_json(text) if text.lstrip().startswith(("{", "[")) else _load_yaml(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair, written as an escape
+    except UnicodeEncodeError:
+        raise StrictYamlError("a character that does not exist (half of a surrogate pair)") from None
+    return value
+
+
+def _load_json(text: str) -> object:
+    """JSON if it is JSON (which may hold tabs), else YAML in its flow style."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
+    except StrictYamlError:
+        raise
+    except (ValueError, RecursionError):
+        return _load_yaml(text)
+
+
+def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made: dict[str, object] = {}
+    for key, value in pairs:
+        if key in made:
+            raise StrictYamlError(f'the key "{key}" stands twice')
+        made[key] = value
+    return made
+
+
+def _no_constant(name: str) -> Never:
+    raise StrictYamlError(f"{name} is not a number we read")
+
+
+def _load_yaml(text: str) -> object:
+    try:
+        return StrictLoader(text).get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise StrictYamlError(error.problem or "not YAML", mark.line + 1 if mark else None) from error
+    except yaml.YAMLError as error:
+        raise StrictYamlError("a character that YAML does not allow") from error
+    except (ValueError, OverflowError) as error:  # an escape like "\UFFFFFFFF"
+        raise StrictYamlError("an escape that names no character") from error
+
+
+class StrictLoader(yaml.SafeLoader):
+    """PyYAML's safe loader without aliases, tags, deep nesting, duplicate keys and guessed types."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's own way to set them, per class
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._level = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = cast("yaml.Event", self.peek_event())  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
+        problem = self._problem(event)
+        if problem is not None:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+        self._level += 1
+        node = super().compose_node(parent, index)
+        self._level -= 1
+        return node
+
+    def _problem(self, event: yaml.Event) -> str | None:
+        if isinstance(event, yaml.AliasEvent):
+            return "aliases are not allowed"
+        if getattr(event, "tag", None) is not None:
+            return "tags are not allowed"
+        return "nested too deeply" if self._level >= MOST_LEVELS else None
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag != "tag:yaml.org,2002:str":
+                raise yaml.MarkedYAMLError(problem="a key that is not text", problem_mark=key.start_mark)
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f'the key "{key.value}" stands twice', problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+for _tag, _pattern, _first in STRICT_TYPES:
+    StrictLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
+        _tag, re.compile(rf"^(?:{_pattern})$"), list(_first)
+    )
