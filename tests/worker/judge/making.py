@@ -1,0 +1,240 @@
+"""Dossiers, replies and models for the court's tests.
+
+Does not judge. Invariant: `DOSSIER` is one small agent's change whose lines the tests know by number.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.ledger import LedgerEntry
+from worker.domain.opinion import HeuristicOpinion
+from worker.domain.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
+from worker.ports import Prompt, Reply, StopReason
+from worker.rulebook import load_rubric
+
+HEAD, BASE = "a" * 40, "b" * 40
+NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+
+DIFF = """\
+diff --git a/upload.py b/upload.py
+index 1111111..2222222 100644
+--- a/upload.py
++++ b/upload.py
+@@ -1,4 +1,9 @@
+ def send(data):
+-    return post(data)
++    for attempt in range(3):
++        reply = post(data)
++        if reply.status != 503:
++            return reply
++    return reply
+\x20
++
+ LIMIT = 10
+diff --git a/tests/test_upload.py b/tests/test_upload.py
+index 1111111..2222222 100644
+--- a/tests/test_upload.py
++++ b/tests/test_upload.py
+@@ -1,2 +1,6 @@
+ def test_send():
+     assert send(b"x")
++
++
++def test_503():
++    assert send(b"busy").status == 200
+"""
+TEXTS = {
+    "upload.py": """\
+def send(data):
+    for attempt in range(3):
+        reply = post(data)
+        if reply.status != 503:
+            return reply
+    return reply
+
+
+LIMIT = 10
+""",
+    "tests/test_upload.py": """\
+def test_send():
+    assert send(b"x")
+
+
+def test_503():
+    assert send(b"busy").status == 200
+""",
+}
+
+
+def pull_request(**changes: Any) -> PullRequest:
+    fields = {
+        "repository": "acme/widgets",
+        "number": 12,
+        "title": "Retry uploads on 503",
+        "body": "Closes #7",
+        "author": "copilot-swe-agent[bot]",
+        "author_agent": "copilot",
+        "base_sha": BASE,
+        "head_sha": HEAD,
+    }
+    return PullRequest.model_validate({**fields, **changes})
+
+
+def dossier(**changes: Any) -> Dossier:
+    fields = {
+        "pull_request": pull_request(),
+        "issues": (Issue(number=7, title="Uploads fail on 503", body="The server is busy at times."),),
+        "criteria": (
+            Criterion(id="AC1", text="an upload is retried on 503"),
+            Criterion(id="AC2", text="a test shows it"),
+        ),
+        "case": None,
+        "diff": DIFF,
+        "files": tuple(HeadFile(path=path, text=text) for path, text in TEXTS.items()),
+        "ci": Ci(state=CiState.SUCCESS, checks=(CiCheck(name="test", conclusion="success"),)),
+    }
+    return Dossier.model_validate({**fields, **changes})
+
+
+def new_file(path: str, *lines: str, mode: str = "100644") -> str:
+    body = "".join(f"+{line}\n" for line in lines)
+    head = f"diff --git a/{path} b/{path}\nnew file mode {mode}\nindex 0000000..1111111\n"
+    return f"{head}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n{body}" if lines else head
+
+
+def fact(**changes: Any) -> Finding:
+    fields = {
+        "signal": "stub_body",
+        "category": Category.HALF_FINISHED,
+        "fact": True,
+        "path": "upload.py",
+        "line": 2,
+        "weight": 0.8,
+        "note": "the whole body is a stub",
+    }
+    return Finding.model_validate({**fields, **changes})
+
+
+def opinion(*findings: Finding, **changes: Any) -> HeuristicOpinion:
+    certain = any(one.fact for one in findings) or changes.get("safe") is not None
+    fields = {
+        "score": 0.1 if findings else 0.55,
+        "confidence": 0.95 if certain else 0.4,
+        "findings": findings,
+        "reason": "nothing settles it",
+    }
+    return HeuristicOpinion.model_validate({**fields, **changes})
+
+
+def place(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
+    return {"path": path, "line": line, "end_line": None, "side": "head", "note": "here", **changes}
+
+
+def scores(*numbers: int) -> list[dict[str, Any]]:
+    ids = [one.id for one in load_rubric().criteria]
+    each = numbers if len(numbers) == len(ids) else numbers * len(ids)
+    words = {"reasoning": "I looked.", "improvement": "None."}
+    return [{"criterion": name, "score": score, **words} for name, score in zip(ids, each, strict=True)]
+
+
+def criteria(*states: str, at: Iterable[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    evidence = [place()] if at is None else list(at)
+    return [
+        {"id": f"AC{number}", "status": state, "evidence": evidence if state == "met" else []}
+        for number, state in enumerate(states, start=1)
+    ]
+
+
+def accept(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "criteria": criteria("met", "met"),
+        "scores": scores(8),
+        "concern": "It retries.",
+        "evidence": [],
+        "decision": "accept",
+        "category": None,
+        "next_step": None,
+        "confidence": 0.9,
+    }
+    return {**fields, **changes}
+
+
+def reject(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "criteria": criteria("met", "missing"),
+        "scores": scores(8, 7, 2, 8),
+        "concern": "The test proves nothing.",
+        "evidence": [place("tests/test_upload.py", 6)],
+        "decision": "reject",
+        "category": "weak_test",
+        "next_step": "Assert the number of attempts.",
+        "confidence": 0.8,
+    }
+    return {**fields, **changes}
+
+
+def cannot_tell(**changes: Any) -> dict[str, Any]:
+    fields = {
+        "criteria": criteria("met", "unverifiable"),
+        "scores": scores(5),
+        "concern": "The server's side is not shown.",
+        "evidence": [],
+        "decision": "cannot_tell",
+        "category": None,
+        "next_step": None,
+        "confidence": 0.3,
+    }
+    return {**fields, **changes}
+
+
+def reply(said: dict[str, Any] | str, **changes: Any) -> Reply:
+    fields: dict[str, Any] = {
+        "text": said if isinstance(said, str) else json.dumps(said),
+        "stop": StopReason.END,
+        "stop_detail": "",
+        "tokens": Tokens(input=1_000, output=100, cache_read=10, cache_write=1),
+        "cost_usd": Decimal("0.001"),
+        "request_id": "req_1",
+    }
+    return Reply(**{**fields, **changes})
+
+
+@dataclass
+class ScriptedModel:
+    """A Model that answers in order; an exception in the script is raised."""
+
+    script: list[Reply | Exception]
+    name: str = "claude-haiku-5-5"
+    pricing_version: str | None = "2026-11"
+    asked: list[Prompt] = field(default_factory=list[Prompt])
+
+    def ask(self, prompt: Prompt) -> Reply:
+        self.asked.append(prompt)
+        answer = self.script.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def model_of(*said: dict[str, Any] | str | Reply | Exception) -> ScriptedModel:
+    return ScriptedModel([reply(one) if isinstance(one, (dict, str)) else one for one in said])
+
+
+def entry(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
+    fields = {
+        "eval_id": verdict.eval_id,
+        "created_at": NOW,
+        "round": verdict.round,
+        "fence": 1,
+        "head_sha": HEAD,
+        "fingerprint": verdict.fingerprint,
+        "diff_summary": "2 files, +9 -1",
+        "verdict": verdict,
+        "open_conditions": verdict.closing_conditions,
+    }
+    return LedgerEntry.model_validate({**fields, **changes})

@@ -1,0 +1,457 @@
+"""The court: one whole verdict for every dossier, and who decided it."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import (
+    DIFF,
+    NOW,
+    ScriptedModel,
+    accept,
+    cannot_tell,
+    criteria,
+    dossier,
+    entry,
+    model_of,
+    new_file,
+    place,
+    reject,
+    reply,
+    scores,
+)
+from tests.worker.judge.verdicts import rejected
+from worker.domain.case import Case, CoverageClaim
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, UnreadFile, UnreadReason
+from worker.domain.ids import Fingerprint
+from worker.domain.request import JudgeRequest
+from worker.domain.verdict import (
+    VERDICT,
+    Abstain,
+    AbstainReason,
+    Accept,
+    Category,
+    ClaimStatus,
+    CriterionStatus,
+    JudgeKind,
+    Reject,
+    Tokens,
+)
+from worker.errors import Unavailable
+from worker.judge.court import content_of, judge
+from worker.judge.court import docket as open_docket
+from worker.ports import StopReason
+
+STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
+DOCS = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
+OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
+NEVER, ALWAYS = 0.0, 2.0
+
+
+def judged(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Accept | Reject | Abstain:
+    return judge(dossier(**changes), docket(), bench(model, threshold))
+
+
+def stubbed(model: ScriptedModel | None = None, threshold: float = 0.7) -> Accept | Reject | Abstain:
+    files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
+    return judged(model, threshold, diff=STUB, files=files)
+
+
+def documented(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Accept | Reject | Abstain:
+    issues = (Issue(number=7, title="Docs: say when the server is busy", body=""),)
+    asked = (Criterion(id="AC1", text="The docs say when the server is busy"),)
+    files = (HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),)
+    return judged(model, threshold, **{"diff": DOCS, "files": files, "criteria": asked, "issues": issues, **changes})
+
+
+# --- the heuristic tier alone ---------------------------------------------------------------------
+
+
+def test_an_empty_diff_is_an_acceptance_gap_and_costs_nothing() -> None:
+    model = model_of()
+    verdict = judged(model, diff="", files=())
+    assert isinstance(verdict, Reject)
+    assert (verdict.category, verdict.judge_kind) == (Category.ACCEPTANCE_GAP, JudgeKind.HEURISTIC)
+    assert (verdict.judge_cost_usd, verdict.judge_model, verdict.judge_pricing_version) == (Decimal(0), None, None)
+    assert [one.status for one in verdict.criteria] == [CriterionStatus.MISSING] * 2
+    assert "AC1, AC2" in verdict.next_step
+    assert not model.asked
+    assert not verdict.escalated
+
+
+def test_an_empty_diff_that_nobody_asked_for_is_a_reject_all_the_same() -> None:
+    verdict = judged(diff="", files=(), criteria=())
+    assert isinstance(verdict, Reject)
+    assert [(one.id, one.status) for one in verdict.criteria] == [("any-change", CriterionStatus.MISSING)]
+
+
+def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
+    verdict = stubbed(model_of())
+    assert isinstance(verdict, Reject)
+    assert verdict.category is Category.HALF_FINISHED
+    assert verdict.evidence[0].path == "upload.py"
+    assert verdict.evidence[0].quote in {"def send(data):", "    raise NotImplementedError"}
+    assert verdict.score < 0.5
+    assert "upload.py" in verdict.next_step
+    assert [one.status for one in verdict.criteria] == [CriterionStatus.UNVERIFIABLE] * 2
+    assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
+
+
+def test_a_reject_freezes_what_would_close_it() -> None:
+    verdict = judged(diff="", files=())
+    assert [(one.id, one.state) for one in verdict.closing_conditions] == [
+        ("c1", "open"),
+        ("c2", "open"),
+        ("c3", "open"),
+    ]
+    assert verdict.closing_conditions[0].text == verdict.next_step
+    assert verdict.closing_conditions[1].text == "AC1 is met: an upload is retried on 503"
+
+
+def test_documentation_alone_is_accepted_with_the_lines_that_show_each_criterion() -> None:
+    verdict = documented(model_of())
+    assert isinstance(verdict, Accept)
+    assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
+    shown = verdict.criteria[0].evidence[0]
+    assert (shown.line, shown.quote) == (3, "The server is busy at noon.")
+    assert [one.line for one in verdict.evidence] == [1, 3]
+
+
+def test_documentation_that_was_not_read_whole_is_not_accepted() -> None:
+    verdict = documented(files_unread=(UnreadFile(path="docs/more.md", reason=UnreadReason.TOO_LARGE),))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+    assert "docs/more.md" in verdict.concern
+    assert verdict.coverage.unread == ("docs/more.md",)
+
+
+@pytest.mark.parametrize(("threshold", "skipped"), [(0.7, "no_model"), (ALWAYS, "no_model"), (NEVER, "tier")])
+def test_where_no_model_may_be_asked_the_rest_is_unproven(threshold: float, skipped: str) -> None:
+    verdict = judged(threshold=threshold)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.UNPROVEN
+    assert verdict.signals["escalation_skipped"] == skipped
+    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HEURISTIC, False)
+
+
+def test_at_threshold_zero_no_model_is_asked() -> None:
+    model = model_of()
+    assert isinstance(judged(model, NEVER), Abstain)
+    assert isinstance(stubbed(model, NEVER), Reject)
+    assert isinstance(documented(model, NEVER), Accept)
+    assert not model.asked
+
+
+# --- validators first -----------------------------------------------------------------------------
+
+
+def red(*checks: CiCheck) -> Ci:
+    return Ci(state=CiState.FAILURE, checks=checks)
+
+
+@pytest.mark.parametrize("diff", [DIFF, STUB, DOCS, ""], ids=["code", "stub", "docs", "empty"])
+def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
+    model = model_of()
+    log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
+    ci = red(CiCheck(name="unit", conclusion="failure", log_tail=log), CiCheck(name="lint", conclusion="timed_out"))
+    verdict = judged(model, ALWAYS, diff=diff, files=None, ci=ci)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.CI_FAILED
+    assert verdict.concern == (
+        "CI failed on this head: unit (failure), lint (timed out). Failing tests: tests/test_upload.py::test_503."
+    )
+    assert "unit, lint" in verdict.next_step
+    assert not model.asked
+
+
+def test_red_ci_without_any_name_is_said_all_the_same() -> None:
+    assert judged(ci=red()).concern == "CI failed on this head."
+
+
+def test_unfinished_ci_is_not_judged() -> None:
+    ci = Ci(state=CiState.PENDING, checks=(CiCheck(name="e2e", conclusion=None, status="queued"),))
+    verdict = judged(model_of(), ci=ci)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.CI_PENDING
+    assert "e2e" in verdict.concern
+
+
+def test_ci_that_left_no_report_stops_nothing() -> None:
+    assert isinstance(judged(model_of(accept()), ci=None), Accept)
+
+
+# --- the model ------------------------------------------------------------------------------------
+
+
+def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() -> None:
+    model = model_of(accept())
+    verdict = judged(model)
+    assert isinstance(verdict, Accept)
+    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HYBRID, True)
+    assert (verdict.judge_model, verdict.judge_pricing_version) == ("claude-haiku-5-5", "2026-11")
+    assert (verdict.judge_cost_usd, verdict.tokens) == (
+        Decimal("0.001"),
+        Tokens(input=1_000, output=100, cache_read=10, cache_write=1),
+    )
+    assert verdict.escalation_reason.startswith("confidence 0.")
+    assert " < 0.70: " in verdict.escalation_reason
+    assert (verdict.composite, verdict.score, verdict.confidence) == (8.0, 0.778, 0.9)
+    assert verdict.signals.keys() >= {"heuristic_score", "heuristic_confidence"}
+    assert verdict.prompt_version == bench().prompt.version
+    assert verdict.evidence[0].quote == "    for attempt in range(3):"
+    assert len(model.asked) == 1
+
+
+def test_above_one_the_model_is_always_asked() -> None:
+    verdict = documented(model_of(accept(criteria=criteria("met", at=[place("docs/busy.md", 3)]))), ALWAYS)
+    assert isinstance(verdict, Accept)
+    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.LLM, True)
+
+
+def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
+    verdict = judged(model_of(reject()))
+    assert isinstance(verdict, Reject)
+    assert (verdict.category, verdict.next_step) == (Category.WEAK_TEST, "Assert the number of attempts.")
+    assert verdict.evidence[0].place == "tests/test_upload.py:6"
+    assert [one.text for one in verdict.closing_conditions] == [
+        "Assert the number of attempts.",
+        "AC2 is met: a test shows it",
+    ]
+
+
+def test_a_model_that_can_not_tell_leaves_it_to_a_person() -> None:
+    verdict = judged(model_of(cannot_tell()))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    assert verdict.concern == "The server's side is not shown."
+    assert verdict.next_step == "A person who knows the issue decides."
+    assert verdict.composite == 5.0
+
+
+def test_an_unusable_reply_is_corrected_and_both_replies_are_paid() -> None:
+    verdict = judged(model_of(accept(category="weak_test"), accept()))
+    assert isinstance(verdict, Accept)
+    assert verdict.judge_cost_usd == Decimal("0.002")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I accept.",
+        accept(evidence=[place(line=99)]),
+        accept(scores=scores(1)),
+        reply("", stop=StopReason.REFUSED),
+        reply(accept(), stop=StopReason.TRUNCATED),
+    ],
+    ids=["prose", "pointer", "contradiction", "refusal", "truncated"],
+)
+def test_two_unusable_replies_are_no_verdict(said: Any) -> None:
+    verdict = judged(model_of(said, said))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.REPLY_INVALID
+    assert verdict.signals["parse_failed"] is True
+    assert verdict.judge_cost_usd == Decimal("0.002")
+    assert (verdict.category, verdict.judge_kind) == (None, JudgeKind.HYBRID)
+
+
+def test_an_outage_is_neither_a_reject_nor_a_pass() -> None:
+    verdict = judged(model_of(OUTAGE))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
+    assert "status 529 (overloaded_error)" in verdict.concern
+    assert (verdict.judge_cost_usd, verdict.escalated) == (Decimal(0), True)
+
+
+def test_an_outage_does_not_pass_even_a_safe_change() -> None:
+    verdict = documented(model_of(OUTAGE), ALWAYS)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
+
+
+def test_an_unknown_price_is_null_and_never_zero() -> None:
+    verdict = judged(model_of(reply(accept(), cost_usd=None)))
+    assert verdict.judge_cost_usd is None
+    assert verdict.model_dump(mode="json")["judge_cost_usd"] is None
+
+
+def test_an_accept_of_the_model_on_partial_reading_is_none() -> None:
+    unread = (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)
+    verdict = judged(model_of(accept()), files_unread=unread)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+    assert "huge.json" in verdict.concern
+    assert verdict.signals["model_decision"] == "accept"
+
+
+def test_a_reject_of_the_model_on_partial_reading_stands() -> None:
+    unread = (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)
+    assert isinstance(judged(model_of(reject()), files_unread=unread), Reject)
+
+
+def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
+    lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
+    verdict = judged(
+        model_of(accept(criteria=criteria("met", "met", at=[place("a.py", 1)]))),
+        diff=new_file("a.py", *lines) + new_file("b.py", *lines),
+        files=None,
+    )
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+    assert verdict.coverage.partly == ("a.py",)
+    assert verdict.coverage.unread == ("b.py",)
+    assert "b.py, a.py" in verdict.concern
+
+
+def test_a_context_that_the_model_can_not_hold_is_too_large() -> None:
+    verdict = judged(model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED)))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+
+
+def test_an_issue_that_fits_no_model_is_not_asked_about() -> None:
+    model = model_of()
+    many = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
+    verdict = judged(model, criteria=many)
+    assert isinstance(verdict, Abstain)
+    assert (verdict.abstain_reason, verdict.judge_kind) == (AbstainReason.TOO_LARGE, JudgeKind.HEURISTIC)
+    assert not model.asked
+    empty = judged(model, ALWAYS, criteria=many, diff="", files=())
+    assert isinstance(empty, Reject)
+
+
+# --- facts and the model --------------------------------------------------------------------------
+
+
+STUB_AT = place("upload.py", 2)
+
+
+def test_a_fact_rejects_whatever_the_model_says() -> None:
+    said = accept(criteria=criteria("met", "met", at=[STUB_AT]))
+    verdict = stubbed(model_of(said), ALWAYS)
+    assert isinstance(verdict, Reject)
+    assert verdict.category is Category.HALF_FINISHED
+    assert verdict.concern.endswith("The model, asked too, said accept; a fact stands whatever a model says.")
+    assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.LLM, Decimal("0.001"))
+    assert verdict.signals["model_decision"] == "accept"
+    assert verdict.score < 0.5
+
+
+def test_a_model_that_rejects_for_the_same_reason_words_it() -> None:
+    said = reject(
+        category="half_finished", evidence=[STUB_AT], concern="send() only raises.", next_step="Post the data."
+    )
+    verdict = stubbed(model_of(said), ALWAYS)
+    assert isinstance(verdict, Reject)
+    assert (verdict.concern, verdict.next_step) == ("send() only raises.", "Post the data.")
+    assert STUB_AT["note"] in {one.note for one in verdict.evidence}
+
+
+def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
+    said = reject(evidence=[STUB_AT])
+    verdict = stubbed(model_of(said), ALWAYS)
+    assert isinstance(verdict, Reject)
+    assert verdict.category is Category.HALF_FINISHED
+    assert verdict.concern.endswith("rejects for another reason (weak_test): The test proves nothing.")
+
+
+@pytest.mark.parametrize("failure", [OUTAGE, "prose"], ids=["outage", "unusable"])
+def test_a_fact_stands_where_the_model_fails(failure: Any) -> None:
+    verdict = stubbed(model_of(failure, "prose"), ALWAYS)
+    assert isinstance(verdict, Reject)
+    assert verdict.category is Category.HALF_FINISHED
+    assert verdict.escalated
+
+
+# --- what is written above every verdict ----------------------------------------------------------
+
+
+def test_claims_are_checked_in_every_verdict() -> None:
+    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:send"),))
+    for verdict in (judged(case=case), judged(model_of(accept()), case=case)):
+        assert [one.status for one in verdict.claims] == [ClaimStatus.VERIFIED, ClaimStatus.OMITTED]
+        assert [one.claimed for one in verdict.criteria] == [True, False]
+
+
+def test_a_round_counts_rejects_on_different_content() -> None:
+    earlier = rejected(fingerprint="sha256:other")
+    assert judged(ledger=(entry(earlier),)).round == 2
+    assert judged(ledger=(entry(rejected(fingerprint="sha256:now")),)).round == 1
+
+
+def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
+    verdict = judged(model_of(reject()))
+    assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
+    assert (verdict.author_agent, verdict.rubric_id, verdict.rubric_version) == ("copilot", "default", "1")
+    assert verdict.judge_latency_ms == 25
+    assert VERDICT.validate_json(VERDICT.dump_json(verdict)) == verdict
+
+
+def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
+    def decision(eval_id: str) -> object:
+        verdict = judge(dossier(), docket(eval_id=eval_id), bench(model_of(WRONG, reject())))
+        return verdict.model_dump(exclude={"eval_id", "judge_latency_ms"})
+
+    assert decision("one") == decision("two")
+
+
+WRONG = accept(scores=scores(1))
+
+
+def test_a_diff_that_git_did_not_print_is_not_judged_and_says_why() -> None:
+    model = model_of()
+    verdict = judged(model, diff="hello", files=(HeadFile(path="a.py", text="x"),))
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+    assert 'expected "diff --git"' in verdict.concern
+    assert verdict.coverage.unread == ("a.py",)
+    assert not model.asked
+
+
+@pytest.mark.parametrize("ids", [(" ",), ("AC1", "AC1"), ("AC2", " ", "AC1", "AC1 ")], ids=str)
+def test_criteria_without_an_id_of_their_own_get_one(ids: tuple[str, ...]) -> None:
+    verdict = judged(criteria=tuple(Criterion(id=one, text="x") for one in ids))
+    named = [one.id for one in verdict.criteria]
+    assert len(set(named)) == len(ids)
+    assert all(one.startswith("AC") for one in named)
+
+
+def test_a_docket_names_the_head_and_its_content() -> None:
+    class Stopped:
+        def now(self) -> Any:
+            return NOW
+
+        def monotonic_ms(self) -> int:
+            return 5
+
+    request = JudgeRequest.model_validate(
+        {
+            "pull": {"installation_id": 100, "repository_id": 7, "number": 12},
+            "repository": "acme/widgets",
+            "head_sha": None,
+            "trigger": "opened",
+            "delivery_id": "d1",
+            "requested_at": NOW,
+        }
+    )
+    opened = open_docket(request, dossier(), bench(), Stopped())
+    assert (opened.subject.head_sha, opened.subject.installation_id) == (dossier().pull_request.head_sha, 100)
+    assert (opened.created_at, opened.monotonic_ms()) == (NOW, 5)
+    assert opened.fingerprint == content_of(dossier(), bench())
+    assert opened.eval_id.count("-") == 4
+
+
+def fingerprint(judged: Dossier, **changes: Any) -> Fingerprint:
+    return content_of(judged, bench(**changes))
+
+
+def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
+    plain = fingerprint(dossier())
+    assert plain == fingerprint(dossier())
+    others = [
+        fingerprint(dossier(), threshold=0.0),
+        fingerprint(dossier(), model=model_of()),
+        fingerprint(dossier(diff="x")),
+    ]
+    assert len({plain, *others}) == 4

@@ -1,0 +1,51 @@
+"""Every changed file is read in full, in part, or not at all, and is counted as such."""
+
+from tests.worker.judge.making import DIFF, dossier, new_file
+from worker.domain.diff import parse_diff
+from worker.domain.dossier import UnreadFile, UnreadReason
+from worker.domain.verdict import Coverage
+from worker.judge.coverage import coverage_of
+
+LOGO = "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
+OLD_LOGO = "diff --git a/old.png b/old.png\ndeleted file mode 100644\nindex 1111111..0000000\nBinary files a/old.png and /dev/null differ\n"
+MOVED = "diff --git a/a.png b/b.png\nsimilarity index 100%\nrename from a.png\nrename to b.png\n"
+SUBMODULE = "diff --git a/lib b/lib\nindex 1111111..2222222 160000\n--- a/lib\n+++ b/lib\n@@ -1 +1 @@\n-Subproject commit 1111111\n+Subproject commit 2222222\n"
+
+
+def read(diff: str, unread: tuple[UnreadFile, ...] = (), **kept_back: list[str]) -> Coverage:
+    return coverage_of(dossier(diff=diff, files_unread=unread), parse_diff(diff.encode()), **kept_back)
+
+
+def unread(path: str, reason: UnreadReason = UnreadReason.TOO_LARGE) -> UnreadFile:
+    return UnreadFile(path=path, reason=reason)
+
+
+def test_a_change_whose_lines_are_all_there_is_read() -> None:
+    assert read(DIFF) == Coverage(read=("upload.py", "tests/test_upload.py"))
+
+
+def test_what_was_shown_in_part_or_not_at_all_is_counted_so() -> None:
+    coverage = read(DIFF, cut=["upload.py"], hidden=["tests/test_upload.py"])
+    assert coverage == Coverage(partly=("upload.py",), unread=("tests/test_upload.py",))
+
+
+def test_a_file_whose_text_was_kept_back_is_read_in_part_only() -> None:
+    assert read(DIFF, (unread("upload.py"),)).partly == ("upload.py",)
+
+
+def test_a_file_that_the_source_left_out_of_the_diff_is_unread() -> None:
+    assert read(DIFF, (unread("huge.json", UnreadReason.OVER_LIMIT),)).unread == ("huge.json",)
+
+
+def test_new_binary_content_and_a_submodules_commit_can_not_be_read() -> None:
+    assert read(LOGO + SUBMODULE) == Coverage(unread=("logo.png", "lib"))
+    assert read(LOGO, (unread("logo.png", UnreadReason.BINARY),)).unread == ("logo.png",)
+
+
+def test_a_deletion_and_a_move_are_told_whole_by_the_diff() -> None:
+    assert read(OLD_LOGO + MOVED) == Coverage(read=("old.png", "b.png"))
+
+
+def test_a_path_that_stands_twice_in_a_diff_is_counted_once() -> None:
+    became_link = DIFF.partition("diff --git a/tests")[0] + new_file("upload.py", "target", mode="120000")
+    assert read(became_link, cut=["upload.py"]) == Coverage(partly=("upload.py",))

@@ -1,0 +1,138 @@
+"""Who answers, in which order, and why the model was or wasn't asked."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.judge.making import fact, opinion
+from worker.domain.dossier import CiState
+from worker.domain.opinion import HeuristicOpinion
+from worker.domain.verdict import AbstainReason
+from worker.judge.escalation import (
+    RULES,
+    AcceptAsSafe,
+    AskModel,
+    Matter,
+    RejectOnFacts,
+    Skipped,
+    Stop,
+    route,
+    settle_on_facts,
+    settle_safe_change,
+    stop_when_ci_failed,
+    stop_when_never_asked,
+    stop_while_ci_runs,
+    stop_without_model,
+)
+from worker.judge.validators import CiReport
+
+UNSURE = opinion()
+FACT = opinion(fact())
+SAFE = opinion(safe="only documentation changed", score=0.9, reason="only documentation changed")
+SUSPECT = opinion(fact(fact=False), confidence=0.58, reason="AC2 has no matching change")
+
+
+def matter(tier: HeuristicOpinion, **changes: object) -> Matter:
+    fields = {"ci": CiReport(CiState.SUCCESS), "opinion": tier, "threshold": 0.7, "has_model": True, **changes}
+    return Matter(**fields)  # pyright: ignore[reportArgumentType] - a table's row
+
+
+def test_the_order_of_the_rules_is_the_policy() -> None:
+    assert (
+        stop_when_ci_failed,
+        stop_while_ci_runs,
+        settle_on_facts,
+        settle_safe_change,
+        stop_when_never_asked,
+        stop_without_model,
+    ) == RULES
+
+
+@pytest.mark.parametrize("tier", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize(
+    ("state", "reason"), [(CiState.FAILURE, AbstainReason.CI_FAILED), (CiState.PENDING, AbstainReason.CI_PENDING)]
+)
+def test_red_or_running_validators_stop_everything_else(
+    tier: HeuristicOpinion, threshold: float, state: CiState, reason: AbstainReason
+) -> None:
+    chosen = route(matter(tier, ci=CiReport(state), threshold=threshold))
+    assert isinstance(chosen, Stop)
+    assert (chosen.abstain, chosen.skipped) == (reason, Skipped.CI)
+
+
+@pytest.mark.parametrize("state", [CiState.SUCCESS, CiState.MISSING])
+def test_green_or_unknown_validators_stop_nothing(state: CiState) -> None:
+    assert isinstance(route(matter(UNSURE, ci=CiReport(state))), AskModel)
+
+
+@pytest.mark.parametrize(
+    ("tier", "threshold", "has_model", "expected"),
+    [
+        (FACT, 0.0, True, RejectOnFacts),
+        (FACT, 0.7, True, RejectOnFacts),
+        (FACT, 0.95, True, RejectOnFacts),
+        (FACT, 0.96, True, AskModel),
+        (FACT, 2.0, True, AskModel),
+        (FACT, 2.0, False, RejectOnFacts),
+        (SAFE, 0.0, True, AcceptAsSafe),
+        (SAFE, 0.7, True, AcceptAsSafe),
+        (SAFE, 2.0, True, AskModel),
+        (SAFE, 2.0, False, AcceptAsSafe),
+        (UNSURE, 0.0, True, Stop),
+        (UNSURE, 0.4, True, Stop),
+        (UNSURE, 0.41, True, AskModel),
+        (UNSURE, 0.7, True, AskModel),
+        (UNSURE, 0.7, False, Stop),
+        (UNSURE, 2.0, True, AskModel),
+        (SUSPECT, 0.7, True, AskModel),
+        (SUSPECT, 0.0, False, Stop),
+    ],
+    ids=range(18),
+)
+def test_a_confidence_at_or_above_the_threshold_stands(
+    tier: HeuristicOpinion,
+    threshold: float,
+    has_model: bool,  # noqa: FBT001 - a table's column
+    expected: type,
+) -> None:
+    assert isinstance(route(matter(tier, threshold=threshold, has_model=has_model)), expected)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "reason"),
+    [
+        (matter(SUSPECT), "confidence 0.58 < 0.70: AC2 has no matching change"),
+        (matter(FACT), "confidence 0.95 ≥ 0.70: nothing settles it"),
+        (matter(SAFE), "confidence 0.95 ≥ 0.70: only documentation changed"),
+        (matter(opinion(confidence=0.699)), "confidence 0.699 < 0.700: nothing settles it"),
+        (
+            matter(SUSPECT, has_model=False),
+            "confidence 0.58 < 0.70: AC2 has no matching change; no model is configured",
+        ),
+        (
+            matter(SUSPECT, threshold=0.0),
+            "confidence 0.58 ≥ 0.00: AC2 has no matching change; the model is never asked at this tier",
+        ),
+        (matter(SAFE, threshold=0.95), "confidence 0.95 ≥ 0.95: only documentation changed"),
+        (matter(UNSURE, ci=CiReport(CiState.FAILURE)), "CI failed: the model is not asked before it is green"),
+    ],
+    ids=range(8),
+)
+def test_the_reason_says_what_was_compared(chosen: Matter, reason: str) -> None:
+    assert route(chosen).reason == reason
+
+
+@given(st.floats(0, 1), st.booleans(), st.booleans(), st.booleans())
+def test_zero_never_asks_and_above_one_always_asks(
+    confidence: float,
+    is_fact: bool,  # noqa: FBT001 - drawn
+    is_safe: bool,  # noqa: FBT001 - drawn
+    has_model: bool,  # noqa: FBT001 - drawn
+) -> None:
+    certain = confidence if is_fact or is_safe else min(confidence, 0.69)
+    findings = (fact(),) if is_fact else ()
+    tier = opinion(*findings, confidence=certain, safe="docs" if is_safe and not is_fact else None)
+    assert not isinstance(route(matter(tier, threshold=0.0, has_model=has_model)), AskModel)
+    assert isinstance(route(matter(tier, threshold=1.01, has_model=has_model)), AskModel) is has_model
+    assert not (isinstance(route(matter(tier, has_model=False)), AskModel))

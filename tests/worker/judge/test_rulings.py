@@ -1,0 +1,117 @@
+"""The deciding part of a verdict, where whole dossiers reach it seldom."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, reply
+from worker.domain.diff import parse_diff
+from worker.domain.dossier import Criterion
+from worker.domain.opinion import HeuristicOpinion, ModelOpinion
+from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, Finding, Side
+from worker.judge import words
+from worker.judge.claims import check_claims
+from worker.judge.escalation import AcceptAsSafe, RejectOnFacts
+from worker.judge.evidence import Places
+from worker.judge.reply import Asked, read_reply
+from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, nearest, without_model
+from worker.judge.validators import read_ci
+from worker.rulebook import load_rubric
+
+FULL = Coverage()
+GONE = "diff --git a/old.md b/old.md\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+MOVED = "diff --git a/a.md b/b.md\nsimilarity index 90%\nrename from a.md\nrename to b.md\n--- a/a.md\n+++ b/b.md\n@@ -1,2 +1 @@\n x\n-y\n"
+RENAMED = "diff --git a/c.md b/d.md\nsimilarity index 100%\nrename from c.md\nrename to d.md\n"
+EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..0000000\n"
+
+
+def hearing(tier: HeuristicOpinion, **changes: Any) -> Hearing:
+    heard = dossier(**changes)
+    diff, places = parse_diff(heard.diff.encode()), Places(heard)
+    return Hearing(heard, diff, places, tier, read_ci(heard.ci), check_claims(heard, diff, places))
+
+
+def rejected(*facts: Finding, **changes: Any) -> Ruling:
+    return without_model(hearing(opinion(*facts), **changes), RejectOnFacts("r"), FULL)
+
+
+def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
+    ruling = rejected(
+        fact(weight=0.2), fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
+    )
+    assert ruling.category is Category.WEAK_TEST
+    assert [one.place for one in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
+
+
+def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:
+    ruling = rejected(fact(line=99))
+    assert [(one.path, one.line, one.quote) for one in ruling.evidence] == [("upload.py", None, None)]
+
+
+@pytest.mark.parametrize("path", [" ", "x ", " y.py"])
+def test_a_path_may_begin_or_end_with_a_space(path: str) -> None:
+    ruling = rejected(fact(path=path, line=1), diff=new_file(path, "def x():", "    pass"), files=None)
+    assert [(one.path, one.line) for one in ruling.evidence] == [(path, 1)]
+
+
+def test_many_facts_are_named_in_part() -> None:
+    many = [fact(line=number) for number in range(1, 6)]
+    assert rejected(*many).concern.endswith("And 2 more.")
+    ruling = rejected(*(fact(line=1 + number % 9, note=str(number)) for number in range(100)))
+    assert len(ruling.evidence) == EVIDENCE
+
+
+@pytest.mark.parametrize("category", list(Category))
+def test_every_category_has_a_next_step_that_names_the_place(category: Category) -> None:
+    step = words.fact_step(fact(category=category), dossier().criteria or ())
+    assert step.endswith(".")
+    assert "AC1, AC2" in step if category is Category.ACCEPTANCE_GAP else "upload.py:2" in step
+
+
+def test_a_next_step_without_a_place_or_criteria_is_still_one() -> None:
+    assert words.fact_step(fact(path=None, line=None), ()).count("the place named") == 1
+    assert "what the issue asks for" in words.fact_step(fact(category=Category.ACCEPTANCE_GAP), ())
+    assert "at upload.py," in words.fact_step(fact(line=None), ())
+
+
+def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
+    assert words.unproven(words.Skipped.TIER, 1)[0].endswith("1 suspicion to look at.")
+    assert words.unproven(words.Skipped.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
+
+
+def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
+    heard = hearing(opinion(safe="docs"), diff=GONE + MOVED + RENAMED + EMPTIED + new_file("n.md", "", "z"), files=None)
+    shown = [(one.path, one.line, one.side, one.quote) for one in changed_places(heard)]
+    assert shown == [
+        ("old.md", 1, Side.BASE, "x"),
+        ("a.md", 2, Side.BASE, "y"),
+        ("d.md", None, Side.HEAD, None),
+        ("e.md", None, Side.BASE, None),
+        ("n.md", 2, Side.HEAD, "z"),
+    ]
+    assert all(heard.places.check(one) == one for one in changed_places(heard))
+
+
+def test_a_criterion_is_shown_by_the_line_that_shares_most_words_with_it() -> None:
+    heard = hearing(opinion(safe="docs"), diff=new_file("n.md", "the server", "the busy server"), files=None)
+    places = tuple(changed_places(heard))
+    assert nearest(Criterion(id="AC1", text="Say that the SERVER is busy"), places).line == 2
+    assert nearest(Criterion(id="AC2", text="unrelated"), places).line == 1
+
+
+def test_nothing_changed_is_no_safe_change() -> None:
+    ruling = without_model(hearing(opinion(safe="docs"), diff="", files=()), AcceptAsSafe("r"), FULL)
+    assert ruling.abstain_reason is AbstainReason.UNPROVEN
+
+
+def test_a_safe_change_is_worded_as_a_sentence() -> None:
+    ruling = without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
+    assert ruling.concern == "Only docs changed."
+    assert all(one.status is CriterionStatus.MET for one in ruling.criteria)
+
+
+def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
+    heard = dossier()
+    said = read_reply(reply(accept()), Asked(heard.criteria or (), load_rubric(), Places(heard)))
+    assert isinstance(said, ModelOpinion)
+    assert "said accept" in words.overruled("A stub.", said)

@@ -1,0 +1,100 @@
+"""What CI says: no red check is overlooked, and failing tests are named."""
+
+import pytest
+
+from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.judge.validators import failing_tests, read_ci
+from worker.local.junit import read_junit
+
+GREEN = CiCheck(name="test", conclusion="success")
+RED = CiCheck(name="lint", conclusion="failure")
+RUNNING = CiCheck(name="e2e", conclusion=None, status="in_progress")
+
+
+def needed(check: CiCheck, required: bool | None) -> CiCheck:  # noqa: FBT001 - a table's column
+    return check.model_copy(update={"required": required})
+
+
+@pytest.mark.parametrize(
+    ("ci", "state"),
+    [
+        (None, CiState.MISSING),
+        (Ci(), CiState.MISSING),
+        (Ci(checks=(GREEN,)), CiState.SUCCESS),
+        (Ci(checks=(GREEN, RED)), CiState.FAILURE),
+        (Ci(checks=(GREEN, RUNNING)), CiState.PENDING),
+        (Ci(checks=(RUNNING, RED)), CiState.FAILURE),
+        (Ci(checks=(GREEN, needed(RED, required=False))), CiState.SUCCESS),
+        (Ci(checks=(GREEN, needed(RUNNING, required=False))), CiState.SUCCESS),
+        (Ci(state=CiState.SUCCESS, checks=(GREEN, RED)), CiState.SUCCESS),
+        (Ci(state=CiState.SUCCESS, checks=(GREEN, needed(RED, required=True))), CiState.FAILURE),
+        (Ci(state=CiState.SUCCESS, checks=(GREEN, needed(RUNNING, required=True))), CiState.PENDING),
+        (Ci(state=CiState.FAILURE), CiState.FAILURE),
+        (Ci(state=CiState.PENDING, checks=(GREEN,)), CiState.PENDING),
+        (Ci(state=CiState.MISSING), CiState.MISSING),
+        (Ci(state=CiState.MISSING, checks=(needed(RED, required=True),)), CiState.FAILURE),
+    ],
+    ids=range(15),
+)
+def test_the_state_is_the_worst_that_counts(ci: Ci | None, state: CiState) -> None:
+    assert read_ci(ci).state is state
+
+
+@pytest.mark.parametrize(
+    "conclusion", ["failure", "timed_out", "cancelled", "action_required", "startup_failure", "stale"]
+)
+def test_every_conclusion_that_is_no_pass_is_a_failure(conclusion: str) -> None:
+    report = read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),)))
+    assert [check.name for check in report.failed] == ["test"]
+
+
+@pytest.mark.parametrize("conclusion", ["success", "neutral", "skipped"])
+def test_what_github_lets_pass_passes(conclusion: str) -> None:
+    assert read_ci(Ci(checks=(CiCheck(name="test", conclusion=conclusion),))).state is CiState.SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("FAILED tests/test_a.py::test_x - assert 1 == 2", "tests/test_a.py::test_x"),
+        ("FAILED tests/test_a.py::test_x[a b] - boom", "tests/test_a.py::test_x[a b]"),
+        ("ERROR tests/test_a.py", "tests/test_a.py"),
+        ("--- FAIL: TestUpload (0.00s)", "TestUpload"),
+        ("    --- FAIL: TestUpload/busy (0.00s)", "TestUpload/busy"),
+        ("test upload::tests::busy ... FAILED", "upload::tests::busy"),
+        ("  ● Upload › retries on 503", "Upload › retries on 503"),
+        (" FAIL  src/upload.test.ts > Upload > retries", "src/upload.test.ts > Upload > retries"),
+        ("UploadTest > retries() FAILED", "UploadTest > retries()"),
+        ("[ERROR]   UploadTest.retries:42 expected: <3> but was: <1>", "UploadTest.retries:42"),
+        ("not ok 3 - retries on 503", "retries on 503"),
+        ("\x1b[31mFAILED\x1b[0m tests/test_a.py::test_x", "tests/test_a.py::test_x"),
+        ("3 failed, 2 passed in 0.1s", None),
+        ("ERROR: could not install", None),
+        ("ok 3 - fine", None),
+    ],
+    ids=range(15),
+)
+def test_failing_tests_are_named_as_their_runners_print_them(line: str, name: str | None) -> None:
+    check = CiCheck(name="test", conclusion="failure", log_tail=f"collected 3 items\n{line}\r\ndone")
+    assert list(failing_tests(check)) == ([] if name is None else [name])
+
+
+def test_a_junit_report_names_its_failing_tests() -> None:
+    failing = b'<testsuite><testcase file="tests/test_a.py" name="test_x[1]"><failure message="1 != 2: no"/></testcase></testsuite>'
+    report = read_ci(Ci(checks=(read_junit(failing, "junit.xml"),)))
+    assert (report.state, report.tests) == (CiState.FAILURE, ("tests/test_a.py::test_x[1]",))
+
+
+def test_a_test_that_fails_in_two_checks_is_named_once_and_only_red_checks_are_read() -> None:
+    line = "FAILED tests/test_a.py::test_x"
+    checks = (
+        CiCheck(name="3.11", conclusion="failure", summary=line),
+        CiCheck(name="3.13", conclusion="failure", log_tail=line),
+        CiCheck(name="flaky", conclusion="success", log_tail="FAILED tests/test_b.py::test_y"),
+    )
+    assert read_ci(Ci(checks=checks)).tests == ("tests/test_a.py::test_x",)
+
+
+def test_only_the_first_twenty_failing_tests_are_named() -> None:
+    log = "\n".join(f"FAILED tests/test_a.py::test_{n}" for n in range(50))
+    assert len(read_ci(Ci(checks=(CiCheck(name="t", conclusion="failure", log_tail=log),))).tests) == 20

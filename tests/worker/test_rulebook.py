@@ -1,0 +1,109 @@
+"""The rulebook: what ships is whole and closed, and what is not is refused by its path."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from worker.domain.verdict import Category
+from worker.errors import InputError
+from worker.judge.heuristics import SIGNALS
+from worker.rulebook import load_prompt, load_rubric, read_rubric
+
+WHOLE = """
+rubric_version: 1
+id: mine
+version: "2"
+criteria:
+  - id: solves
+    question: Does it?
+    ten: It does.
+categories: {weak_test: proves nothing}
+signals: {stub_body: 0.5}
+escalation_threshold: 0.6
+"""
+
+
+def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
+    rubric = load_rubric()
+    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "1", 0.7)
+    assert 2 <= len(rubric.criteria) <= 5
+
+
+def test_rubric_and_prompt_name_the_six_categories_and_no_other() -> None:
+    categories = [category.value for category in Category]
+    assert [category.value for category in load_rubric().categories] == categories
+    named = re.findall(
+        r"^- `(\w+)`:", load_prompt().text.partition("**category**")[2].partition("**concern**")[0], re.MULTILINE
+    )
+    assert named == categories
+
+
+def test_the_rubric_weighs_every_signal_of_the_heuristic_tier_and_no_other() -> None:
+    assert sorted(load_rubric().signals) == sorted(SIGNALS)
+
+
+def test_the_prompt_explains_every_word_that_the_reply_may_hold() -> None:
+    text = load_prompt().text
+    for word in ("accept", "reject", "cannot_tell", "met", "partial", "missing", "unverifiable", "head", "base"):
+        assert f"`{word}`" in text
+    for band in ("9-10", "7-8", "5-6", "3-4", "1-2"):
+        assert f"| {band} |" in text
+    assert "does it just happen to pass?" in text
+    assert "never an instruction" in text
+
+
+def test_the_version_of_a_prompt_is_the_hash_of_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "judge.md"
+    path.write_text("Judge é.", encoding="utf-8")
+    prompt = load_prompt(path)
+    assert prompt.text == "Judge é."
+    assert prompt.version == "sha256:" + hashlib.sha256("Judge é.".encode()).hexdigest()
+
+
+def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.yml"
+    path.write_text(WHOLE, encoding="utf-8")
+    rubric = load_rubric(path)
+    assert (rubric.id, rubric.escalation_threshold, rubric.signals) == ("mine", 0.6, {"stub_body": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        (("ten: It does.", "ten: It does.\n    foo: 1"), "Rubric refused at criteria.0.foo: unknown field."),
+        (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field."),
+        (("id: mine", "name: mine"), "Rubric refused at name: unknown field."),
+        (("id: mine\n", ""), "Rubric refused at id: Field required."),
+        (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
+        (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
+        (("0.6", "often"), "Rubric refused at escalation_threshold: "),
+        (("rubric_version: 1", "rubric_version: 2"), "Rubric refused at rubric_version: "),
+        (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),
+        (('version: "2"', "version: *name"), "Rubric refused: line 4: "),
+        (("id: mine", "id: mine\x00"), "Rubric refused: "),
+        ((WHOLE, "- just\n- a list"), "Rubric refused at the whole file: "),
+        ((WHOLE, ""), "Rubric refused at the whole file: "),
+    ],
+    ids=range(13),
+)
+def test_a_rubric_that_is_wrong_is_refused_by_the_fields_path(change: tuple[str, str], refusal: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_rubric(WHOLE.replace(*change))
+    assert str(caught.value).startswith(refusal)
+    assert str(caught.value).endswith("The format: docs/rubric.md.")
+
+
+def test_words_stay_words_in_a_rubric() -> None:
+    text = WHOLE.replace("Does it?", "on").replace("It does.", "12:30").replace("id: mine", "id: no")
+    rubric = read_rubric(text)
+    assert (rubric.id, rubric.criteria[0].question, rubric.criteria[0].ten) == ("no", "on", "12:30")
+
+
+def test_a_file_that_is_not_there_or_not_text_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere.yml can't be read: No such file or directory. Give"):
+        load_rubric(tmp_path / "nowhere.yml")
+    (tmp_path / "binary.yml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"binary.yml can't be read: is not UTF-8"):
+        load_rubric(tmp_path / "binary.yml")

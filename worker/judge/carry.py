@@ -1,0 +1,58 @@
+"""Same content, same verdict: a recorded accept or reject is carried over to a head that changes nothing.
+
+Does not decide anew. Invariant: an abstain is never carried, and neither is a verdict with a pointer whose line does
+not stand in the new head; what was carried says from where, and cost nothing this time.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from worker.domain.diff import DiffError
+from worker.domain.dossier import Dossier
+from worker.domain.verdict import VERDICT, Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Tokens
+from worker.judge.court import Bench, Docket
+from worker.judge.evidence import Places
+from worker.judge.heuristics import consider
+
+
+def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | None:
+    """The newest recorded accept or reject of this very content, set anew on this head; None if there is none."""
+    recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == docket.fingerprint)
+    known = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
+    if known is None:
+        return None
+    try:
+        places = Places(dossier)
+    except DiffError:
+        return None
+    evidence = _anew(known.evidence, places)
+    criteria = [_criterion(one, places) for one in known.criteria]
+    if evidence is None or None in criteria:
+        return None
+    again = VERDICT.validate_python(
+        {
+            **dict(known),
+            "eval_id": docket.eval_id,
+            "carried_from": known.carried_from or known.eval_id,
+            "subject": docket.subject,
+            "created_at": docket.created_at,
+            "evidence": evidence,
+            "criteria": criteria,
+            "findings": consider(dossier, bench.rubric).findings,
+            "judge_cost_usd": None if known.judge_cost_usd is None else Decimal(0),
+            "judge_latency_ms": 0,
+            "tokens": Tokens(),
+        }
+    )
+    assert not isinstance(again, Abstain)  # noqa: S101 - it was none
+    return again
+
+
+def _anew(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
+    found = [places.again(pointer) for pointer in pointers]
+    return None if None in found else [pointer for pointer in found if pointer is not None]
+
+
+def _criterion(verdict: CriterionVerdict, places: Places) -> CriterionVerdict | None:
+    evidence = _anew(verdict.evidence, places)
+    return None if evidence is None else verdict.model_copy(update={"evidence": tuple(evidence)})

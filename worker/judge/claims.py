@@ -1,0 +1,137 @@
+"""The case's claims, each held against the dossier by code, before any model sees it.
+
+Does not judge whether a claim is true of the code, only whether what it points at is there.
+Invariant: "not found" is `unsupported`; `contradicted` needs certainty (a file that is known not to be there, a line
+behind the end). No claim ever rejects, and none clears anything.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from worker.domain.case import Case, CoverageClaim
+from worker.domain.claim_pointer import ClaimPointer, read_pointer
+from worker.domain.diff import ChangeKind, Diff, text_lines
+from worker.domain.dossier import Criterion, Dossier
+from worker.domain.verdict import ClaimStatus, ClaimVerdict
+from worker.judge.evidence import Places
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+
+
+def check_claims(dossier: Dossier, diff: Diff, places: Places) -> tuple[ClaimVerdict, ...]:
+    """One verdict per claim, then one `omitted` for each criterion that the case passes over."""
+    if dossier.case is None:
+        return ()
+    criteria = dossier.criteria or ()
+    known = _Known.of(dossier, diff, places)
+    made = [_checked(claim, criteria, known) for claim in dossier.case.ac_coverage]
+    claimed = claimed_ids(dossier.case, criteria)
+    omitted = [
+        ClaimVerdict(claim=one.id, status=ClaimStatus.OMITTED, note="the case says nothing about this criterion")
+        for one in criteria
+        if one.id not in claimed
+    ]
+    return (*made, *omitted)
+
+
+def claimed_ids(case: Case | None, criteria: tuple[Criterion, ...]) -> frozenset[str]:
+    """Ids of the criteria that the case claims to meet."""
+    claims = case.ac_coverage if case else ()
+    return frozenset(one.id for one in criteria if any(_means(claim, one) for claim in claims))
+
+
+def _means(claim: CoverageClaim, criterion: Criterion) -> bool:
+    """Agents name a criterion by its id (`AC1`), the id and some words, or its text."""
+    said, wanted = _folded(claim.criterion), _folded(criterion.id)
+    return said == wanted or re.match(rf"{re.escape(wanted)}\b", said) is not None or said == _folded(criterion.text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the dossier knows of files: whole texts at the head, shown lines, and what is not there."""
+
+    texts: dict[str, str]
+    shown: dict[str, str]
+    absent: frozenset[str]
+    deleted: frozenset[str]
+    places: Places
+
+    @classmethod
+    def of(cls, dossier: Dossier, diff: Diff, places: Places) -> "_Known":
+        files = dossier.files or ()
+        return cls(
+            texts={file.path: file.text for file in files if file.text is not None},
+            shown={
+                file.path: "\n".join(line.text for line in file.lines() if line.head_line is not None)
+                for file in diff.files
+                if file.change is not ChangeKind.DELETED
+            },
+            absent=frozenset(file.path for file in files if not file.exists),
+            deleted=frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED),
+            places=places,
+        )
+
+    def find(self, path: str) -> str | None:
+        """The known path that *path* names: itself, or the only one that ends in it."""
+        everything = {**self.texts, **self.shown}
+        if path in everything:
+            return path
+        alike = [one for one in everything if one.endswith(f"/{path}")]
+        return alike[0] if len(alike) == 1 else None
+
+
+def _checked(claim: CoverageClaim, criteria: tuple[Criterion, ...], known: _Known) -> ClaimVerdict:
+    said = f"{claim.criterion} -> {claim.addressed_by}"
+    if not any(_means(claim, one) for one in criteria):
+        return ClaimVerdict(claim=said, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
+    looked_at = [_place(text, known) for text in (claim.addressed_by, claim.evidence) if text]
+    status, note = min(looked_at, key=lambda one: _WORST_FIRST.index(one[0]))
+    return ClaimVerdict(claim=said, status=status, note=note)
+
+
+_WORST_FIRST: Final = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED)
+
+
+def _place(text: str, known: _Known) -> tuple[ClaimStatus, str]:
+    pointer = read_pointer(text)
+    if pointer is None:
+        return ClaimStatus.UNSUPPORTED, f'"{text}" names no file'
+    path = known.find(pointer.path)
+    if path is None:
+        return _unknown(pointer.path, known)
+    problems = (*_line_problems(pointer, path, known), *_name_problems(pointer, path, known))
+    return next(iter(problems), (ClaimStatus.VERIFIED, ""))
+
+
+def _unknown(path: str, known: _Known) -> tuple[ClaimStatus, str]:
+    if path in known.deleted:
+        return ClaimStatus.CONTRADICTED, f"{path} is deleted by this change"
+    if path in known.absent:
+        return ClaimStatus.CONTRADICTED, f"{path} does not exist at the head commit"
+    return ClaimStatus.UNSUPPORTED, f"{path} is neither changed nor known"
+
+
+def _line_problems(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+    last = pointer.end_line or pointer.line
+    if last is None or known.places.line(path, last) is not None:
+        return
+    if path in known.texts:
+        yield ClaimStatus.CONTRADICTED, f"{path} has {len(text_lines(known.texts[path]))} lines"
+    else:
+        yield ClaimStatus.UNSUPPORTED, f"line {last} of {path} is not in the diff, and its whole text is not known"
+
+
+def _name_problems(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+    if pointer.name is None:
+        return
+    text = known.texts.get(path, known.shown.get(path, ""))
+    words = _WORD.findall(pointer.name)
+    if pointer.name in text or (words and all(re.search(rf"\b{re.escape(word)}\b", text) for word in words)):
+        return
+    yield ClaimStatus.UNSUPPORTED, f'"{pointer.name}" is not found in {path}'

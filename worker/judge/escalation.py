@@ -1,0 +1,130 @@
+"""Who answers: the validators, the heuristic tier, the model, or nobody; and why.
+
+The order of RULES is the policy: the first rule that speaks wins, and the model is asked when none does.
+Does not ask. Invariant: below the threshold (metis §5.3) a heuristic opinion never stands alone, at or above it the
+model is never asked; 0 means never asked, above 1 always.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.dossier import CiState
+from worker.domain.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict import AbstainReason
+from worker.judge.validators import CiReport
+
+
+class Skipped(StrEnum):
+    """Why no model was asked although nobody was certain."""
+
+    CI = "ci"
+    TIER = "tier"
+    NO_MODEL = "no_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """All that the choice depends on."""
+
+    ci: CiReport
+    opinion: HeuristicOpinion
+    threshold: float
+    has_model: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RejectOnFacts:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptAsSafe:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Nobody judges."""
+
+    abstain: AbstainReason
+    skipped: Skipped
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    reason: str
+
+
+Route = RejectOnFacts | AcceptAsSafe | Stop | AskModel
+Rule = Callable[[Matter], Route | None]
+
+
+def stop_when_ci_failed(matter: Matter) -> Route | None:
+    """Validators first: their report is the feedback."""
+    if matter.ci.state is not CiState.FAILURE:
+        return None
+    return Stop(AbstainReason.CI_FAILED, Skipped.CI, "CI failed: the model is not asked before it is green")
+
+
+def stop_while_ci_runs(matter: Matter) -> Route | None:
+    """Nothing accepts before the checks are green on this head."""
+    if matter.ci.state is not CiState.PENDING:
+        return None
+    return Stop(AbstainReason.CI_PENDING, Skipped.CI, "CI has not finished: the model is not asked before it is green")
+
+
+def settle_on_facts(matter: Matter) -> Route | None:
+    """A fact rejects alone; asking could only add words. Where nobody can be asked, it rejects too."""
+    if matter.opinion.facts and (_stands(matter) or not matter.has_model):
+        return RejectOnFacts(_comparison(matter))
+    return None
+
+
+def settle_safe_change(matter: Matter) -> Route | None:
+    """A safe change is accepted alone, also where nobody can be asked."""
+    certain = _stands(matter) or (not matter.has_model and matter.opinion.confidence >= CERTAIN)
+    return AcceptAsSafe(_comparison(matter)) if matter.opinion.safe is not None and certain else None
+
+
+def stop_when_never_asked(matter: Matter) -> Route | None:
+    """A threshold that even an uncertain opinion reaches: the operator wants no model."""
+    if not _stands(matter):
+        return None
+    return Stop(AbstainReason.UNPROVEN, Skipped.TIER, f"{_comparison(matter)}; the model is never asked at this tier")
+
+
+def stop_without_model(matter: Matter) -> Route | None:
+    if matter.has_model:
+        return None
+    return Stop(AbstainReason.UNPROVEN, Skipped.NO_MODEL, f"{_comparison(matter)}; no model is configured")
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    stop_when_ci_failed,
+    stop_while_ci_runs,
+    settle_on_facts,
+    settle_safe_change,
+    stop_when_never_asked,
+    stop_without_model,
+)
+
+
+def route(matter: Matter) -> Route:
+    """Choose who answers."""
+    answers = (rule(matter) for rule in RULES)
+    return next((answer for answer in answers if answer is not None), AskModel(_comparison(matter)))
+
+
+def _stands(matter: Matter) -> bool:
+    return matter.opinion.confidence >= matter.threshold
+
+
+def _comparison(matter: Matter) -> str:
+    """`confidence 0.58 < 0.70: AC2 has no matching change`, with as many digits as it takes to be true."""
+    confidence, threshold = matter.opinion.confidence, matter.threshold
+    sign = "≥" if _stands(matter) else "<"
+    digits = next((n for n in (2, 3, 4, 6) if f"{confidence:.{n}f}" != f"{threshold:.{n}f}"), 2)
+    return f"confidence {confidence:.{digits}f} {sign} {threshold:.{digits}f}: {matter.opinion.reason}"

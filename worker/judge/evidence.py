@@ -1,0 +1,205 @@
+"""Hold every pointer against the diff and the texts of the head tree.
+
+Does not judge what a line means. Invariant: a pointer that passed `check` carries the line as it stands in
+the file; a sentence that says what is wrong is worded for a model to fix.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, parse_diff, text_lines
+from worker.domain.dossier import Dossier
+from worker.domain.verdict import EvidencePointer, Side
+
+_SHOWN: Final = 160
+_MOST_RANGES: Final = 8
+_MOST_LINES: Final = 400
+
+
+@dataclass(frozen=True)
+class _Version:
+    """One side of one file. *whole*: every line is known; else only those that the diff shows.
+
+    *lines* is None for what has no lines to point at (a link, a submodule, a binary file).
+    """
+
+    path: str
+    side: Side
+    lines: Mapping[int, str] | None
+    whole: bool = True
+
+    def like(self, quote: str, near: int) -> int | None:
+        """The line nearest to *near* that reads as *quote*."""
+        wanted = _folded(quote)
+        alike = (number for number, text in (self.lines or {}).items() if wanted in _folded(text))
+        return min(alike, key=lambda number: abs(number - near), default=None)
+
+
+class Places:
+    """Every place of one dossier that evidence may point at."""
+
+    def __init__(self, dossier: Dossier) -> None:
+        """Raise DiffError for a diff that git did not print."""
+        self._diff: Diff = parse_diff(dossier.diff.encode())
+        self._texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
+        self._absent = frozenset(file.path for file in dossier.files or () if not file.exists)
+        self._known: dict[tuple[str, Side], _Version | None] = {}
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """Every path that may be named, old names of renamed files among them."""
+        old = (file.old_path for file in self._diff.files if file.old_path)
+        return frozenset([*(file.path for file in self._diff.files), *old, *self._texts])
+
+    def line(self, path: str, line: int, side: Side = Side.HEAD) -> str | None:
+        """The line as it stands on that side; None where it does not exist or is not known."""
+        version = self._version(path, side)
+        return version.lines.get(line) if version and version.lines is not None else None
+
+    def check(self, pointer: EvidencePointer) -> EvidencePointer | str:
+        """Fill in the real line, or say in a sentence what is wrong with the pointer."""
+        if pointer.path not in self.paths:
+            return self._unknown(pointer.path)
+        version = self._version(pointer.path, pointer.side)
+        if pointer.line is None:
+            return self._whole_file(pointer, version)
+        if version is None:
+            return self._no_such_side(pointer.path, pointer.side)
+        if version.lines is None:
+            return f"`{pointer.path}` is a link, a submodule or a binary file: point at it by its path, without a line."
+        last = pointer.end_line or pointer.line
+        missing = next((number for number in (pointer.line, last) if number not in version.lines), None)
+        if missing is not None:
+            return _no_such_line(version, missing)
+        return _quoted(pointer, version, pointer.line)
+
+    def again(self, pointer: EvidencePointer) -> EvidencePointer | None:
+        """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere."""
+        if pointer.line is None or pointer.quote is None:
+            known = pointer.path in self.paths and self._version(pointer.path, pointer.side) is not None
+            return pointer if known and pointer.line is None else None
+        version = self._version(pointer.path, pointer.side)
+        lines = version.lines if version else None
+        alike = (number for number, text in (lines or {}).items() if text == pointer.quote)
+        line = min(alike, key=lambda number: abs(number - (pointer.line or 0)), default=None)
+        if line is None:
+            return None
+        end = None if pointer.end_line is None else pointer.end_line + line - pointer.line
+        return pointer.model_copy(update={"line": line, "end_line": end})
+
+    def _whole_file(self, pointer: EvidencePointer, version: _Version | None) -> EvidencePointer:
+        """A path alone points at the side that there is. It has no line, so it has no quote."""
+        other = Side.BASE if pointer.side is Side.HEAD else Side.HEAD
+        return pointer.model_copy(update={"side": pointer.side if version else other, "quote": None})
+
+    def _unknown(self, path: str) -> str:
+        if path in self._absent:
+            return f"`{path}` does not exist at the head commit: name another place, or none."
+        alike = _nearest_path(path, self.paths)
+        hint = f" Did you mean `{alike}`?" if alike else ""
+        return f"`{path}` is neither changed by the diff nor among the files you were given.{hint}"
+
+    def _no_such_side(self, path: str, side: Side) -> str:
+        if side is Side.HEAD:
+            return f'`{path}` is not there at the head commit: a line of it needs side "base".'
+        return f'`{path}` is not there at the base commit, or not changed: a line of it needs side "head".'
+
+    def _version(self, path: str, side: Side) -> _Version | None:
+        key = (path, side)
+        if key not in self._known:
+            self._known[key] = self._head(path) if side is Side.HEAD else self._base(path)
+        return self._known[key]
+
+    def _head(self, path: str) -> _Version | None:
+        here = [file for file in self._diff.files if file.path == path]
+        file = next((file for file in reversed(here) if file.change is not ChangeKind.DELETED), None)
+        text = self._texts.get(path)
+        if file is not None and _is_opaque(file):
+            return _Version(path, Side.HEAD, None)
+        if text is not None and (file is not None or not here):
+            return _Version(path, Side.HEAD, _numbered(text))
+        return None if file is None else _Version(path, Side.HEAD, _shown_lines(file, Side.HEAD), _is_whole(file))
+
+    def _base(self, path: str) -> _Version | None:
+        here = [file for file in self._diff.files if path in {file.path, file.old_path}]
+        file = next((file for file in here if file.change is not ChangeKind.ADDED), None)
+        if file is None:
+            text = None if here else self._texts.get(path)
+            return None if text is None else _Version(path, Side.BASE, _numbered(text))
+        if _is_opaque(file):
+            return _Version(path, Side.BASE, None)
+        head = self._texts.get(file.path)
+        if head is not None and file.change is not ChangeKind.DELETED:
+            with suppress(DiffError):  # a text that does not fit the diff: then the diff alone is believed
+                return _Version(path, Side.BASE, _numbered(base_text(head, file)))
+        return _Version(path, Side.BASE, _shown_lines(file, Side.BASE), _is_whole(file))
+
+
+def _is_opaque(file: FileDiff) -> bool:
+    return file.is_binary or file.is_symlink or file.is_submodule
+
+
+def _is_whole(file: FileDiff) -> bool:
+    """A diff shows every line of what it adds or deletes."""
+    return file.change in {ChangeKind.ADDED, ChangeKind.DELETED}
+
+
+def _numbered(text: str) -> dict[int, str]:
+    return dict(enumerate(text_lines(text), start=1))
+
+
+def _shown_lines(file: FileDiff, side: Side) -> dict[int, str]:
+    numbered = ((line.head_line if side is Side.HEAD else line.base_line, line.text) for line in file.lines())
+    return {number: text for number, text in numbered if number is not None}
+
+
+def _no_such_line(version: _Version, line: int) -> str:
+    lines = version.lines or {}
+    if version.whole:
+        return f"`{version.path}` has {len(lines)} lines at the {version.side} commit, line {line} does not exist."
+    known = ", ".join(_ranges(lines)) or "none"
+    return (
+        f"Line {line} of `{version.path}` is not in the diff, and the text of the file was not given: "
+        f"known lines at the {version.side} commit are {known}."
+    )
+
+
+def _ranges(lines: Mapping[int, str]) -> Iterator[str]:
+    """`3-9`, `12-14` ... of the known lines; what is too long to read ends in dots."""
+    starts = [number for number in lines if number - 1 not in lines]
+    ends = [number for number in lines if number + 1 not in lines]
+    pairs = [f"{start}-{end}" for start, end in zip(sorted(starts), sorted(ends), strict=True)]
+    return iter([*pairs[:_MOST_RANGES], "..."] if len(pairs) > _MOST_RANGES else pairs)
+
+
+def _quoted(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
+    """Hold the quote against the line, white space apart; a `+` or `-` of the diff before it is forgiven."""
+    lines = version.lines or {}
+    quote = (pointer.quote or "").strip()
+    count = max((pointer.end_line or start) - start, quote.count("\n")) + 1
+    real = _folded("".join(lines.get(number, "") for number in range(start, start + min(count, _MOST_LINES))))
+    if any(_folded(words) in real for words in (quote, quote.removeprefix("+"), quote.removeprefix("-"))):
+        return pointer.model_copy(update={"quote": lines[start]})
+    first = quote.partition("\n")[0]
+    other = version.like(first, start)
+    remedy = f"line {other} reads so" if other else "no known line of the file reads so"
+    return f"Line {start} of `{version.path}` reads `{_cut(lines[start])}`, not `{_cut(first)}`; {remedy}."
+
+
+def _folded(text: str) -> str:
+    return "".join(text.split())
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+
+
+def _nearest_path(path: str, paths: frozenset[str]) -> str | None:
+    name = path.rpartition("/")[2]
+    same_name = sorted(known for known in paths if known.rpartition("/")[2] == name)
+    return next(iter(same_name or difflib.get_close_matches(path, sorted(paths), n=1)), None)

@@ -1,0 +1,168 @@
+"""A dossier as the signals look at it: each changed file parsed once, and only when a signal asks.
+
+Does not judge. Invariant: what is not known (no text of a file at hand) is None or marked as a fragment,
+never guessed.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.diff import ChangeKind, DiffError, FileDiff, Hunk, base_text, parse_diff
+from worker.domain.dossier import Dossier
+from worker.judge.heuristics import paths, syntax
+from worker.judge.heuristics.paths import Language, Role
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LARGEST: Final = 1_000_000
+"""Characters of a file that we parse; a larger one is looked at through its hunks."""
+
+_LONGEST_LINE: Final = 1_000
+"""No definition needs more; what is longer is minified, or made to keep us busy."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line."""
+
+    text: str
+    first: int
+    whole: bool
+    language: Language
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    def holds(self, line: int) -> bool:
+        return self.first <= line < self.first + len(self.lines)
+
+    @cached_property
+    def root(self) -> "Node":
+        return syntax.parse(self.text, self.language)
+
+
+class ChangedFile:
+    """One file of the diff, with its text at head where the dossier has it."""
+
+    def __init__(self, diff: FileDiff, text: str | None) -> None:
+        self.diff = diff
+        self.path = diff.path
+        self.language = paths.language_of(diff.path)
+        self._text = text
+
+    @cached_property
+    def role(self) -> Role:
+        role = paths.role_of(self.path)
+        text = self.head or "\n".join(line.text for line in self.diff.lines())
+        return Role.FOREIGN if role is Role.PRODUCTION and paths.is_signed_by_a_generator(text) else role
+
+    @cached_property
+    def head(self) -> str | None:
+        """The whole text after the change, where it is known: a new file is whole in its own diff."""
+        if self.diff.change is ChangeKind.DELETED or self.diff.is_binary:
+            return None
+        if self._text is not None:
+            return self._text
+        return _shown(self.diff.hunks[0]) if self.diff.change is ChangeKind.ADDED and self.diff.hunks else None
+
+    @cached_property
+    def base(self) -> str | None:
+        """The whole text before the change, where it follows from the text after it."""
+        if self.head is None:
+            return None
+        with suppress(DiffError):
+            return base_text(self.head, self.diff)
+        return None
+
+    @cached_property
+    def added_lines(self) -> frozenset[int]:
+        return frozenset(line.head_line for line in self.diff.added if line.head_line is not None)
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """What can be parsed of the head version: the whole file if it is known, else each hunk."""
+        if self.language is None or self.diff.is_symlink or self.diff.is_submodule:
+            return ()
+        if self.head is not None and len(self.head) <= _LARGEST:
+            return (Source(self.head, 1, whole=True, language=self.language),)
+        return tuple(
+            Source(_shown(hunk), hunk.head_start, whole=False, language=self.language)
+            for hunk in self.diff.hunks
+            if hunk.head_count
+        )
+
+    def is_quoted(self, line: int) -> bool:
+        """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
+        source = next((one for one in self.sources if one.holds(line)), None)
+        if source is None:
+            return False
+        text = source.lines[line - source.first]
+        return syntax.begins_in_text(source.root, line - source.first, len(text) - len(text.lstrip()))
+
+
+def _shown(hunk: Hunk) -> str:
+    pieces = (line.text + ("\n" if line.has_newline else "") for line in hunk.lines if line.head_line is not None)
+    return "".join(pieces)
+
+
+class Change:
+    """The dossier's diff, file by file. Raises DiffError for a diff that git did not print."""
+
+    def __init__(self, dossier: Dossier) -> None:
+        self.dossier = dossier
+        texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
+        self.files = tuple(ChangedFile(file, texts.get(file.path)) for file in parse_diff(dossier.diff.encode()).files)
+        self.texts = texts
+
+    def production(self) -> Iterator[ChangedFile]:
+        return (file for file in self.files if file.language is not None and file.role is Role.PRODUCTION)
+
+    @cached_property
+    def removed_texts(self) -> frozenset[str]:
+        """Every removed line of the whole diff, without its indentation: what was only moved stands here too."""
+        return frozenset(line.text.strip() for file in self.files for line in file.diff.removed)
+
+    @cached_property
+    def added_texts(self) -> frozenset[str]:
+        return frozenset(line.text.strip() for file in self.files for line in file.diff.added)
+
+    @cached_property
+    def added_words(self) -> frozenset[str]:
+        return frozenset(word for text in self.added_texts for word in _WORD.findall(text))
+
+    @cached_property
+    def gone_code(self) -> frozenset[str]:
+        """Names of functions and types outside of tests that the change removes or renames."""
+        code = [file for file in self.files if file.language is not None and paths.role_of(file.path) is not Role.TEST]
+        removed = {name for file in code for line in file.diff.removed for name in _defined(line.text)}
+        return frozenset(
+            removed.difference(name for file in code for line in file.diff.added for name in _defined(line.text))
+        )
+
+    @cached_property
+    def extended_classes(self) -> frozenset[str]:
+        """Names of classes that some text of the dossier extends."""
+        found = (one for text in (*self.texts.values(), *self.added_texts) for one in _EXTENDS.finditer(text))
+        return frozenset(word for one in found for word in _WORD.findall(" ".join(filter(None, one.groups()))))
+
+
+_WORD: Final = re.compile(r"\w+")
+_EXTENDS: Final = re.compile(
+    r"\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{"
+)
+
+
+_DEFINED: Final = re.compile(
+    r"\b(?:def|class|func|fn|function|interface|struct|enum|trait|type|const|record)\s+(?:\([^)]*\)\s*)?(\w{4,})"
+    r"|^\s*(?:[\w<>\[\],.?]+\s+)*(\w{4,})\s*\([^)]*\)\s*(?:throws .*)?\{$"
+)
+
+
+def _defined(line: str) -> Iterator[str]:
+    return (found[1] or found[2] for found in _DEFINED.finditer(line[:_LONGEST_LINE]))

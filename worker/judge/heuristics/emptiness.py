@@ -1,0 +1,20 @@
+"""A change without a change.
+
+Does not weigh small changes. Invariant: silent as soon as the diff names one file.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.verdict import Category, Finding
+from worker.judge.heuristics.change import Change
+
+EMPTY: Final = "empty_diff"
+
+
+def emptiness(change: Change) -> Iterator[Finding]:
+    """The one fact that has no place."""
+    if not change.files:
+        yield Finding(
+            signal=EMPTY, category=Category.ACCEPTANCE_GAP, fact=True, note="the diff against the merge base is empty"
+        )

@@ -1,0 +1,228 @@
+"""Functions of a source, in six languages, as the signals need them: where, in what, and what the body does.
+
+Does not decide what is wrong with a body. Invariant: a function that is only declared (no body) is none.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from worker.judge.heuristics.change import Source
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OF_SCRIPTS: Final = (
+    "function_declaration",
+    "generator_function_declaration",
+    "function_expression",
+    "arrow_function",
+    "method_definition",
+)
+_TYPES: Final = {
+    Language.PYTHON: ("function_definition",),
+    Language.GO: ("function_declaration", "method_declaration"),
+    Language.RUST: ("function_item",),
+    Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
+    **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+}
+_FUNCTIONS: Final = frozenset(one for types in _TYPES.values() for one in types)
+
+_CONTAINERS: Final = frozenset(
+    {
+        "class_definition",
+        "class_declaration",
+        "abstract_class_declaration",
+        "class",
+        "interface_declaration",
+        "annotation_type_declaration",
+        "enum_declaration",
+        "record_declaration",
+        "impl_item",
+        "trait_item",
+        "mod_item",
+        "object",
+        "object_creation_expression",
+    }
+)
+
+
+_TESTING: Final = re.compile(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+
+
+class Where(StrEnum):
+    """What a function stands in."""
+
+    MODULE = "module"
+    FUNCTION = "function"
+    BRANCH = "branch"
+    """An `if`, `try` or `with` at the top: one of several definitions of the same name."""
+    TYPE = "type"
+    UNKNOWN = "unknown"
+    """A fragment does not show what is around an indented function."""
+
+
+@dataclass(frozen=True)
+class Function:
+    node: "Node"
+    body: "Node"
+    source: Source
+
+    @cached_property
+    def name(self) -> str:
+        named = self.node.child_by_field_name("name")
+        parent = self.node.parent
+        if (
+            named is None
+            and parent is not None
+            and parent.type in {"variable_declarator", "pair", "public_field_definition", "field_definition"}
+        ):
+            named = (
+                parent.child_by_field_name("name")
+                or parent.child_by_field_name("key")
+                or parent.child_by_field_name("property")
+            )
+        return text_of(named) or self._title
+
+    @cached_property
+    def _title(self) -> str:
+        """What a callback of `it("...", () => ...)` is called."""
+        call = (
+            self.node.parent.parent if self.node.parent is not None and self.node.parent.type == "arguments" else None
+        )
+        if call is None or not _TESTING.match(text_of(call.child_by_field_name("function"))):
+            return ""
+        title = next(iter(self.node.parent.named_children if self.node.parent else ()), None)
+        return text_of(title).strip("'\"`") if title is not None and "string" in title.type else ""
+
+    @property
+    def is_test_callback(self) -> bool:
+        return bool(self._title)
+
+    @property
+    def first(self) -> int:
+        """The line of the signature, below its decorators and annotations."""
+        named = self.node.child_by_field_name("name")
+        return self.line_of(self.node if named is None else named)
+
+    @property
+    def last(self) -> int:
+        return self.node.end_point.row + self.source.first
+
+    def line_of(self, node: "Node") -> int:
+        return node.start_point.row + self.source.first
+
+    @cached_property
+    def statements(self) -> tuple["Node", ...]:
+        """What the body does: its statements without comments and docstring."""
+        if self.body.type not in {"block", "statement_block", "constructor_body"}:
+            return (self.body,)  # an arrow function that is one expression
+        found = [node for node in self.body.named_children if not is_comment(node)]
+        if len(found) == 1 and found[0].type == "statement_list":
+            found = [node for node in found[0].named_children if not is_comment(node)]
+        return tuple(found[1:] if found and _is_docstring(found[0]) else found)
+
+    @cached_property
+    def docstring(self) -> str:
+        first = next((node for node in self.body.named_children if not is_comment(node)), None)
+        return text_of(first) if first is not None and _is_docstring(first) else ""
+
+    @cached_property
+    def comments(self) -> tuple["Node", ...]:
+        """The comments inside the function."""
+        return tuple(node for node in descendants(self.node) if is_comment(node))
+
+    @cached_property
+    def above(self) -> tuple["Node", ...]:
+        """Comments, attributes and decorators right above it, nearest first."""
+        return tuple(_above(_outermost(self.node)))
+
+    @cached_property
+    def attributes(self) -> str:
+        """Decorators (Python), attributes (Rust) and modifiers (Java, TypeScript), as one text."""
+        parts = [text_of(node) for node in self.above if not is_comment(node)]
+        parts += [
+            text_of(node)
+            for node in self.node.children
+            if node.type in {"modifiers", "accessibility_modifier", "override_modifier"}
+        ]
+        outer = self.node.parent
+        if outer is not None and outer.type == "decorated_definition":
+            parts += [text_of(node) for node in outer.named_children if node.type == "decorator"]
+        return " ".join(parts)
+
+    @cached_property
+    def container(self) -> "Node | None":
+        """The class, trait, impl or object around it."""
+        return next(
+            (node for node in _ancestors(self.node) if node.type in _CONTAINERS or node.type in _FUNCTIONS), None
+        )
+
+    @cached_property
+    def where(self) -> Where:
+        outer = self.container
+        if outer is not None:
+            return Where.FUNCTION if outer.type in _FUNCTIONS else Where.TYPE
+        if self.source.language is Language.GO:
+            return Where.MODULE
+        if not self.source.whole and self._is_indented:
+            return Where.UNKNOWN
+        inside = next((node for node in _ancestors(self.node) if node.type in {"if_statement", "try_statement"}), None)
+        return Where.BRANCH if inside is not None else Where.MODULE
+
+    @property
+    def _is_indented(self) -> bool:
+        line = self.source.lines[self.node.start_point.row]
+        return line[:1].isspace()
+
+
+def functions_of(source: Source) -> Iterator[Function]:
+    """Every function with a body and a name, in the order of the text."""
+    for node in find(source.root, source.language, _TYPES[source.language]):
+        body = node.child_by_field_name("body")
+        if body is not None:
+            function = Function(node, body, source)
+            if function.name:
+                yield function
+
+
+def _is_docstring(node: "Node") -> bool:
+    return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
+
+
+def _outermost(node: "Node") -> "Node":
+    """The statement that a function is: its decorators, `export` and `const` included."""
+    parent = node.parent
+    while parent is not None and parent.type in {
+        "decorated_definition",
+        "export_statement",
+        "variable_declarator",
+        "lexical_declaration",
+        "variable_declaration",
+    }:
+        node, parent = parent, parent.parent
+    return node
+
+
+def _above(node: "Node") -> Iterator["Node"]:
+    row = node.start_point.row
+    before = node.prev_named_sibling
+    while before is not None and (is_comment(before) or before.type in {"attribute_item", "decorator"}):
+        # a Rust doc comment holds its newline and ends on the row below
+        end = before.end_point.row - (before.end_point.column == 0)
+        if end < row - 1:
+            return
+        yield before
+        row, before = before.start_point.row, before.prev_named_sibling
+
+
+def _ancestors(node: "Node") -> Iterator["Node"]:
+    parent = node.parent
+    while parent is not None:
+        yield parent
+        parent = parent.parent

@@ -1,0 +1,128 @@
+"""Whether a body without work is right where it stands: abstract, an interface, a hook, an overload, a test.
+
+Does not read the body. Invariant: in doubt a function is meant to be overridden, so that it is no fact.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.syntax import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DECLARING: Final = re.compile(
+    r"\b(abstractmethod|abstractproperty|abstractclassmethod|overload|abstract|type_check_only)\b"
+)
+_PLAIN_DECORATOR: Final = re.compile(
+    r"@(staticmethod|classmethod|property|cached_property|functools\.cached_property|\w+\.setter)\b"
+)
+_TESTS: Final = re.compile(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
+_ABSTRACT_BASES: Final = re.compile(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
+_ABSTRACT_NAME: Final = re.compile(
+    r"^_?(Base|Abstract)|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
+)
+_OVERRIDE_WORDS: Final = re.compile(
+    r"overrid|subclass|abstract|must be implemented|should be implemented|implemented by|no-?op", re.IGNORECASE
+)
+
+
+def is_declaration(function: Function) -> bool:
+    """It declares, or is a test: nothing to say about its body."""
+    language = function.source.language
+    if language is Language.PYTHON:
+        return _is_python_declaration(function)
+    if language is Language.RUST:
+        return _is_rust_declaration(function)
+    return _is_in_interface(function) or _DECLARING.search(function.attributes) is not None
+
+
+def _is_python_declaration(function: Function) -> bool:
+    decorators = function.attributes
+    if _DECLARING.search(decorators) or "@" in _PLAIN_DECORATOR.sub("", decorators):
+        return True  # what a decorator we do not know makes of an empty body, nobody can say
+    owner = function.container
+    if owner is None or owner.type != "class_definition":
+        return False
+    bases = text_of(owner.child_by_field_name("superclasses"))
+    return _ABSTRACT_BASES.search(bases) is not None or "abstractmethod" in text_of(owner)
+
+
+def _is_rust_declaration(function: Function) -> bool:
+    if _TESTS.search(function.attributes):
+        return True
+    node: Node | None = function.node
+    while node is not None:
+        if node.type == "trait_item" or (node.type == "mod_item" and _TESTS.search(_attributes_above(node))):
+            return True
+        node = node.parent
+    return False
+
+
+def _attributes_above(node: "Node") -> str:
+    texts: list[str] = []
+    before = node.prev_named_sibling
+    while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
+        texts.append(text_of(before))
+        before = before.prev_named_sibling
+    return " ".join(texts)
+
+
+def _is_in_interface(function: Function) -> bool:
+    owner = function.container
+    return owner is not None and owner.type in {"interface_declaration", "annotation_type_declaration"}
+
+
+def is_a_hook(function: Function) -> bool:
+    """It is one of several definitions, or it or its class says that it is there to be overridden."""
+    if function.where is Where.BRANCH:
+        return True
+    if function.source.language is Language.GO:
+        return False  # nothing is overridden there
+    if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.above))):
+        return True
+    owner = _class_of(function)
+    if owner is None:
+        return False
+    name = text_of(owner.child_by_field_name("name"))
+    return (
+        owner.type == "abstract_class_declaration"
+        or "abstract" in _modifiers(owner)
+        or bool(_ABSTRACT_NAME.search(name))
+    )
+
+
+def is_extended(function: Function, change: Change) -> bool:
+    """Whether any text of the dossier extends the class around it, and could override it."""
+    owner = _class_of(function)
+    name = text_of(owner.child_by_field_name("name")) if owner else ""
+    if not name or "private" in function.attributes.split():
+        return False
+    return name in change.extended_classes
+
+
+def _class_of(function: Function) -> "Node | None":
+    owner = function.container
+    return owner if owner is not None and owner.type in _CLASSES else None
+
+
+_CLASSES: Final = frozenset({"class_definition", "class_declaration", "abstract_class_declaration", "class"})
+
+
+def _modifiers(owner: "Node") -> str:
+    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
+
+
+def others_do_their_work(function: Function) -> bool:
+    """In an implementation of a trait whose other methods work, one that refuses does so on purpose."""
+    owner = function.container
+    if owner is None or owner.type != "impl_item" or owner.child_by_field_name("trait") is None:
+        return False
+    others = (one for one in functions_of(function.source) if one.container == owner and one.node != function.node)
+    return any(
+        not re.match(r"(todo|unimplemented)!", text_of(one.statements[0]) if len(one.statements) == 1 else "")
+        for one in others
+    )

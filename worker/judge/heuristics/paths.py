@@ -1,0 +1,98 @@
+"""What a path says about its file: language, test, example, generated, vendored.
+
+Does not read files (but for the first lines, where a generator signs). Invariant: when in doubt a file is
+*not* production code, so that no fact is found in it.
+"""
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+
+class Language(StrEnum):
+    PYTHON = "python"
+    JAVASCRIPT = "javascript"
+    TYPESCRIPT = "typescript"
+    TSX = "tsx"
+    GO = "go"
+    RUST = "rust"
+    JAVA = "java"
+
+
+_LANGUAGES: Final = {
+    "py": Language.PYTHON,
+    "js": Language.JAVASCRIPT,
+    "mjs": Language.JAVASCRIPT,
+    "cjs": Language.JAVASCRIPT,
+    "jsx": Language.JAVASCRIPT,
+    "ts": Language.TYPESCRIPT,
+    "mts": Language.TYPESCRIPT,
+    "cts": Language.TYPESCRIPT,
+    "tsx": Language.TSX,
+    "go": Language.GO,
+    "rs": Language.RUST,
+    "java": Language.JAVA,
+}
+
+SCRIPTS: Final = frozenset({Language.JAVASCRIPT, Language.TYPESCRIPT, Language.TSX})
+
+
+class Role(StrEnum):
+    """What a file is for. Only PRODUCTION code can hold a stub that is a fact."""
+
+    PRODUCTION = "production"
+    TEST = "test"
+    EXAMPLE = "example"
+    FOREIGN = "foreign"
+    """Generated, vendored, built, or a declaration without bodies."""
+
+
+_TEST_FOLDERS: Final = re.compile(
+    r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?utils?|\w*[-_]tests?"
+    r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
+    r"|__snapshots__|testFixtures|androidTest)$"
+)
+_TEST_NAMES: Final = re.compile(
+    r"^(test_.*|.*_tests?|conftest|.*[._-](test|spec|cy|e2e|mock|stub|fake|fixture)s?|tests?|mocks?|fakes?|Mock\w+|Fake\w+"
+    r"|.*(Tests?|TestCase|IT|Spec|Mock|Fixtures?))$"
+)
+_EXAMPLE_FOLDERS: Final = re.compile(
+    r"^(examples?|demos?|samples?|docs?|documentation|tutorials?|playgrounds?|sandbox|bench(es|marks?)?|templates?"
+    r"|scaffolds?|snippets?|prototypes?|cookbooks?|notebooks?|website|site|skeletons?|boilerplates?|.*[-_](examples?|templates?))$",
+    re.IGNORECASE,
+)
+_FOREIGN_FOLDERS: Final = re.compile(
+    r"^(vendor|vendored|_vendor|third[-_]?party|node_modules|dist|build|out|target|deno_dist|deno|generated|gen|__generated__"
+    r"|external|extern|deps|typings|\.yarn|site-packages)$"
+)
+_FOREIGN_NAMES: Final = re.compile(
+    r"(\.pyi|\.d\.[mc]?ts|\.min\.\w+|\.bundle\.js|\.pb\.go|_pb2(_grpc)?\.py|\.(generated|gen)\.\w+|_(generated|gen)\.\w+"
+    r"|\.g\.\w+|_string\.go)$|(^|/)(zz_generated|mock_)[^/]*$|_mocks?\.go$"
+)
+_SIGNED: Final = re.compile(
+    r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated", re.IGNORECASE
+)
+_SIGNED_LINES: Final = 10
+_SIGNED_CHARACTERS: Final = 4_000
+
+
+@lru_cache(maxsize=4096)
+def language_of(path: str) -> Language | None:
+    _, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return _LANGUAGES.get(ending) if dot else None
+
+
+@lru_cache(maxsize=4096)
+def role_of(path: str) -> Role:
+    *folders, name = path.split("/")
+    if any(map(_FOREIGN_FOLDERS.match, folders)) or _FOREIGN_NAMES.search(path):
+        return Role.FOREIGN
+    if any(map(_TEST_FOLDERS.match, folders)) or _TEST_NAMES.match(name.rpartition(".")[0] or name):
+        return Role.TEST
+    return Role.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else Role.PRODUCTION
+
+
+def is_signed_by_a_generator(text: str) -> bool:
+    lines = text[:_SIGNED_CHARACTERS].split("\n", _SIGNED_LINES)[:_SIGNED_LINES]
+    return any(map(_SIGNED.search, lines))

@@ -1,0 +1,98 @@
+"""Ask the model, check the reply, ask once more naming the error, else say that it can't be used.
+
+Does not build the question and does not decide anything. Invariant: at most two questions, and what every reply
+cost is counted, used or not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Final
+
+from worker.domain.opinion import ModelOpinion
+from worker.domain.verdict import Tokens
+from worker.errors import Unavailable
+from worker.judge.reply import ReplyError, ReplyFault
+from worker.judge.untrusted import cut, redacted, visible
+from worker.ports import Model, Prompt, Reply
+
+Read = Callable[[Reply], ModelOpinion | ReplyError]
+
+ECHO_BYTES: Final = 16_000
+"""How much of an unusable reply goes back to the model."""
+
+_SILENCE: Final = "(no text)"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the replies cost so far. `cost_usd` None: there is one whose price is not known."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    cost_usd: Decimal | None = Decimal(0)
+    replies: int = 0
+
+    def plus(self, reply: Reply) -> "Spent":
+        known = self.cost_usd is not None and reply.cost_usd is not None
+        cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
+        return Spent(self.tokens + reply.tokens, cost, self.replies + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    opinion: ModelOpinion
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyInvalid:
+    """`errors`: of each reply, in order."""
+
+    errors: tuple[ReplyError, ...]
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    reason: str
+    spent: Spent
+
+
+Consultation = Answered | ReplyInvalid | Unreachable
+
+
+def consult(model: Model, prompt: Prompt, read: Read) -> Consultation:
+    """Ask, and ask once more if the reply can't be used. Never raises for what the model or its server does."""
+    spent, errors = Spent(), ()
+    for _ in range(2):
+        try:
+            reply = model.ask(prompt)
+        except Unavailable as unavailable:
+            return Unreachable(unavailable.reason, spent)
+        spent = spent.plus(reply)
+        opinion = read(reply)
+        if isinstance(opinion, ModelOpinion):
+            return Answered(opinion, spent)
+        errors = (*errors, opinion)
+        if opinion.fault is ReplyFault.TOO_LONG:
+            break
+        prompt = corrected(prompt, reply, opinion)
+    return ReplyInvalid(errors, spent)
+
+
+def corrected(prompt: Prompt, reply: Reply, error: ReplyError) -> Prompt:
+    """The same question, what was answered, and what is wrong with that."""
+    said = cut(reply.text.strip(), ECHO_BYTES) or _SILENCE
+    problems = "\n".join(f"{number}. {_shown(problem)}" for number, problem in enumerate(error.problems, start=1))
+    correction = (
+        "Your answer can't be used:\n"
+        f"{problems}\n"
+        "Judge again and answer with one whole JSON object in the schema. "
+        "Correct what is named here; keep what was right."
+    )
+    return replace(prompt, turns=(*prompt.turns, said, correction))
+
+
+def _shown(problem: str) -> str:
+    """Problems quote names and lines of the change: they are data here, too."""
+    return cut(redacted(visible(problem)).replace("\n", " "), 1_000)

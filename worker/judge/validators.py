@@ -1,0 +1,81 @@
+"""What the validators (CI) say about this head: green, failing, unfinished or unknown, and the names.
+
+Does not wait for anything. Invariant: a check that failed or that is required and did not pass is never overlooked,
+whatever the dossier's summary of them says.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from worker.domain.dossier import Ci, CiCheck, CiState
+
+PASSED: Final = frozenset({"success", "neutral", "skipped"})
+"""GitHub's conclusions that let a required check pass."""
+
+NAMED_TESTS: Final = 20
+
+JUNIT: Final = "junit"
+"""The app of a check that was read from a JUnit report: its summary has one line per failing test."""
+
+_JUNIT_LINE: Final = re.compile(r"(\S{1,300}::.{1,300}?): .*")
+
+_ANSI: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_FAILING_TEST: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?:FAILED|ERROR) (\S{1,300}\.py(?:::.{1,300}?)?)(?: - .*)?",  # pytest
+        r"\s*--- FAIL: (\S{1,300})(?: \(.*\))?",  # go
+        r"test (\S{1,300}) \.\.\. FAILED",  # cargo
+        r"\s*● (\S.{0,300})",  # jest
+        r"\s*FAIL\s{1,4}(\S{1,300} > .{1,300})",  # vitest
+        r"(\S{1,200}(?: > |\.)\S.{0,200}) FAILED",  # gradle
+        r"\[ERROR\] {1,4}(\w[\w.$]{0,200}\.\w{1,200}:\d{1,7})\b.*",  # maven
+        r"not ok \d{1,7} (?:- )?(\S.{0,300})",  # tap
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CiReport:
+    """`failed` and `unfinished` are the checks, `tests` the failing tests that their reports name."""
+
+    state: CiState
+    failed: tuple[CiCheck, ...] = ()
+    unfinished: tuple[CiCheck, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+def read_ci(ci: Ci | None) -> CiReport:
+    """Read the validators' reports. A dossier without any is MISSING: told to the judge, and no pass."""
+    if ci is None:
+        return CiReport(CiState.MISSING)
+    failed = tuple(check for check in ci.checks if check.conclusion is not None and check.conclusion not in PASSED)
+    unfinished = tuple(check for check in ci.checks if check.conclusion is None)
+    tests = tuple(dict.fromkeys(name for check in failed for name in failing_tests(check)))
+    return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS])
+
+
+def _state(ci: Ci, failed: tuple[CiCheck, ...], unfinished: tuple[CiCheck, ...]) -> CiState:
+    if ci.state is CiState.FAILURE or any(_counts(check, ci) for check in failed):
+        return CiState.FAILURE
+    if ci.state is CiState.PENDING or any(_counts(check, ci) for check in unfinished):
+        return CiState.PENDING
+    return ci.state or (CiState.SUCCESS if ci.checks else CiState.MISSING)
+
+
+def _counts(check: CiCheck, ci: Ci) -> bool:
+    """A required check counts against any summary; without a summary every check does that is not optional."""
+    return check.required is True or (ci.state is None and check.required is None)
+
+
+def failing_tests(check: CiCheck) -> Iterator[str]:
+    """Names of failing tests, as the common runners print them."""
+    if check.app == JUNIT:
+        yield from (found[1] for line in check.summary.splitlines() if (found := _JUNIT_LINE.fullmatch(line)))
+        return
+    for line in _ANSI.sub("", f"{check.summary}\n{check.log_tail}").splitlines():
+        found = next(filter(None, (pattern.fullmatch(line.rstrip()) for pattern in _FAILING_TEST)), None)
+        if found:
+            yield found[1].strip()

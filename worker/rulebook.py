@@ -1,0 +1,74 @@
+"""The rulebook: the rubric and the prompt that ship with Assay, found and read.
+
+Looks inside the installed package first, then beside it (a checkout). Does not judge, and reads nothing of a
+pull request: the judged may not write the law.
+Invariant: a rubric that is returned is whole; what is unknown, doubled or malformed is an InputError that names
+the file's field by its path.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from worker.domain.rubric import Rubric
+from worker.errors import InputError
+from worker.strict_yaml import StrictYamlError, load_strict_yaml
+
+PACKAGE: Final = Path(__file__).resolve().parent
+"""Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """The stable part of what the model reads. `version` is the hash of the text, so no edit goes unnoticed."""
+
+    text: str
+    version: str
+
+
+def load_rubric(path: Path | None = None) -> Rubric:
+    """Read a rubric; without *path* the one that ships with Assay. Raises InputError."""
+    return read_rubric(_text(path or _shipped("rubrics/default.yml")))
+
+
+def read_rubric(text: str) -> Rubric:
+    """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
+    try:
+        content = load_strict_yaml(text)
+        return Rubric.model_validate(content)
+    except StrictYamlError as error:
+        raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error
+    except ValidationError as error:
+        raise InputError(_refusal(error)) from error
+
+
+def load_prompt(path: Path | None = None) -> PromptText:
+    """Read the judge's prompt; without *path* the one that ships with Assay. Raises InputError."""
+    text = _text(path or _shipped("prompts/judge.md"))
+    return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
+
+
+def _refusal(error: ValidationError) -> str:
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    first = min(errors, key=lambda one: one["type"] != "extra_forbidden")  # a typo also leaves its field missing
+    place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
+    reason = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+    return f"Rubric refused at {place}: {reason}. The format: docs/rubric.md."
+
+
+def _shipped(name: str) -> Path:
+    for folder in (PACKAGE, PACKAGE.parent):
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError(f"{name} is missing: it stands neither in {PACKAGE} nor beside it. Install Assay again.")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+        raise InputError(f"{path} can't be read: {reason}. Give the path of a file.") from error
