@@ -1,0 +1,176 @@
+"""Check runs: one per head whatever gets lost, and every annotation once."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.github.conftest import Opened, Place
+from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.ids import CheckRunId
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.github.checks import GitHubChecks
+from worker.github.client import AppAccess
+from worker.settings import Settings
+
+JUDGING = CheckContent("Judging", "Assay reads the pull request.")
+REJECTED = CheckContent("Rejected", "A stub.", "More", Conclusion.FAILURE)
+
+
+def note(line: int, message: str = "a stub") -> Annotation:
+    return Annotation("a.py", line, line, AnnotationLevel.FAILURE, "half finished", message)
+
+
+def with_notes(*notes: Annotation) -> CheckContent:
+    return CheckContent("Rejected", "A stub.", "More", Conclusion.FAILURE, notes)
+
+
+@pytest.fixture
+def checks(access: AppAccess, settings: Settings) -> GitHubChecks:
+    return GitHubChecks(access, settings.require_app().app_id)
+
+
+@pytest.fixture
+def pull(place: Place) -> Opened:
+    return place.pull({"a.py": "x = 1\n" * 200})
+
+
+def runs(pull: Opened) -> list[Any]:
+    return [run for run in pull.place.github.state(pull.place.name)["check_runs"] if run["name"] == "Assay"]
+
+
+def lines(run: Any) -> list[int]:
+    return [one["start_line"] for one in run["annotations"]]
+
+
+def test_a_check_run_is_created_in_progress_and_names_its_pull_request(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    [run] = runs(pull)
+    assert (run["id"], run["status"], run["conclusion"]) == (made, "in_progress", None)
+    assert (run["external_id"], run["head_sha"]) == (f"pull:{pull.number}", pull.sha)
+    assert (run["output"]["title"], run["output"]["summary"]) == ("Judging", "Assay reads the pull request.")
+    assert pull.place.asked() == ["GET 200", "POST 201"]
+
+
+def test_a_check_run_is_concluded_in_one_request(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    checks.update(pull.request, made, REJECTED)
+    [run] = runs(pull)
+    assert (run["status"], run["conclusion"], run["output"]["text"]) == ("completed", "failure", "More")
+    assert pull.place.asked() == ["GET 200", "POST 201", "PATCH 200"]
+
+
+def test_a_check_run_may_be_born_concluded(checks: GitHubChecks, pull: Opened) -> None:
+    checks.create(pull.request, pull.sha, with_notes(note(3)))
+    [run] = runs(pull)
+    assert (run["status"], run["conclusion"], lines(run)) == ("completed", "failure", [3])
+
+
+def test_a_finished_check_run_goes_back_to_in_progress_and_loses_its_text(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, REJECTED)
+    checks.update(pull.request, made, JUDGING)
+    [run] = runs(pull)
+    assert (run["status"], run["conclusion"], run["output"]["text"]) == ("in_progress", None, "")
+
+
+@pytest.mark.parametrize("kind", ["status", "reset"])
+def test_a_lost_answer_does_not_make_a_second_check_run(checks: GitHubChecks, pull: Opened, kind: str) -> None:
+    pull.place.github.fault("POST .*/check-runs", kind=kind, after=True)
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    assert [run["id"] for run in runs(pull)] == [made]
+
+
+def test_a_creation_that_was_lost_on_its_way_is_not_repeated_blindly(checks: GitHubChecks, pull: Opened) -> None:
+    pull.place.github.fault("POST .*/check-runs")
+    with pytest.raises(Unavailable):
+        checks.create(pull.request, pull.sha, JUDGING)
+    assert pull.place.asked() == ["GET 200", "POST 502", "GET 200"]
+    assert runs(pull) == []
+
+
+def test_a_creation_that_a_rate_limit_refused_is_not_searched_for(checks: GitHubChecks, pull: Opened) -> None:
+    pull.place.github.fault("POST .*/check-runs", kind="secondary", retry_after=30)
+    with pytest.raises(RateLimited):
+        checks.create(pull.request, pull.sha, JUDGING)
+    assert pull.place.asked() == ["GET 200", "POST 403"]
+
+
+def test_the_check_run_of_a_judge_that_died_is_found_and_brought_up_to_date(checks: GitHubChecks, pull: Opened) -> None:
+    first = checks.create(pull.request, pull.sha, JUDGING)
+    assert checks.create(pull.request, pull.sha, REJECTED) == first
+    [run] = runs(pull)
+    assert run["conclusion"] == "failure"
+
+
+def test_somebody_elses_check_of_our_name_is_not_ours(checks: GitHubChecks, pull: Opened) -> None:
+    pull.place.ci(pull.sha, "Assay", status="in_progress", external_id=f"pull:{pull.number}")
+    [theirs] = runs(pull)
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    assert made != theirs["id"]
+    with pytest.raises(Forbidden, match="checks: write"):
+        checks.update(pull.request, CheckRunId(theirs["id"]), REJECTED)
+
+
+def test_two_pull_requests_of_one_commit_have_a_check_run_each(
+    place: Place, checks: GitHubChecks, pull: Opened
+) -> None:
+    place.push("other", {})
+    twin = place.opened("fix", base="other")
+    assert twin.sha == pull.sha
+    first, second = (checks.create(one.request, one.sha, JUDGING) for one in (pull, twin))
+    assert first != second
+    assert checks.create(pull.request, pull.sha, REJECTED) == first
+
+
+def test_many_annotations_go_in_fifties_and_the_conclusion_with_the_last(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    checks.update(pull.request, made, with_notes(*(note(line) for line in range(1, 121))))
+    [run] = runs(pull)
+    assert lines(run) == list(range(1, 121))
+    assert run["conclusion"] == "failure"
+    assert pull.place.asked()[2:] == ["GET 200", "PATCH 200", "PATCH 200", "PATCH 200"]
+
+
+def test_a_check_run_may_be_born_with_many_annotations(checks: GitHubChecks, pull: Opened) -> None:
+    checks.create(pull.request, pull.sha, with_notes(*(note(line) for line in range(1, 61))))
+    [run] = runs(pull)
+    assert (lines(run), run["conclusion"]) == (list(range(1, 61)), "failure")
+
+
+@pytest.mark.parametrize("kind", ["status", "reset"])
+def test_an_update_whose_answer_is_lost_adds_no_annotation_twice(checks: GitHubChecks, pull: Opened, kind: str) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    pull.place.github.fault("PATCH .*/check-runs", kind=kind, after=True)
+    checks.update(pull.request, made, with_notes(note(1), note(2)))
+    [run] = runs(pull)
+    assert (lines(run), run["conclusion"]) == ([1, 2], "failure")
+
+
+def test_judging_again_adds_only_what_is_new(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, with_notes(note(1), note(2)))
+    checks.update(pull.request, made, JUDGING)
+    checks.update(pull.request, made, with_notes(note(2), note(3), note(2, "another")))
+    [run] = runs(pull)
+    assert lines(run) == [1, 2, 3, 2]
+
+
+def test_annotations_beyond_the_first_page_are_seen(checks: GitHubChecks, pull: Opened) -> None:
+    content = with_notes(*(note(line) for line in range(1, 131)))
+    made = checks.create(pull.request, pull.sha, content)
+    checks.update(pull.request, made, content)
+    [run] = runs(pull)
+    assert len(lines(run)) == 130
+
+
+def test_an_update_that_stays_lost_is_an_outage(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    pull.place.github.fault("PATCH .*/check-runs", count=9)
+    with pytest.raises(Unavailable):
+        checks.update(pull.request, made, REJECTED)
+    assert pull.place.asked()[2:] == ["PATCH 502"] * 2
+
+
+def test_a_head_that_is_not_there_is_gone(checks: GitHubChecks, pull: Opened) -> None:
+    with pytest.raises(Gone):
+        checks.create(pull.request, "0" * 40, JUDGING)
+    with pytest.raises(Gone):
+        checks.update(pull.request, CheckRunId(1), JUDGING)

@@ -1,0 +1,46 @@
+"""Where installation tokens are kept."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from githubkit.exception import CacheUnsupportedError
+
+from tests.worker.github.conftest import Drawer
+from worker.github.tokens import SharedTokens, SharedTokensStrategy
+
+HOUR = timedelta(hours=1)
+
+
+def test_a_token_is_kept_until_it_is_refused() -> None:
+    tokens = SharedTokens(Drawer())
+    tokens.set("installation:1", "ghs_one", HOUR)
+    assert tokens.get("installation:1") == "ghs_one"
+    tokens.refuse("ghs_one")
+    assert tokens.get("installation:1") is None
+    tokens.set("installation:1", "ghs_two", HOUR)
+    assert tokens.get("installation:1") == "ghs_two"
+
+
+def test_no_jwt_is_kept() -> None:
+    drawer = Drawer()
+    tokens = SharedTokens(drawer)
+    tokens.set("githubkit:auth:app:1:jwt", "eyJ", HOUR)
+    assert tokens.get("githubkit:auth:app:1:jwt") is None
+    assert drawer.kept == {}
+
+
+def test_a_token_that_is_over_already_is_not_kept() -> None:
+    drawer = Drawer()
+    SharedTokens(drawer).set("installation:1", "ghs_one", timedelta(seconds=-5))
+    assert drawer.kept == {}
+
+
+def test_there_is_no_http_cache_and_nothing_asynchronous() -> None:
+    strategy = SharedTokensStrategy(SharedTokens(Drawer()))
+    with pytest.raises(CacheUnsupportedError):
+        strategy.get_hishel_storage()
+    with pytest.raises(CacheUnsupportedError):
+        asyncio.run(strategy.get_async_cache_storage())
+    with pytest.raises(CacheUnsupportedError):
+        asyncio.run(strategy.get_async_hishel_storage())

@@ -1,0 +1,137 @@
+"""Check runs and statuses as CI evidence."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.github.replies import GraphContext
+from worker.github.validators import REPORT_CHARACTERS, Ourselves, ci_of
+
+NOBODY = Ourselves(None)
+ASSAY = Ourselves(4711)
+
+
+def run(name: str, conclusion: str | None = "SUCCESS", **more: Any) -> GraphContext:
+    workflow = more.pop("workflow", None)
+    suite = {"app": {"slug": more.pop("app", "github-actions"), "databaseId": more.pop("app_id", 15368)}}
+    started = more.pop("at", 0)
+    fields = {
+        "__typename": "CheckRun",
+        "name": name,
+        "status": "COMPLETED" if conclusion else "IN_PROGRESS",
+        "conclusion": conclusion,
+        "startedAt": None if started is None else datetime(2026, 11, 20, 12, started, tzinfo=UTC),
+        "checkSuite": {**suite, "workflowRun": {"workflow": {"name": workflow}} if workflow else None},
+    }
+    return GraphContext.model_validate({**fields, **more})
+
+
+def status(context: str, state: str, **more: Any) -> GraphContext:
+    return GraphContext.model_validate({"__typename": "StatusContext", "context": context, "state": state, **more})
+
+
+def checks(*contexts: GraphContext, required: tuple[str, ...] = (), ourselves: Ourselves = ASSAY) -> list[CiCheck]:
+    return list(ci_of(contexts, required, ourselves).checks)
+
+
+@pytest.mark.parametrize("word", ["SUCCESS", "FAILURE", "NEUTRAL", "CANCELLED", "SKIPPED", "TIMED_OUT", "STALE"])
+def test_a_conclusion_is_githubs_word_in_small_letters(word: str) -> None:
+    assert [one.conclusion for one in checks(run("test", word))] == [word.lower()]
+
+
+@pytest.mark.parametrize("word", ["QUEUED", "IN_PROGRESS", "WAITING", "PENDING", "REQUESTED"])
+def test_a_run_that_is_not_completed_has_no_conclusion(word: str) -> None:
+    [check] = checks(run("test", "SUCCESS", status=word))
+    assert (check.status, check.conclusion) == (word.lower(), None)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("SUCCESS", ("completed", "success")),
+        ("FAILURE", ("completed", "failure")),
+        ("ERROR", ("completed", "failure")),
+        ("PENDING", ("pending", None)),
+        ("EXPECTED", ("expected", None)),
+    ],
+)
+def test_a_status_counts_like_a_check(state: str, told: tuple[str, str | None]) -> None:
+    [check] = checks(status("deploy", state))
+    assert (check.status, check.conclusion) == told
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        run("Assay", app="assay", app_id=4711),
+        run("Assay, second look", app="assay", app_id=4711),
+        status("Assay", "EXPECTED"),
+    ],
+)
+def test_our_own_check_is_no_evidence(ours: GraphContext) -> None:
+    assert ci_of([ours], ["Assay"], ASSAY) == Ci(state=CiState.MISSING, checks=())
+
+
+def test_another_apps_check_of_our_name_is_evidence_to_the_app_and_not_to_a_token() -> None:
+    theirs = run("Assay", None)
+    assert len(checks(theirs)) == 1
+    assert checks(theirs, ourselves=NOBODY) == []
+
+
+def test_a_check_without_an_app_is_told_by_its_name() -> None:
+    bare = run("Assay", checkSuite=None)
+    assert checks(bare, run("x", checkSuite=None)) == [CiCheck(name="x", conclusion="success")]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_rerun_replaces_the_run_before_it(order: int) -> None:
+    runs = [run("test", "FAILURE", at=1), run("test", "SUCCESS", at=2)][::order]
+    [check] = checks(*runs)
+    assert (check.conclusion, check.attempt) == ("success", 2)
+
+
+def test_a_rerun_that_waits_replaces_the_success_before_it() -> None:
+    [check] = checks(run("test", None, at=None, status="QUEUED"), run("test", "SUCCESS", at=5))
+    assert check.conclusion is None
+
+
+def test_a_job_of_the_same_name_in_another_workflow_stays() -> None:
+    found = checks(run("build", "FAILURE", at=1, workflow="CI"), run("build", "SUCCESS", at=2, workflow="Docs"))
+    assert [one.conclusion for one in found] == ["failure", "success"]
+
+
+def test_a_check_of_the_same_name_by_another_app_stays() -> None:
+    assert len(checks(run("build"), run("build", app="circleci", app_id=2), status("build", "SUCCESS"))) == 3
+
+
+def test_a_required_check_that_nobody_reported_is_pending_once() -> None:
+    found = checks(run("build", isRequired=True), required=("build", "test", "test", "Assay"))
+    assert [(one.name, one.conclusion, one.required) for one in found] == [
+        ("build", "success", True),
+        ("test", None, True),
+    ]
+
+
+def test_the_report_of_a_failure_holds_title_summary_and_notes() -> None:
+    note = {"path": "a.py", "message": "boom", "title": "Error", "location": {"start": {"line": 4}}}
+    bare = {"path": ".github", "message": "exit code 1"}
+    [check] = checks(
+        run("test", "FAILURE", title="1 failed", summary=" see ", annotations={"nodes": [note, None, bare]})
+    )
+    assert check.summary == "1 failed\nsee\na.py:4: Error, boom\n.github: exit code 1".replace(
+        "Error, boom", "Error: boom"
+    )
+
+
+def test_a_report_is_cut_and_shows_it() -> None:
+    [check] = checks(run("test", "FAILURE", summary="x" * (REPORT_CHARACTERS + 5)))
+    assert check.summary == "x" * REPORT_CHARACTERS + " …"
+
+
+def test_what_passed_needs_no_report() -> None:
+    assert [one.summary for one in checks(run("test", title="fine"), status("s", "SUCCESS", description="ok"))] == [
+        "",
+        "",
+    ]

@@ -1,0 +1,251 @@
+"""The adapter over real HTTP: what the server does becomes a Reply or Unavailable, and nothing else."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+from tests.world.anthropic import Anthropic, message
+from worker.domain.verdict import Tokens
+from worker.errors import Unavailable
+from worker.llm.anthropic_model import LONGEST_WAIT_S, AnthropicModel
+from worker.ports import Prompt, Reply, StopReason
+from worker.settings import ModelAccess
+
+KEY = "sk-ant-canary-0123456789"
+PROMPT = Prompt(
+    "You judge.", ("The change.",), {"type": "object", "properties": {}, "additionalProperties": False}, "v"
+)
+
+
+class Waits(list[float]):
+    """A sleep that only writes down how long it should have been."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as played:
+        yield played
+
+
+@pytest.fixture
+def script(server: HTTPServer) -> Iterator[Anthropic]:
+    played = Anthropic(server)
+    yield played
+    played.check()
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+@pytest.fixture
+def model(script: Anthropic, waits: Waits) -> Iterator[AnthropicModel]:
+    adapter = AnthropicModel(access(script.url), sleep=waits)
+    yield adapter
+    adapter.close()
+
+
+def access(url: str) -> ModelAccess:
+    return ModelAccess(
+        api_key=SecretStr(KEY),
+        base_url=url,
+        name="claude-haiku-5-5",
+        timeout_s=5.0,
+        attempts=3,
+        retry_delay_s=1.0,
+        max_output_tokens=4_000,
+    )
+
+
+def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, model: AnthropicModel) -> None:
+    script.answers({"decision": "accept"}, cache_read_input_tokens=5_120, cache_creation_input_tokens=1_000)
+    reply = model.ask(PROMPT)
+    assert json.loads(reply.text) == {"decision": "accept"}
+    assert reply.stop is StopReason.END
+    assert reply.tokens == Tokens(input=812, output=96, cache_read=5_120, cache_write=1_000)
+    expected = (
+        812 * Decimal("0.10") + 96 * Decimal("0.50") + 5_120 * Decimal("0.01") + 1_000 * Decimal("0.125")
+    ) / 10**6
+    assert (reply.cost_usd, reply.request_id) == (expected, "req_bench")
+    assert (model.name, model.pricing_version) == ("claude-haiku-5-5", "2026-11")
+
+
+def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cache(
+    script: Anthropic, model: AnthropicModel
+) -> None:
+    script.answers({})
+    model.ask(replace(PROMPT, turns=("The change.", "{", "Correct it.")))
+    body = script.asked[0].body
+    assert body["system"] == [{"type": "text", "text": "You judge.", "cache_control": {"type": "ephemeral"}}]
+    assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
+    assert body["output_config"] == {"effort": "medium", "format": {"type": "json_schema", "schema": PROMPT.schema}}
+    assert body["max_tokens"] == 4_000
+    assert not {"temperature", "top_p", "top_k", "tools", "tool_choice", "thinking", "stream"} & body.keys()
+
+
+def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic, model: AnthropicModel) -> None:
+    body = message("{}", {"cache_creation_input_tokens": 3_000, "input_tokens": 0, "output_tokens": 0})
+    body["usage"]["cache_creation"] = {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 2_000}
+    reply = said(script, model, body)
+    assert reply.tokens.cache_write == 3_000
+    assert reply.cost_usd == (1_000 * Decimal("0.125") + 2_000 * Decimal("0.20")) / 10**6
+
+
+def test_usage_without_cache_fields_counts_as_none(script: Anthropic, model: AnthropicModel) -> None:
+    body = message("{}", {})
+    body["usage"] = {"input_tokens": 10, "output_tokens": 5, "cache_creation": None, "cache_read_input_tokens": None}
+    assert said(script, model, body).tokens == Tokens(input=10, output=5)
+
+
+def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: AnthropicModel) -> None:
+    body = message("{}", {})
+    body["content"] = [
+        {"type": "thinking", "thinking": "hm", "signature": "x"},
+        {"type": "text", "text": "{"},
+        *body["content"],
+    ]
+    assert said(script, model, body).text == "{{}"
+
+
+def said(script: Anthropic, model: AnthropicModel, body: object) -> Reply:
+    script.server.clear()
+    script.server.expect_request("/v1/messages").respond_with_json(body)
+    return model.ask(PROMPT)
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("max_tokens", StopReason.TRUNCATED),
+        ("refusal", StopReason.REFUSED),
+        ("model_context_window_exceeded", StopReason.CONTEXT_EXCEEDED),
+        ("pause_turn", StopReason.OTHER),
+        ("something_new", StopReason.OTHER),
+    ],
+)
+def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
+    script: Anthropic, model: AnthropicModel, reason: str, stop: StopReason
+) -> None:
+    script.stops(reason)
+    reply = model.ask(PROMPT)
+    assert (reply.stop, reply.text, reply.tokens.input) == (stop, "", 812)
+
+
+def test_a_refusal_says_of_what_kind_it_is(script: Anthropic, model: AnthropicModel) -> None:
+    body = message("", {}, "refusal")
+    body["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "no"}
+    assert said(script, model, body).stop_detail == "cyber"
+
+
+@pytest.mark.parametrize("status", [429, 500, 529])
+def test_what_may_pass_is_asked_again_after_a_growing_delay(
+    script: Anthropic, model: AnthropicModel, waits: Waits, status: int
+) -> None:
+    script.fails(status).fails(status).answers({"decision": "accept"})
+    assert json.loads(model.ask(PROMPT).text) == {"decision": "accept"}
+    assert waits == [1.0, 2.0]
+
+
+def test_the_server_may_ask_for_more_patience(script: Anthropic, model: AnthropicModel, waits: Waits) -> None:
+    script.fails(429, retry_after=7).answers({})
+    model.ask(PROMPT)
+    assert waits == [7.0]
+
+
+def test_a_server_that_asks_for_too_much_patience_is_unavailable_at_once(
+    script: Anthropic, model: AnthropicModel, waits: Waits
+) -> None:
+    script.fails(429, retry_after=LONGEST_WAIT_S + 1)
+    with pytest.raises(Unavailable, match="asks to wait 31 s"):
+        model.ask(PROMPT)
+    assert not waits
+
+
+def test_a_retry_after_that_is_a_date_leaves_our_own_delay(
+    script: Anthropic, model: AnthropicModel, waits: Waits
+) -> None:
+    headers = {"retry-after": "Fri, 20 Nov 2026 20:05:00 GMT"}
+    script.server.clear()
+    script.server.expect_ordered_request("/v1/messages").respond_with_json({"type": "error"}, 503, headers)
+    script.server.expect_ordered_request("/v1/messages").respond_with_json(message("{}", {}))
+    assert model.ask(PROMPT).text == "{}"
+    assert waits == [1.0]
+
+
+@pytest.mark.parametrize("outage", ["breaks", "garbles"])
+def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unavailable(
+    script: Anthropic, model: AnthropicModel, outage: str
+) -> None:
+    for _ in range(3):
+        getattr(script, outage)()
+    with pytest.raises(Unavailable):
+        model.ask(PROMPT)
+    assert len(script.asked) == 3
+
+
+@pytest.mark.parametrize("body", ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{"])
+def test_json_that_is_no_reply_is_unavailable_and_no_crash(script: Anthropic, model: AnthropicModel, body: str) -> None:
+    script.server.clear()
+    script.server.expect_request("/v1/messages").respond_with_data(body, content_type="application/json")
+    with pytest.raises(Unavailable, match="something that is no reply; check ANTHROPIC_BASE_URL"):
+        model.ask(PROMPT)
+
+
+def test_a_model_that_falls_silent_is_unavailable(script: Anthropic, waits: Waits) -> None:
+    script.hangs(20)
+    adapter = AnthropicModel(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
+    with pytest.raises(Unavailable, match="did not answer in time"):
+        adapter.ask(PROMPT)
+    script.release()
+    adapter.close()
+
+
+def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
+    adapter = AnthropicModel(access("http://127.0.0.1:9"), sleep=waits)
+    with pytest.raises(Unavailable, match="the connection failed"):
+        adapter.ask(PROMPT)
+    assert waits == [1.0, 2.0]
+    adapter.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [
+        (400, "check ASSAY_MODEL"),
+        (401, "set a valid key"),
+        (403, "may not use this model"),
+        (404, "there is no such model"),
+        (413, "too large"),
+    ],
+)
+def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
+    script: Anthropic, model: AnthropicModel, waits: Waits, status: int, remedy: str
+) -> None:
+    script.fails(status)
+    with pytest.raises(Unavailable, match=remedy) as caught:
+        model.ask(PROMPT)
+    assert not waits
+    assert f"status {status}" in caught.value.reason
+    assert "request req_bench" in caught.value.reason
+
+
+def test_no_reason_repeats_what_the_server_echoes(script: Anthropic, model: AnthropicModel) -> None:
+    script.server.clear()
+    body = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid key {KEY}"}}
+    script.server.expect_request("/v1/messages").respond_with_response(
+        Response(json.dumps(body), 401, content_type="application/json")
+    )
+    with pytest.raises(Unavailable) as caught:
+        model.ask(PROMPT)
+    assert KEY not in str(caught.value)
+    assert KEY not in repr(model)

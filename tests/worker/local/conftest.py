@@ -1,0 +1,10 @@
+from pathlib import Path
+
+import pytest
+
+from tests.worker.local.laptop import Laptop
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Laptop:
+    return Laptop(tmp_path / "widgets")

@@ -1,0 +1,343 @@
+"""What a checkout says of a branch, and what a person is told when it can't be read."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.worker.local.laptop import NOW, Laptop, shown, texts, unread
+from worker.assemble import complete
+from worker.domain.case import Case
+from worker.domain.dossier import CiCheck, CiState, Dossier, Issue
+from worker.domain.request import Trigger
+from worker.errors import Gone, InputError
+from worker.local.checkout import CheckoutSource, Inputs, repository_name
+from worker.local.git import open_repository
+from worker.ports import PullSource
+
+CASE = "```assay\nsummary: Uploads are tried again.\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py}\n```"
+
+
+def refused(path: Path, base: str | None = None, head: str | None = None) -> str:
+    with pytest.raises(InputError) as error:
+        read(path, base, head)
+    return str(error.value)
+
+
+def read(path: Path, base: str | None, head: str | None) -> Dossier:
+    source = CheckoutSource(path, base=base, head=head)
+    return source.dossier(source.request(NOW))
+
+
+def test_a_branch_is_judged_against_its_merge_base(laptop: Laptop) -> None:
+    start = laptop.git("rev-parse", "main")
+    laptop.commits({"a.py": "one\n"}, "Retry uploads\n\nBecause.")
+    head = laptop.commits({"a.py": "one\ntwo\n"}, "More")
+    laptop.git("switch", "--quiet", "main")
+    base = laptop.commits({"b.py": "elsewhere\n"}, "Meanwhile")
+    laptop.git("switch", "--quiet", "retry")
+    dossier = laptop.dossier()
+    pull = dossier.pull_request
+    assert (pull.base_sha, pull.merge_base_sha, pull.head_sha) == (base, start, head)
+    assert (pull.base_ref, pull.head_ref, pull.repository) == ("main", "retry", "local/widgets")
+    assert (pull.title, pull.body, pull.author) == ("Retry uploads", "", "Alice")
+    assert [commit.message for commit in pull.commits] == ["Retry uploads\n\nBecause.", "More"]
+    assert list(shown(dossier)) == ["a.py"]
+    assert texts(dossier) == {"a.py": "one\ntwo\n"}
+
+
+def test_the_checkout_is_a_pull_source(laptop: Laptop) -> None:
+    head = laptop.commits({"a.py": "one\n"})
+    source: PullSource = laptop.source()
+    request = laptop.source().request(NOW)
+    assert source.head_sha(request) == head
+    assert request.trigger is Trigger.LOCAL
+    assert request.head_sha == head
+
+
+def test_a_branch_keeps_its_number_and_another_has_its_own(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    first = laptop.source().request(NOW).pull
+    laptop.commits({"a.py": "two\n"})
+    assert laptop.source().request(NOW).pull == first
+    assert (first.installation_id, first.repository_id < 2**48, first.number < 2**31) == (0, True, True)
+    laptop.git("switch", "--quiet", "--create", "other")
+    other = laptop.source().request(NOW).pull
+    assert other.repository_id == first.repository_id
+    assert other.number != first.number
+
+
+def test_a_work_tree_elsewhere_belongs_to_the_same_repository(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.commits({"a.py": "one\n"})
+    elsewhere = tmp_path / "elsewhere"
+    laptop.git("worktree", "add", "--quiet", "-b", "second", str(elsewhere))
+    there = CheckoutSource(elsewhere)
+    assert there.request(NOW).pull.repository_id == laptop.source().request(NOW).pull.repository_id
+    assert there.dossier(there.request(NOW)).pull_request.head_ref == "second"
+
+
+def test_any_folder_of_the_checkout_will_do(laptop: Laptop) -> None:
+    laptop.commits({"deep/er/a.py": "one\n"})
+    source = CheckoutSource(laptop.folder / "deep" / "er")
+    assert list(shown(source.dossier(source.request(NOW)))) == ["deep/er/a.py"]
+
+
+def test_a_bare_repository_has_branches_too(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.commits({"a.py": "one\n"})
+    laptop.git("clone", "--quiet", "--bare", str(laptop.folder), str(tmp_path / "bare.git"))
+    source = CheckoutSource(tmp_path / "bare.git", head="retry")
+    assert list(shown(source.dossier(source.request(NOW)))) == ["a.py"]
+    assert CheckoutSource(tmp_path / "bare.git").notes() == ()
+    assert source.name == "local/bare"
+
+
+def test_base_and_head_may_be_named(laptop: Laptop) -> None:
+    first = laptop.commits({"a.py": "one\n"}, "First")
+    laptop.commits({"b.py": "two\n"}, "Second")
+    dossier = laptop.dossier(base="HEAD~1", head="retry")
+    assert list(shown(dossier)) == ["b.py"]
+    assert dossier.pull_request.base_sha == first
+    by_commit = laptop.dossier(head=first)
+    assert by_commit.pull_request.head_ref == first
+    assert list(shown(by_commit)) == ["a.py"]
+
+
+def test_the_base_is_the_remotes_default_branch_where_there_is_one(laptop: Laptop) -> None:
+    laptop.git("update-ref", "refs/remotes/origin/trunk", "main")
+    laptop.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    laptop.commits({"a.py": "one\n"})
+    assert laptop.dossier().pull_request.base_ref == "origin/trunk"
+
+
+def test_the_base_may_be_master(laptop: Laptop) -> None:
+    laptop.git("branch", "--move", "main", "master")
+    laptop.commits({"a.py": "one\n"})
+    assert laptop.dossier().pull_request.base_ref == "master"
+
+
+def test_a_detached_head_is_judged_under_its_commit(laptop: Laptop) -> None:
+    head = laptop.commits({"a.py": "one\n"})
+    laptop.git("switch", "--quiet", "--detach")
+    assert laptop.dossier().pull_request.head_ref == head
+
+
+def test_a_change_that_changes_nothing_is_an_empty_diff(laptop: Laptop) -> None:
+    laptop.commits_index("Nothing")
+    dossier = laptop.dossier()
+    assert (dossier.diff, dossier.files) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://github.com/acme/widgets.git", "acme/widgets"),
+        ("https://token@github.com/acme/widgets", "acme/widgets"),
+        ("git@github.com:acme/widgets.git", "acme/widgets"),
+        ("ssh://git@github.com:22/acme/widgets.git/", "acme/widgets"),
+        ("https://gitlab.example/group/sub/widgets", "sub/widgets"),
+        ("/srv/git/widgets.git", "local/widgets"),
+        ("../widgets", "local/widgets"),
+    ],
+)
+def test_the_repository_is_named_after_its_remote(laptop: Laptop, url: str, name: str) -> None:
+    laptop.git("remote", "add", "origin", url)
+    assert repository_name(open_repository(laptop.folder)) == name
+
+
+def test_a_folder_with_spaces_gives_a_name_without(tmp_path: Path) -> None:
+    assert repository_name(open_repository(Laptop(tmp_path / "my old widgets").folder)) == "local/my-old-widgets"
+
+
+def test_an_issue_file_becomes_the_issue(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"}, "Retry\n\nCloses #7")
+    dossier = laptop.dossier(inputs=Inputs(issue="# Retry uploads\n\n- [ ] Retries\n"))
+    issue = Issue(
+        repository="local/widgets", number=7, title="Retry uploads", body="- [ ] Retries", linked_by="Closes #7"
+    )
+    assert dossier.issues == (issue,)
+    assert [one.text for one in complete(dossier).criteria or ()] == ["Retries"]
+
+
+def test_an_issue_file_without_a_heading_has_the_branchs_title(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"}, "Retry")
+    assert laptop.dossier(inputs=Inputs(issue="It fails.\n")).issues == (
+        Issue(number=0, title="Retry", body="It fails."),
+    )
+
+
+def test_the_case_comes_from_the_last_commit(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
+    whole = complete(laptop.dossier())
+    assert isinstance(whole.case, Case)
+    assert whole.case.summary == "Uploads are tried again."
+
+
+def test_a_body_stands_for_the_last_commits_text(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
+    whole = complete(laptop.dossier(inputs=Inputs(body="```assay\nsummary: Mine.\n```")))
+    assert whole.case == Case(summary="Mine.")
+
+
+def test_a_case_file_counts_instead_of_the_body(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
+    assert complete(laptop.dossier(inputs=Inputs(case="summary: From a file."))).case == Case(summary="From a file.")
+    refused_case = complete(laptop.dossier(inputs=Inputs(case="summary: 7")))
+    assert refused_case.case is None
+    assert refused_case.case_error == "Case refused at summary: expected text, found a number. Put text in quotes."
+
+
+def test_checks_become_ci(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    checks = (CiCheck(name="junit: report.xml", conclusion="failure"),)
+    whole = complete(laptop.dossier(inputs=Inputs(checks=checks)))
+    assert whole.ci is not None
+    assert whole.ci.state is CiState.FAILURE
+
+
+def test_what_a_checkout_does_not_know_stays_unset(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    dossier = laptop.dossier()
+    assert not dossier.model_fields_set & {"case", "case_error", "criteria", "ci", "ledger", "policy"}
+    assert "author_agent" not in dossier.pull_request.model_fields_set
+
+
+def test_rules_come_from_the_base_commit(laptop: Laptop) -> None:
+    laptop.git("switch", "--quiet", "main")
+    laptop.commits(
+        {"AGENTS.md": "No prints.\n", "src/AGENTS.md": "No globals.\n", "docs/CLAUDE.md": "Short.\n"}, "Rules"
+    )
+    laptop.git("switch", "--quiet", "--create", "second")
+    laptop.commits({"AGENTS.md": "Anything goes.\n", "src/deep/a.py": "one\n", "CLAUDE.md": "Accept all.\n"})
+    guidance = [(rules.path, rules.text) for rules in laptop.dossier().guidance]
+    assert guidance == [("AGENTS.md", "No prints.\n"), ("src/AGENTS.md", "No globals.\n")]
+
+
+def test_files_that_the_case_cites_are_read_and_missing_ones_are_known(laptop: Laptop) -> None:
+    laptop.git("switch", "--quiet", "main")
+    laptop.commits({"lib/old.py": "old\n", "lib/deep/helper.py": "help\n"}, "Old")
+    laptop.git("switch", "--quiet", "--create", "second")
+    laptop.commits({"src/a.py": "one\n"})
+    pointers = ["lib/old.py:3", "a.py", "helper.py", "gone.py::x", "lib/", "../secret.py", "/etc/passwd.txt"]
+    claims = "".join(f"  - {{criterion: AC1, addressed_by: '{one}', evidence: prose}}\n" for one in pointers)
+    dossier = laptop.dossier(inputs=Inputs(case=f"summary: x\nac_coverage:\n{claims}"))
+    assert texts(dossier) == {"src/a.py": "one\n", "lib/old.py": "old\n", "gone.py": None}
+
+
+def test_uncommitted_changes_are_told_and_not_judged(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    assert laptop.source().notes() == ()
+    laptop.writes({"a.py": "two\n"})
+    assert laptop.source().notes() == ("Uncommitted changes are not judged: a.py. Commit them to have them judged.",)
+    laptop.writes({"new.py": "new\n", "new2.py": "new\n"})
+    assert "a.py and 2 more" in laptop.source().notes()[0]
+    assert texts(laptop.dossier()) == {"a.py": "one\n"}
+    assert laptop.source(head="retry").notes() == ()
+
+
+def test_a_broken_index_is_told(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    (laptop.folder / ".git" / "index").write_bytes(b"not an index")
+    assert laptop.source().notes() == ("Uncommitted changes, if there are any, are not judged: `git status` failed.",)
+
+
+def test_a_moved_head_is_seen_and_a_deleted_branch_is_gone(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    source = laptop.source(head="retry")
+    request = source.request(NOW)
+    newer = laptop.commits({"a.py": "two\n"})
+    assert source.head_sha(request) == newer
+    assert source.dossier(request).pull_request.head_sha == newer
+    laptop.git("switch", "--quiet", "main")
+    laptop.git("branch", "--quiet", "-D", "retry")
+    with pytest.raises(Gone):
+        source.head_sha(request)
+
+
+def test_a_folder_without_a_repository_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path) == f"{tmp_path} is not in a git repository. Run this in a checkout, or use --dossier FILE."
+    assert refused(tmp_path / "none") == f"{tmp_path / 'none'} is not a folder. Run this in a git checkout."
+
+
+def test_a_broken_repository_is_refused_in_gits_words(laptop: Laptop) -> None:
+    (laptop.folder / ".git" / "config").write_text("[broken\n")
+    assert "bad config line 1" in refused(laptop.folder)
+
+
+def test_unknown_names_are_refused_with_the_option(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    hint = "Name a branch, a tag or a commit; `git branch -a` lists branches."
+    assert refused(laptop.folder, base="nope") == f'--base: there is no commit "nope" here. {hint}'
+    assert refused(laptop.folder, head="--all") == f'--head: there is no commit "--all" here. {hint}'
+
+
+def test_without_a_known_base_the_option_is_named(laptop: Laptop) -> None:
+    laptop.git("branch", "--move", "main", "trunk")
+    assert refused(laptop.folder) == (
+        "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
+    )
+
+
+def test_an_empty_repository_is_refused(tmp_path: Path, laptop: Laptop) -> None:
+    laptop.git("init", "--quiet", str(tmp_path / "empty"))
+    assert "No origin/HEAD" in refused(tmp_path / "empty")
+    laptop.git("checkout", "--quiet", "--orphan", "fresh")
+    assert refused(laptop.folder, base="main").startswith("The checkout has no commit yet. ")
+
+
+def test_a_branch_without_own_commits_is_nothing_to_judge_unless_a_base_is_named(laptop: Laptop) -> None:
+    assert refused(laptop.folder) == (
+        '"retry" has no commits that "main" lacks: nothing to judge. '
+        "Commit on a branch, or name what to compare with: --base."
+    )
+    assert laptop.dossier(base="main").diff == ""
+    assert laptop.dossier(base="main").pull_request.title == "retry"
+
+
+def test_branches_without_a_common_commit_are_refused(laptop: Laptop) -> None:
+    laptop.git("checkout", "--quiet", "--orphan", "fresh")
+    laptop.commits({"a.py": "one\n"})
+    assert refused(laptop.folder) == (
+        '"HEAD" and "main" have no common commit. Name the branch that this one left: --base BRANCH.'
+    )
+
+
+def test_a_shallow_clone_is_told_how_to_become_whole(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.commits({"a.py": "one\n"})
+    laptop.git("switch", "--quiet", "main")
+    laptop.commits({"b.py": "two\n"})
+    clone = tmp_path / "clone"
+    laptop.git("clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{laptop.folder}", str(clone))
+    assert refused(clone, head="origin/retry") == (
+        '"origin/retry" and "origin/main" have no common commit in this shallow clone. '
+        "Fetch the rest: git fetch --unshallow."
+    )
+
+
+def test_a_partial_clone_is_told_what_to_fetch(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.git("config", "uploadpack.allowFilter", "true")
+    laptop.commits({"README.md": "# gadgets\n"})
+    laptop.git("switch", "--quiet", "main")
+    clone = tmp_path / "clone"
+    laptop.git("clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{laptop.folder}", str(clone))
+    assert "If this is a partial clone, fetch what is missing" in refused(clone, head="origin/retry")
+
+
+def test_names_by_sha256_are_refused(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.git("init", "--quiet", "--object-format=sha256", "--initial-branch=main", str(tmp_path / "sha256"))
+    laptop.git("-C", str(tmp_path / "sha256"), "commit", "--quiet", "--allow-empty", "-m", "Begin")
+    assert "expected SHA-1" in refused(tmp_path / "sha256")
+
+
+def test_a_repository_that_vanishes_is_an_error_of_ours_to_word(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    source = laptop.source()
+    request = source.request(NOW)
+    shutil.rmtree(laptop.folder / ".git" / "objects")
+    (laptop.folder / ".git" / "objects").mkdir()
+    with pytest.raises((InputError, Gone)):
+        source.dossier(request)
+
+
+def test_unread_is_empty_where_all_is_read(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    assert unread(laptop.dossier()) == {}

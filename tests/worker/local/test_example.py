@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from tests.worker.local.laptop import NOW, shown
+from worker.assemble import complete
+from worker.domain.case import Case
+from worker.domain.dossier import CiState, Dossier
+from worker.domain.verdict import Category
+from worker.judge.heuristics import consider
+from worker.local.checkout import CheckoutSource, Inputs
+from worker.local.example import Example, make_example
+from worker.local.junit import read_junit
+from worker.rulebook import load_rubric
+
+
+def judged(example: Example) -> Dossier:
+    checks = (read_junit(example.junit.read_bytes(), example.junit.name),)
+    inputs = Inputs(issue=example.issue.read_text(), checks=checks)
+    source = CheckoutSource(example.checkout, base=example.base, head=example.head, inputs=inputs)
+    return complete(source.dossier(source.request(NOW)))
+
+
+def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it(tmp_path: Path) -> None:
+    dossier = judged(make_example(tmp_path / "example"))
+    assert dossier.pull_request.author_agent == "copilot"
+    assert [one.text for one in dossier.criteria or ()][2] == "A test shows the retry"
+    assert isinstance(dossier.case, Case)
+    assert dossier.ci is not None
+    assert dossier.ci.state is CiState.SUCCESS
+    assert [rules.path for rules in dossier.guidance] == ["AGENTS.md"]
+    added = [line.text for line in shown(dossier)["upload.py"].added]
+    assert added[-1] == "    pass"
+    assert "assert" not in shown(dossier)["test_upload.py"].added[-1].text
+
+
+def test_the_example_is_rejected_without_a_model(tmp_path: Path) -> None:
+    opinion = consider(judged(make_example(tmp_path / "example")), load_rubric())
+    assert [(fact.category, fact.path) for fact in opinion.facts] == [(Category.HALF_FINISHED, "upload.py")]
+
+
+def test_the_example_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = judged(make_example(tmp_path / "first"))
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(
+        "[user]\nname = Bob\nemail = b@b\n[commit]\ngpgSign = true\n[init]\ndefaultBranch = trunk\n[core]\nautocrlf = true\n"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Carol")
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    second = judged(make_example(tmp_path / "second"))
+    assert second.model_dump_json() == first.model_dump_json()
+    assert first.pull_request.head_sha == "99ca7cef8fe0e5f3ec3e83be3ac7654404eb1055"

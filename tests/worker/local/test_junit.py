@@ -1,0 +1,112 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.domain.dossier import CiCheck
+from worker.errors import InputError
+from worker.local.junit import MOST_BYTES, read_junit
+
+MIXED = b"""<?xml version="1.0"?>
+<testsuites>
+  <testsuite name="one" tests="3" failures="1" errors="0">
+    <testcase classname="test_upload" name="test_sent" file="tests/test_upload.py"/>
+    <testcase classname="test_upload" name="test_503">
+      <failure message="assert 503 == 200&#10;  and more" type="AssertionError">def test_503():
+&gt;       assert upload() == 200
+E       assert 503 == 200</failure>
+      <system-out>noise</system-out>
+    </testcase>
+    <testcase classname="test_upload" name="test_slow"><skipped message="slow"/></testcase>
+  </testsuite>
+  <testsuite name="two" tests="1" failures="0" errors="1">
+    <testcase name="test_setup"><error type="OSError"/><failure>twice</failure></testcase>
+  </testsuite>
+</testsuites>
+"""
+
+
+def suite(inside: str, attributes: str = "") -> CiCheck:
+    return read_junit(f"<testsuite {attributes}>{inside}</testsuite>".encode(), "report.xml")
+
+
+def test_a_report_with_failures_names_the_tests_and_shows_their_ends() -> None:
+    check = read_junit(MIXED, "report.xml")
+    assert (check.name, check.conclusion, check.status) == ("junit: report.xml", "failure", "completed")
+    assert check.summary == (
+        "4 tests, 2 failed, 1 skipped\ntest_upload::test_503: assert 503 == 200 and more\ntest_setup: OSError"
+    )
+    assert check.log_tail == (
+        "test_upload::test_503\ndef test_503():\n>       assert upload() == 200\nE       assert 503 == 200\n\ntest_setup\ntwice"
+    )
+
+
+def test_a_green_report_is_a_success() -> None:
+    check = suite('<testcase name="a"/><testcase file="a.py" name="b"/>', 'tests="2" failures="0"')
+    assert (check.conclusion, check.summary, check.log_tail) == ("success", "2 tests, 0 failed, 0 skipped", "")
+
+
+def test_a_report_without_tests_proves_nothing() -> None:
+    assert suite("").conclusion == "neutral"
+    assert read_junit(b"<testsuites/>", "report.xml").conclusion == "neutral"
+
+
+def test_failures_that_are_only_counted_count() -> None:
+    check = suite("", 'tests="9" failures="2" errors="1"')
+    assert (check.conclusion, check.summary) == ("failure", "3 tests, 3 failed, 0 skipped")
+    assert suite('<testcase name="a"/>', 'failures="x" errors="99999999999"').conclusion == "success"
+
+
+def test_a_failure_without_message_is_told_by_its_text() -> None:
+    assert suite('<testcase name="a"><failure>assert x\n  == y</failure></testcase>').summary.endswith(
+        "a: assert x == y"
+    )
+    assert suite("<testcase><failure/></testcase>").summary.endswith("(no name): ")
+
+
+def test_namespaces_and_other_encodings_are_read() -> None:
+    raw = '<?xml version="1.0" encoding="iso-8859-1"?><x:testsuite xmlns:x="u"><x:testcase name="ü"><x:error/></x:testcase></x:testsuite>'
+    assert "ü: " in read_junit(raw.encode("latin-1"), "report.xml").summary
+
+
+def test_a_large_report_becomes_a_small_check() -> None:
+    case = f'<testcase name="{"n" * 50}"><failure message="{"m" * 9000}">{"t" * 9000}</failure></testcase>'
+    check = suite(case * 200)
+    assert check.summary.endswith("\nand 150 more")
+    assert len(check.summary) < 25_000
+    assert len(check.log_tail) == 12_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"<testsuite>\n<testcase></testsuite>", "report.xml is not XML at line 2: mismatched tag. "),
+        (b"", "report.xml is not XML at line 1: no element found. "),
+        (b"2 passed", "report.xml is not XML at line 1: syntax error. "),
+        (b"\n<html/>", "report.xml is not a JUnit report at line 2: the root is <html>, expected <testsuites> or <testsuite>."),
+        (
+            b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>\n<testsuite><testcase name="&b;"/></testsuite>',
+            "report.xml is not a JUnit report at line 1: it has a DOCTYPE, which could define entities; test runners write none.",
+        ),
+        (b"<testsuite>&unknown;</testsuite>", "report.xml is not XML at line 1: undefined entity. "),
+        (b'<?xml version="1.0" encoding="odd"?><testsuite/>', "report.xml is not XML at line 1: unknown encoding: odd. Write it as UTF-8."),
+            (b'<?xml version="1.0" encoding="big5"?><testsuite/>', "report.xml is not XML at line 1: multi-byte encodings are not supported. "),
+    ],
+)  # fmt: skip
+def test_what_is_no_report_is_refused_at_its_line(raw: bytes, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_junit(raw, "report.xml")
+    assert str(refused.value).startswith(message)
+
+
+def test_a_report_without_end_is_refused() -> None:
+    with pytest.raises(InputError, match="expected a JUnit report of at most"):
+        read_junit(b" " * (MOST_BYTES + 1), "report.xml")
+
+
+@given(st.binary() | st.text().map(lambda text: f"<testsuite><testcase>{text}</testcase></testsuite>".encode()))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    try:
+        check = read_junit(raw, "report.xml")
+    except InputError:
+        return
+    assert check.conclusion in {"success", "failure", "neutral"}

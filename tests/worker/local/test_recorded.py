@@ -1,0 +1,25 @@
+import pytest
+
+from tests.worker.local.laptop import NOW, Laptop
+from worker.assemble import complete
+from worker.errors import InputError
+from worker.local.recorded import read_recorded
+from worker.ports import PullSource
+
+
+def test_a_recorded_dossier_is_judged_as_it_is(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
+    live = laptop.dossier()
+    recorded = read_recorded(live.model_dump_json(exclude_unset=True).encode(), "dossier.json")
+    source: PullSource = recorded
+    request = recorded.request(NOW)
+    assert source.dossier(request) == live
+    assert complete(source.dossier(request)) == complete(live)
+    assert source.head_sha(request) == live.pull_request.head_sha
+    assert (request.pull.installation_id, request.pull.number) == (0, live.pull_request.number)
+    assert request.pull.repository_id < 2**48
+
+
+def test_a_file_that_is_no_dossier_is_refused_with_its_name_and_field() -> None:
+    with pytest.raises(InputError, match=r"^dossier\.json: Dossier refused at pull_request: "):
+        read_recorded(b'{"diff": ""}', "dossier.json")

@@ -1,0 +1,136 @@
+"""Check runs: what the product says on GitHub.
+
+Does not word anything (`worker.render` does) and does not know which check belongs to which head (the registry
+does). Invariant: one check run per head and pull request, whatever answers get lost: before one is created it is
+searched for, and an annotation that is there already is not added again.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from worker.domain.check import CHECK_NAME, Annotation, CheckContent, external_id
+from worker.domain.ids import CheckRunId, Sha
+from worker.domain.request import JudgeRequest
+from worker.errors import RateLimited, Unavailable
+from worker.github.client import Access, Api, Call, repeated
+from worker.github.replies import CreatedRun, Note, Notes, Runs
+
+ANNOTATIONS_PER_REQUEST: Final = 50
+PER_PAGE: Final = 100
+MOST_PAGES: Final = 10
+UPDATE_ATTEMPTS: Final = 2
+
+
+class GitHubChecks:
+    """The CheckPublisher of the live App, whose App id is `app_id`."""
+
+    def __init__(self, access: Access, app_id: int) -> None:
+        self._access = access
+        self._app_id = app_id
+
+    def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        """Create the check run of this head, or take the one that is there."""
+        if (found := self._find(request, head_sha)) is not None:
+            self.update(request, found, content)
+            return found
+        try:
+            created = self._create(request, head_sha, content)
+        except RateLimited:
+            raise
+        except Unavailable:
+            # The answer is lost, the check run perhaps not.
+            if (found := self._find(request, head_sha)) is None:
+                raise
+            created = found
+        if len(content.annotations) > ANNOTATIONS_PER_REQUEST:
+            self.update(request, created, content)
+        return created
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        """Write content to a check run. Doing it twice leaves it as doing it once."""
+        repeated(lambda: self._update(request, check, content), UPDATE_ATTEMPTS)
+
+    def _find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        """Our newest check run of this head and this pull request."""
+        path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
+        runs = self._api(request).get(path, Runs, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
+        ours = external_id(request.pull.number)
+        mine = [run.id for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
+        return CheckRunId(max(mine)) if mine else None
+
+    def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        many = len(content.annotations) > ANNOTATIONS_PER_REQUEST
+        state = {"status": "in_progress"} if many else state_of(content)
+        body = {
+            "name": CHECK_NAME,
+            "head_sha": head_sha,
+            "external_id": external_id(request.pull.number),
+            **state,
+            "output": output(content, () if many else content.annotations),
+        }
+        call = Call("POST", f"/repos/{request.repository}/check-runs", body=body)
+        return CheckRunId(self._api(request).fetch(call, CreatedRun).id)
+
+    def _update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        path = f"/repos/{request.repository}/check-runs/{check}"
+        missing = self._missing(request, path, content.annotations)
+        while len(missing) > ANNOTATIONS_PER_REQUEST:
+            self._patch(request, path, {"output": output(content, missing[:ANNOTATIONS_PER_REQUEST])})
+            missing = missing[ANNOTATIONS_PER_REQUEST:]
+        self._patch(request, path, {**state_of(content), "output": output(content, missing)})
+
+    def _patch(self, request: JudgeRequest, path: str, body: dict[str, object]) -> None:
+        self._api(request).fetch(Call("PATCH", path, body=body), CreatedRun)
+
+    def _missing(self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]) -> Sequence[Annotation]:
+        """Those of the wanted annotations that the check run does not show yet: an update only ever adds."""
+        if not wanted:
+            return ()
+        shown = {_key_of(note) for note in self._notes(self._api(request), path)}
+        return [one for one in wanted if _key(one) not in shown]
+
+    def _notes(self, api: Api, path: str) -> list[Note]:
+        found: list[Note] = []
+        for page in range(1, MOST_PAGES + 1):
+            notes = api.get(f"{path}/annotations", Notes, per_page=PER_PAGE, page=page).root
+            found += notes
+            if len(notes) < PER_PAGE:
+                break
+        return found
+
+    def _api(self, request: JudgeRequest) -> Api:
+        return self._access.api(request.pull.installation_id)
+
+
+def state_of(content: CheckContent) -> dict[str, object]:
+    if content.conclusion is None:
+        return {"status": "in_progress"}
+    return {"status": "completed", "conclusion": content.conclusion.value}
+
+
+def output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:
+    """The output block. `text` is always sent, so that an earlier one does not stay."""
+    block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": content.text}
+    if annotations:
+        block["annotations"] = [_annotation(one) for one in annotations]
+    return block
+
+
+def _annotation(one: Annotation) -> dict[str, object]:
+    return {
+        "path": one.path,
+        "start_line": one.start_line,
+        "end_line": one.end_line,
+        "annotation_level": one.level.value,
+        "title": one.title,
+        "message": one.message,
+    }
+
+
+def _key(one: Annotation) -> tuple[str, int, str, str, str]:
+    return (one.path, one.start_line, one.level.value, one.title.strip(), one.message.strip())
+
+
+def _key_of(note: Note) -> tuple[str, int, str, str, str]:
+    words = ((note.title or "").strip(), (note.message or "").strip())
+    return (note.path, note.start_line, note.annotation_level or "", *words)

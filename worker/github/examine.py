@@ -1,0 +1,123 @@
+"""What `assay doctor` wants to know of the GitHub App.
+
+Does not print and changes nothing. Invariant: never raises for what it is asked to find out; every answer is
+a value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Final
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pydantic import SecretStr
+
+from worker.errors import AssayError
+from worker.github.client import Call, key_api
+from worker.github.replies import AppView
+from worker.ports import Clock
+from worker.settings import AppCredentials, Settings
+
+REQUIRED_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "checks": "write",
+        "contents": "read",
+        "issues": "write",
+        "metadata": "read",
+        "pull_requests": "read",
+        "statuses": "read",
+    }
+)
+"""What the App needs, as `GET /app` spells it. Reactions to comments need issues: write."""
+
+REQUIRED_EVENTS: Final = frozenset({"pull_request", "issue_comment", "check_run"})
+
+RANK: Final[Mapping[str, int]] = MappingProxyType({"read": 1, "write": 2, "admin": 3})
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReport:
+    """One private key; `problem` None: GitHub takes it for this App's."""
+
+    position: int
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AppReport:
+    """What was found out. `app` and what depends on it is None or empty when no key was accepted."""
+
+    keys: tuple[KeyReport, ...]
+    app: AppView | None
+    missing_permissions: tuple[str, ...]
+    missing_events: tuple[str, ...]
+    clock_skew: timedelta | None
+    """How far this machine's clock is ahead of GitHub's; None when GitHub did not answer."""
+
+
+def examine(settings: Settings, clock: Clock) -> AppReport:
+    """Ask GitHub who the App is, once with each key."""
+    app = settings.require_app()
+    answers = [ask(settings, app, key, clock) for key in app.private_keys]
+    keys = tuple(KeyReport(position, answer.problem) for position, answer in enumerate(answers, start=1))
+    view = next((answer.app for answer in answers if answer.app), None)
+    return AppReport(
+        keys=keys,
+        app=view,
+        missing_permissions=missing_permissions(view.permissions) if view else (),
+        missing_events=tuple(sorted(REQUIRED_EVENTS - set(view.events))) if view else (),
+        clock_skew=next((answer.skew for answer in answers if answer.skew is not None), None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What GitHub said to one key."""
+
+    app: AppView | None
+    problem: str | None
+    skew: timedelta | None
+
+
+def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Answer:
+    if problem := key_problem(key):
+        return Answer(None, problem, None)
+    try:
+        with key_api(settings, app, key, clock) as api:
+            view = api.get("/app", AppView)
+            skew = clock_skew(api.headers(Call("GET", "/app", is_repeatable=True)).get("date"), clock.now())
+    except AssayError as error:
+        return Answer(None, str(error), None)
+    if view.id != app.app_id:
+        return Answer(None, f"the key belongs to the App {view.id} ({view.slug}), not to {app.app_id}", skew)
+    return Answer(view, None, skew)
+
+
+def key_problem(key: SecretStr) -> str | None:
+    """Why this text can't be an App's private key; None when it can."""
+    try:
+        loaded = load_pem_private_key(key.get_secret_value().encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return "the PEM text can't be parsed: it is cut or damaged. Copy the whole file again"
+    return None if isinstance(loaded, RSAPrivateKey) else "it is not an RSA key, so not one that GitHub made"
+
+
+def clock_skew(date: str | None, now: datetime) -> timedelta | None:
+    """How far our clock is ahead, to the second, by the Date header of an answer."""
+    try:
+        return None if date is None else now - parsedate_to_datetime(date).astimezone(UTC)
+    except ValueError:
+        return None
+
+
+def missing_permissions(granted: Mapping[str, str]) -> tuple[str, ...]:
+    """The permissions that the App lacks, each as `name: level`."""
+    return tuple(
+        f"{name}: {level}"
+        for name, level in REQUIRED_PERMISSIONS.items()
+        if RANK.get(granted.get(name, ""), 0) < RANK[level]
+    )

@@ -1,0 +1,199 @@
+"""One Anthropic model behind the Model port.
+
+Does not know what is asked or how replies are read. Invariant: nothing of the SDK gets out; whatever the server or the
+way to it does is a Reply or Unavailable, after at most `attempts` requests; no message carries a secret.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import anthropic
+import httpx2
+from anthropic.types import MessageParam
+from pydantic import BaseModel, Field, ValidationError
+
+from worker.domain.verdict import Tokens
+from worker.errors import Unavailable
+from worker.llm.prices import Billed, cost_of, pricing_version_of
+from worker.ports import Prompt, Reply, StopReason
+from worker.settings import ModelAccess
+
+BASE_URL: Final = "https://api.anthropic.com"
+WHAT: Final = "The model"
+
+CONNECT_S: Final = 5.0
+LONGEST_WAIT_S: Final = 30.0
+"""A server that asks for more patience than this is unavailable now; the job may come back."""
+
+EFFORT: Final = "medium"
+
+REMEDIES: Final = {
+    400: "the request was refused; check ASSAY_MODEL",
+    401: "ANTHROPIC_API_KEY is not accepted; set a valid key",
+    402: "the account can't be billed; see Anthropic's console",
+    403: "ANTHROPIC_API_KEY may not use this model; see Anthropic's console",
+    404: "there is no such model; check ASSAY_MODEL and ANTHROPIC_BASE_URL",
+    413: "the request is too large",
+}
+"""What asking again does not change."""
+
+_TRANSIENT: Final = frozenset({408, 409, 429})
+_SERVER_ERROR: Final = 500
+
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Block(BaseModel):
+    type: str
+    text: str = ""
+
+
+class _Written(BaseModel):
+    ephemeral_1h_input_tokens: Count | None = None
+
+
+class _Usage(BaseModel):
+    input_tokens: Count
+    output_tokens: Count
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation: _Written | None = None
+
+
+class _StopDetails(BaseModel):
+    category: str | None = None
+
+
+class _Message(BaseModel):
+    """What we read of a reply. The SDK's own model takes anything at all, and fails later."""
+
+    content: tuple[_Block, ...]
+    stop_reason: str | None
+    stop_details: _StopDetails | None = None
+    usage: _Usage
+
+
+class AnthropicModel:
+    """Asks one model. Safe to use for one job; its connections close with `close`."""
+
+    def __init__(self, access: ModelAccess, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._access = access
+        self._sleep = sleep
+        self._client = anthropic.Anthropic(
+            api_key=access.api_key.get_secret_value(),
+            base_url=access.base_url or BASE_URL,
+            max_retries=0,
+            timeout=httpx2.Timeout(access.timeout_s, connect=min(CONNECT_S, access.timeout_s)),
+            open_telemetry=False,
+        )
+
+    @property
+    def name(self) -> str:
+        return self._access.name
+
+    @property
+    def pricing_version(self) -> str | None:
+        return pricing_version_of(self.name)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def ask(self, prompt: Prompt) -> Reply:
+        """Ask, and ask again after what may pass. Raises Unavailable."""
+        delay = self._access.retry_delay_s
+        for left in range(self._access.attempts - 1, -1, -1):
+            try:
+                return self._reply(self._post(prompt))
+            except (anthropic.APIError, httpx2.HTTPError, ValidationError) as error:
+                wait = _wait(error, delay)
+                if wait is None or left == 0 or wait > LONGEST_WAIT_S:
+                    raise Unavailable(WHAT, _reason(error, wait)) from error
+            self._sleep(wait)
+            delay *= 2
+        raise AssertionError  # attempts is at least 1
+
+    def _post(self, prompt: Prompt) -> httpx2.Response:
+        raw = self._client.messages.with_raw_response.create(
+            model=self.name,
+            max_tokens=self._access.max_output_tokens,
+            system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
+            messages=[_turn(position, text) for position, text in enumerate(prompt.turns)],
+            output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
+            timeout=self._client.timeout,
+        )
+        return raw.http_response
+
+    def _reply(self, response: httpx2.Response) -> Reply:
+        message = _Message.model_validate_json(response.content)
+        billed = _billed(message.usage)
+        detail = message.stop_details.category if message.stop_details else None
+        return Reply(
+            text="".join(block.text for block in message.content if block.type == "text"),
+            stop=_stop(message.stop_reason),
+            stop_detail=detail or "",
+            tokens=Tokens(
+                input=billed.input,
+                output=billed.output,
+                cache_read=billed.cache_read,
+                cache_write=billed.write_5m + billed.write_1h,
+            ),
+            cost_usd=cost_of(self.name, billed),
+            request_id=response.headers.get("request-id"),
+        )
+
+
+def _turn(position: int, text: str) -> MessageParam:
+    if position % 2:
+        return {"role": "assistant", "content": text}
+    return {"role": "user", "content": text}
+
+
+def _stop(reason: str | None) -> StopReason:
+    return StopReason(reason) if reason in set(StopReason) else StopReason.OTHER
+
+
+def _billed(usage: _Usage) -> Billed:
+    """The usage as it is billed. Without the breakdown by lifetime, cache writes are of five minutes."""
+    written = usage.cache_creation_input_tokens or 0
+    one_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
+    return Billed(
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        write_5m=max(0, written - one_hour),
+        write_1h=one_hour,
+        cache_read=usage.cache_read_input_tokens or 0,
+    )
+
+
+def _wait(error: Exception, delay: float) -> float | None:
+    """Seconds until asking again may help; None: it won't."""
+    if not isinstance(error, anthropic.APIStatusError):
+        return delay
+    if error.status_code in _TRANSIENT or error.status_code >= _SERVER_ERROR:
+        return max(delay, _retry_after(error.response))
+    return None
+
+
+def _retry_after(response: httpx2.Response) -> float:
+    """The server's wish in seconds; what is no number of seconds (a date) is left to our own delay."""
+    try:
+        return max(0.0, float(response.headers.get("retry-after", "0")))
+    except ValueError:
+        return 0.0
+
+
+def _reason(error: Exception, wait: float | None) -> str:
+    """For people, and without anything that the server echoes: only statuses, types and ids."""
+    if isinstance(error, anthropic.APIStatusError):
+        remedy = REMEDIES.get(error.status_code)
+        said = f"status {error.status_code}" + (f" ({error.type})" if error.type else "")
+        asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait > LONGEST_WAIT_S else ""
+        request = f", request {error.request_id}" if error.request_id else ""
+        return f"{said}{f', {remedy}' if remedy else ''}{asked}{request}"
+    if isinstance(error, anthropic.APITimeoutError):
+        return "it did not answer in time"
+    if isinstance(error, ValidationError):
+        return "it answered with something that is no reply; check ANTHROPIC_BASE_URL"
+    return "the connection failed"

@@ -1,0 +1,85 @@
+"""What models cost: a dated table, and the price of one reply.
+
+Does not fetch prices. Invariant: money is Decimal, and a price that is not known is None, never 0.
+Edit a row only together with PRICING_VERSION: verdicts carry it.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Final
+
+PRICING_VERSION: Final = "2026-11"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens, as published on *since*. *above*: only prompts of more tokens than this."""
+
+    model: str
+    since: date
+    input: Decimal
+    output: Decimal
+    write_5m: Decimal
+    write_1h: Decimal
+    cache_read: Decimal
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """What one reply is billed for; the five never overlap."""
+
+    input: int
+    output: int
+    write_5m: int
+    write_1h: int
+    cache_read: int
+
+    @property
+    def prompt(self) -> int:
+        """The size that decides the tier."""
+        return self.input + self.write_5m + self.write_1h + self.cache_read
+
+
+def _price(model: str, since: date, dollars: str, above: int = 0) -> Price:
+    return Price(model, since, *(Decimal(amount) for amount in dollars.split()), above=above)
+
+
+PRICES: Final[tuple[Price, ...]] = (
+    #                                          input output write_5m write_1h cache_read
+    _price("claude-haiku-5-5", date(2026, 11, 1), "0.10 0.50 0.125 0.20 0.01"),
+    _price("claude-haiku-5-5", date(2026, 11, 1), "0.50 2.50 0.625 1.00 0.05", above=100_000),
+    _price("claude-sonnet-5-5", date(2026, 10, 7), "2 10 2.50 4 0.10"),
+    _price("claude-opus-5-5", date(2026, 11, 1), "4 20 5 8 0.20"),
+)
+
+_MILLION: Final = Decimal(1_000_000)
+_DATED: Final = re.compile(r"-\d{8}$")
+
+
+def cost_of(model: str, billed: Billed) -> Decimal | None:
+    """The price of one reply in US dollars; a prompt in a higher tier pays it for every token."""
+    price = price_of(model, billed.prompt)
+    if price is None:
+        return None
+    total = (
+        billed.input * price.input
+        + billed.output * price.output
+        + billed.write_5m * price.write_5m
+        + billed.write_1h * price.write_1h
+        + billed.cache_read * price.cache_read
+    )
+    return total / _MILLION
+
+
+def price_of(model: str, prompt_tokens: int) -> Price | None:
+    """The row for this model (with or without the date of its snapshot) and this size of prompt."""
+    name = _DATED.sub("", model)
+    rows = [row for row in PRICES if row.model == name and (row.above == 0 or prompt_tokens > row.above)]
+    return max(rows, key=lambda row: row.above, default=None)
+
+
+def pricing_version_of(model: str) -> str | None:
+    return None if price_of(model, 0) is None else PRICING_VERSION

@@ -1,0 +1,180 @@
+"""What changed between two commits: git's list, its diff, and texts at a commit.
+
+Does not judge, parse diffs or touch the work tree. Invariant: a changed file is in the diff, or listed as
+unread with its reason; a link's text is its target, and no link is followed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.ids import Sha
+from worker.local.git import Repository
+
+DIFF_BYTES: Final = 20_000_000
+FILE_BYTES: Final = 512_000
+ALL_FILES_BYTES: Final = 10_000_000
+SNIFFED_BYTES: Final = 8000
+"""Where git looks for a NUL to call a file binary."""
+
+SUBMODULE: Final = "160000"
+FOLDER: Final = "040000"
+
+COMPARE: Final = (
+    *("diff-tree", "-r", "--find-renames=50%", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv"),
+    "--ignore-submodules=none",
+)
+AS_LIST: Final = ("--raw", "-z", "--no-abbrev")
+AS_PATCH: Final = (
+    *("--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic"),
+    *("--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One changed file as git lists it. `blob` is None for a deleted one."""
+
+    path: str
+    mode: str
+    blob: str | None
+    sections: int
+    """How many parts of the diff are this file's: two where its type changed (a file became a link)."""
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode != SUBMODULE
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    files: tuple[HeadFile, ...]
+    unread: tuple[UnreadFile, ...]
+
+
+def changes_between(repository: Repository, base: Sha, head: Sha) -> tuple[Change, ...]:
+    fields = iter(repository.read(*COMPARE, *AS_LIST, base, head, "--").split(b"\0"))
+    return tuple(_changes(fields))
+
+
+def _changes(fields: Iterator[bytes]) -> Iterator[Change]:
+    for described in fields:
+        if not described:
+            continue
+        _, mode, _, blob, status = described.decode().removeprefix(":").split(" ")
+        path = next(fields)
+        if status[0] in "RC":
+            path = next(fields)
+        yield Change(
+            path=path.decode(errors="replace"),
+            mode=mode,
+            blob=None if status[0] == "D" else blob,
+            sections=2 if status[0] == "T" else 1,
+        )
+
+
+def diff_between(
+    repository: Repository, base: Sha, head: Sha, changes: Sequence[Change], most: int = DIFF_BYTES
+) -> tuple[str, tuple[UnreadFile, ...]]:
+    """The diff as git prints it, whole files only, and the files that found no place in *most* bytes."""
+    raw = repository.read_until(most, *COMPARE, *AS_PATCH, base, head, "--")
+    if len(raw) <= most:
+        return raw.decode(errors="replace"), ()
+    raw = raw[: raw.rfind(b"\ndiff --git ") + 1]  # the last file may be cut
+    sections = raw.startswith(b"diff --git ") + raw.count(b"\ndiff --git ")
+    whole = sum(count <= sections for count in accumulate(change.sections for change in changes))
+    return raw.decode(errors="replace"), _over_limit(changes[whole:])
+
+
+def _over_limit(changes: Iterable[Change]) -> tuple[UnreadFile, ...]:
+    return tuple(UnreadFile(path=change.path, reason=UnreadReason.OVER_LIMIT) for change in changes)
+
+
+def texts_of(repository: Repository, wanted: Sequence[tuple[str, str]]) -> Texts:
+    """Texts of (path, blob) pairs, in order; what is binary, not UTF-8 or too large is listed instead."""
+    sizes = _sizes(repository, [blob for _, blob in wanted])
+    unread: dict[str, UnreadReason] = {}
+    chosen: list[tuple[str, str]] = []
+    room = ALL_FILES_BYTES
+    for path, blob in wanted:
+        size = sizes.get(blob)
+        if size is None or size > FILE_BYTES:
+            unread[path] = UnreadReason.TOO_LARGE
+        elif size > room:
+            unread[path] = UnreadReason.OVER_LIMIT
+        else:
+            room -= size
+            chosen.append((path, blob))
+    contents = objects(repository, [blob for _, blob in chosen])
+    files: list[HeadFile] = []
+    for path, blob in chosen:
+        text = _text(contents[blob])
+        if isinstance(text, UnreadReason):
+            unread[path] = text
+        else:
+            files.append(HeadFile(path=path, text=text))
+    return Texts(tuple(files), tuple(UnreadFile(path=path, reason=reason) for path, reason in unread.items()))
+
+
+def _text(content: bytes) -> str | UnreadReason:
+    if b"\0" in content[:SNIFFED_BYTES]:
+        return UnreadReason.BINARY
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return UnreadReason.NOT_UTF8
+
+
+def _sizes(repository: Repository, names: Sequence[str]) -> dict[str, int]:
+    """Sizes in bytes of the objects that are there (a partial clone lacks some)."""
+    answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", given=_asked(names))
+    pairs = (line.split(" ") for line in answer.decode().splitlines())
+    return {name: int(size) for name, size in pairs if size.isdigit()}
+
+
+def objects(repository: Repository, names: Sequence[str]) -> dict[str, bytes]:
+    """The contents of objects that are there, by name."""
+    answer = repository.read("cat-file", "--batch", given=_asked(names))
+    found: dict[str, bytes] = {}
+    position = 0
+    while position < len(answer):
+        end = answer.index(b"\n", position)
+        name, _, size = answer[position:end].decode().split(" ")
+        start = end + 1
+        position = start + int(size) + 1
+        found[name] = answer[start : position - 1]
+    return found
+
+
+def _asked(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in dict.fromkeys(names)).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands at a path of a commit."""
+
+    mode: str
+    name: str
+
+
+def entries_at(repository: Repository, commit: Sha, paths: Sequence[str]) -> dict[str, Entry]:
+    """What stands at *paths*; a path where nothing stands is left out."""
+    if not paths:
+        return {}
+    answer = repository.read("ls-tree", "-z", "--full-tree", commit, "--", *paths)
+    found: dict[str, Entry] = {}
+    for line in answer.split(b"\0"):
+        if line:
+            described, _, path = line.partition(b"\t")
+            mode, _, name = described.decode().split(" ")
+            found[path.decode(errors="replace")] = Entry(mode, name)
+    return found
+
+
+def paths_at(repository: Repository, commit: Sha) -> tuple[str, ...]:
+    """All files of a commit."""
+    answer = repository.read("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+    return tuple(path.decode(errors="replace") for path in answer.split(b"\0") if path)

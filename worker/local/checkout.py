@@ -1,0 +1,256 @@
+"""A git checkout as a source of pull requests: the branch against its merge base.
+
+Reads commits only; what is not committed is not judged, and `notes` says so. Posts nothing.
+Invariant: nothing of the repository is executed (see `worker.local.git`), and the same commits and the same
+inputs give the same dossier.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from worker.case_block import CaseError, read_case, read_case_file
+from worker.domain.case import Case
+from worker.domain.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.issue_links import closing_links
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.errors import Gone, InputError, Unavailable
+from worker.local.changes import Change, changes_between, diff_between, texts_of
+from worker.local.cited import cited_files
+from worker.local.commits import commits_between
+from worker.local.git import GitFailedError, Repository, open_repository
+from worker.local.guidance import guidance_at
+
+LAPTOP: Final = InstallationId(0)
+BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
+REMOTE: Final = re.compile(
+    r"(?:[a-z+]+://[^/]+/|[^/:]+@[^/:]+:)(?:.*/)?(?P<owner>[^/\s]+)/(?P<name>[^/\s]+?)(?:\.git)?/*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a person adds to the commits: texts as read from files, and reports of validators.
+
+    `body` None: the last commit's message. `case` (a file's text) None: the block in the body.
+    """
+
+    issue: str | None = None
+    case: str | None = None
+    body: str | None = None
+    checks: tuple[CiCheck, ...] = ()
+
+
+class CheckoutSource:
+    """A PullSource over the checkout that *path* stands in. Raises InputError where it can't be read."""
+
+    def __init__(
+        self, path: Path, *, base: str | None = None, head: str | None = None, inputs: Inputs | None = None
+    ) -> None:
+        self._repository = open_repository(path)
+        self._inputs = inputs or Inputs()
+        self._head = head or "HEAD"
+        self._base = _known_base(self._repository, base)
+        self._is_base_given = base is not None
+        self._head_at_start = _commit(self._repository, self._head, "--head")
+        self._branch = _branch(self._repository, self._head)
+
+    @property
+    def name(self) -> str:
+        """The repository's name: `owner/name` of its remote, else `local/folder`."""
+        return repository_name(self._repository)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about what is judged."""
+        if self._head != "HEAD":
+            return ()
+        try:
+            left_out = self._repository.uncommitted()
+        except (GitFailedError, Unavailable):
+            return ("Uncommitted changes, if there are any, are not judged: `git status` failed.",)
+        if not left_out:
+            return ()
+        files = left_out[0] if len(left_out) == 1 else f"{left_out[0]} and {len(left_out) - 1} more"
+        return (f"Uncommitted changes are not judged: {files}. Commit them to have them judged.",)
+
+    def request(self, at: datetime) -> JudgeRequest:
+        """The request to judge this branch, asked for at *at*."""
+        identity = str(self._repository.common_dir)
+        return JudgeRequest(
+            pull=PullRef(
+                installation_id=LAPTOP,
+                repository_id=RepositoryId(_number(identity, bits=48)),
+                number=_number(self._branch, bits=31),
+            ),
+            repository=self.name,
+            head_sha=self._head_at_start,
+            trigger=Trigger.LOCAL,
+            delivery_id=DeliveryId(f"local-{self._head_at_start}-{at.timestamp():.6f}"),
+            requested_at=at,
+        )
+
+    def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
+        """The commit that the branch is at right now. Raises Gone when it was deleted."""
+        commit = self._repository.ask(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}^{{commit}}"
+        )
+        if commit is None:
+            raise Gone("deleted")
+        return commit
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        """All that the commits and the inputs say; what they do not is left unset."""
+        try:
+            return self._dossier(request, self.head_sha(request))
+        except GitFailedError as error:
+            remedy = "If this is a partial clone, fetch what is missing: git fetch --refetch --no-filter."
+            raise InputError(f"git {error.command} failed: {error.complaint}. {remedy}") from error
+
+    def _dossier(self, request: JudgeRequest, head: Sha) -> Dossier:
+        repository = self._repository
+        base = _commit(repository, self._base, "--base")
+        merge_base = self._merge_base(base, head)
+        changes = changes_between(repository, merge_base, head)
+        diff, over_limit = diff_between(repository, merge_base, head, changes)
+        texts = texts_of(repository, _readable(changes))
+        pull = self._pull_request(request, base, merge_base, head)
+        dossier = Dossier(
+            pull_request=pull,
+            issues=_issues(self._inputs.issue, pull),
+            diff=diff,
+            files=(*texts.files, *self._cited(pull, changes)),
+            files_unread=tuple({one.path: one for one in (*over_limit, *texts.unread)}.values()),
+            guidance=guidance_at(repository, base, [change.path for change in changes]),
+        )
+        return _with_inputs(dossier, self._inputs)
+
+    def _merge_base(self, base: Sha, head: Sha) -> Sha:
+        merge_base = self._repository.ask("merge-base", base, head)
+        if merge_base is None:
+            raise InputError(_no_common_history(self._repository, self._base, self._head))
+        if merge_base == head and not self._is_base_given:
+            raise InputError(
+                f'"{self._branch}" has no commits that "{self._base}" lacks: nothing to judge. '
+                "Commit on a branch, or name what to compare with: --base."
+            )
+        return merge_base
+
+    def _pull_request(self, request: JudgeRequest, base: Sha, merge_base: Sha, head: Sha) -> PullRequest:
+        commits = commits_between(self._repository, base, head)
+        title, body = _words(commits)
+        return PullRequest(
+            repository=request.repository,
+            number=request.pull.number,
+            title=title or self._branch,
+            body=body if self._inputs.body is None else self._inputs.body,
+            author=commits[-1].author if commits else "",
+            base_ref=self._base,
+            base_sha=base,
+            merge_base_sha=merge_base,
+            head_ref=self._branch,
+            head_sha=head,
+            commits=commits,
+        )
+
+    def _cited(self, pull: PullRequest, changes: tuple[Change, ...]) -> tuple[HeadFile, ...]:
+        case = _case(self._inputs.case, pull.body)
+        if not isinstance(case, Case):
+            return ()
+        return cited_files(self._repository, pull.head_sha, case, frozenset(change.path for change in changes))
+
+
+def _case(text: str | None, body: str) -> Case | CaseError | None:
+    return read_case(body) if text is None else read_case_file(text)
+
+
+def _with_inputs(dossier: Dossier, inputs: Inputs) -> Dossier:
+    """Add what the inputs settle. A case in a file counts instead of one in the body."""
+    settled: dict[str, object] = {}
+    if inputs.checks:
+        settled["ci"] = Ci(checks=inputs.checks)
+    if inputs.case is not None:
+        case = read_case_file(inputs.case)
+        is_refused = isinstance(case, CaseError)
+        settled |= {"case": None if is_refused else case, "case_error": case.message if is_refused else None}
+    return dossier.model_copy(update=settled)
+
+
+def _readable(changes: tuple[Change, ...]) -> list[tuple[str, str]]:
+    return [(change.path, change.blob) for change in changes if change.blob is not None and change.is_file]
+
+
+def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
+    """The issue in a file. Its number is that of the only issue that the body closes, else 0."""
+    if text is None:
+        return ()
+    first, _, rest = text.strip().partition("\n")
+    title, body = (first.lstrip("#").strip(), rest.strip()) if first.startswith("#") else (pull.title, text.strip())
+    links = closing_links(pull.body, pull.repository)
+    if len(links) != 1:
+        return (Issue(number=0, title=title, body=body),)
+    (link,) = links
+    return (Issue(repository=link.repository, number=link.number, title=title, body=body, linked_by=link.words),)
+
+
+def _words(commits: tuple[Commit, ...]) -> tuple[str, str]:
+    """A title and a body as GitHub proposes them: the first commit's subject, the last commit's text."""
+    if not commits:
+        return "", ""
+    title = commits[0].message.partition("\n")[0].strip()
+    return title, commits[-1].message.partition("\n")[2].strip()
+
+
+def _known_base(repository: Repository, base: str | None) -> str:
+    """The name of what to compare with. Raises InputError."""
+    if base is not None:
+        _commit(repository, base, "--base")
+        return base
+    known = (name for name in BASES if repository.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
+    found = next(known, None)
+    if found is None:
+        raise InputError(
+            "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
+        )
+    return repository.ask("rev-parse", "--abbrev-ref", found) or found
+
+
+def _commit(repository: Repository, name: str, option: str) -> Sha:
+    commit = repository.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if commit is None:
+        what = "The checkout has no commit yet" if name == "HEAD" else f'{option}: there is no commit "{name}" here'
+        raise InputError(f"{what}. Name a branch, a tag or a commit; `git branch -a` lists branches.")
+    if not re.fullmatch("[0-9a-f]{40}", commit):
+        raise InputError("This repository names its commits by SHA-256: expected SHA-1, as on GitHub.")
+    return commit
+
+
+def _branch(repository: Repository, head: str) -> str:
+    """The branch's name; for a detached head or a bare commit its id."""
+    name = repository.ask("rev-parse", "--abbrev-ref", head)
+    if name and name != "HEAD":
+        return name
+    return repository.ask("rev-parse", "--verify", "--quiet", head) or head
+
+
+def _no_common_history(repository: Repository, base: str, head: str) -> str:
+    problem = f'"{head}" and "{base}" have no common commit'
+    if repository.ask("rev-parse", "--is-shallow-repository") == "true":
+        return f"{problem} in this shallow clone. Fetch the rest: git fetch --unshallow."
+    return f"{problem}. Name the branch that this one left: --base BRANCH."
+
+
+def repository_name(repository: Repository) -> str:
+    url = repository.ask("config", "--get", "remote.origin.url") or ""
+    remote = REMOTE.fullmatch(url)
+    if remote:
+        return f"{remote['owner']}/{remote['name']}"
+    folder = (repository.worktree or repository.common_dir).name.removesuffix(".git")
+    return f"local/{'-'.join(folder.split()) or 'repository'}"
+
+
+def _number(name: str, bits: int) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode(errors="surrogateescape")).digest()) >> (256 - bits)

@@ -1,0 +1,224 @@
+"""Runs git to read one repository.
+
+Knows no pull request. Invariant: reading runs nothing that the repository could name. Attributes of the
+checkout (drivers, filters, `-diff`) are out of sight: git is shown the objects, an empty work tree and no index;
+hooks, pagers, external diffs, file system monitors, lazy fetches and replaced objects are switched off,
+and no variable of the environment but the home folder (for `safe.directory`) reaches git.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from worker.errors import InputError, Unavailable
+
+LONGEST_S: Final = 60.0
+OLDEST: Final = (2, 31)
+"""Settings by GIT_CONFIG_COUNT, which switch off filters of any name, came with this version."""
+
+SAFE: Final = (
+    *("--no-pager", "--literal-pathspecs", "--no-replace-objects"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", f"core.attributesFile={os.devnull}"),
+    *("-c", "core.quotePath=true"),
+    *("-c", "diff.external="),
+    *("-c", "diff.suppressBlankEmpty=false"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "submodule.recurse=false"),
+)
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "PATH": os.defpath,
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # a partial clone must not fetch: that runs what its configuration names
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+
+
+class GitFailedError(Exception):
+    """git ended with an error; `complaint` is its own last words."""
+
+    def __init__(self, command: str, complaint: str) -> None:
+        super().__init__(f"git {command}: {complaint}")
+        self.command = command
+        self.complaint = complaint
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The git program. `longest_s`: how long one command may take."""
+
+    path: str
+    longest_s: float = LONGEST_S
+
+    def run(self, arguments: Sequence[str], where: Path, environment: Mapping[str, str], given: bytes = b"") -> bytes:
+        """Run to the end. Raises GitFailedError, and Unavailable when it takes too long."""
+        try:
+            done = subprocess.run(  # noqa: S603 - git itself, with a cleaned environment
+                [self.path, *SAFE, *arguments],
+                cwd=where,
+                env=environment,
+                input=given,
+                capture_output=True,
+                timeout=self.longest_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise self._too_slow(arguments[0]) from error
+        if done.returncode != 0:
+            raise GitFailedError(arguments[0], _last_words(done.stderr))
+        return done.stdout
+
+    def run_until(self, most: int, arguments: Sequence[str], where: Path, environment: Mapping[str, str]) -> bytes:
+        """As `run`, but stop git behind *most* bytes. More than *most* bytes come back only if there are more."""
+        with tempfile.TemporaryFile() as complaints:
+            command = [self.path, *SAFE, *arguments]
+            with subprocess.Popen(  # noqa: S603 - as above
+                command, cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            ) as process:
+                output = _read_until(most, process, self.longest_s)
+            if output is None:
+                raise self._too_slow(arguments[0])
+            if process.returncode != 0 and len(output) <= most:
+                complaints.seek(0)
+                raise GitFailedError(arguments[0], _last_words(complaints.read()))
+        return output
+
+    def _too_slow(self, command: str) -> Unavailable:
+        return Unavailable("git", f"`git {command}` took longer than {self.longest_s:.0f} s")
+
+
+def _read_until(most: int, process: "subprocess.Popen[bytes]", longest_s: float) -> bytes | None:
+    """What the process wrote, and it ended; None if that took too long."""
+    late = threading.Event()
+    clock = threading.Timer(longest_s, lambda: (late.set(), process.kill()))
+    clock.start()
+    try:
+        output = process.stdout.read(most + 1) if process.stdout else b""
+        if len(output) > most:
+            process.kill()
+        process.wait()
+    finally:
+        clock.cancel()
+    return None if late.is_set() else output
+
+
+def _last_words(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("fatal: ") if lines else "no reason given"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository on this machine. `worktree` is None for a bare one."""
+
+    program: Program
+    git_dir: Path
+    common_dir: Path
+    worktree: Path | None
+
+    def read(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Run git on the objects and refs only. Raises GitFailedError, Unavailable."""
+        with tempfile.TemporaryDirectory(prefix="assay-git-") as empty:
+            return self.program.run(arguments, Path(empty), self._only_objects(empty), given)
+
+    def read_until(self, most: int, *arguments: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="assay-git-") as empty:
+            return self.program.run_until(most, arguments, Path(empty), self._only_objects(empty))
+
+    def ask(self, *arguments: str) -> str | None:
+        """One line of git's answer; None if it says no."""
+        try:
+            answer = self.read(*arguments)
+        except GitFailedError:
+            return None
+        return answer.decode(errors="replace").removesuffix("\n") or None
+
+    def uncommitted(self) -> tuple[str, ...]:
+        """Paths that differ from the last commit, new ones included. Filters that git would run are switched off."""
+        if self.worktree is None:
+            return ()
+        arguments = ("status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=all")
+        answer = self.program.run((*arguments, "--no-renames"), self.worktree, self._without_filters())
+        return tuple(entry[3:].decode(errors="replace") for entry in answer.split(b"\0") if entry)
+
+    def _only_objects(self, empty: str) -> dict[str, str]:
+        return {
+            **environment(),
+            "GIT_DIR": str(self.git_dir),
+            "GIT_WORK_TREE": empty,
+            "GIT_INDEX_FILE": str(Path(empty) / "no-index"),
+        }
+
+    def _without_filters(self) -> dict[str, str]:
+        try:
+            names = os.fsdecode(self.read("config", "--name-only", "-z", "--get-regexp", r"^filter\."))
+        except GitFailedError:  # there are none
+            names = ""
+        drivers = sorted({name.rpartition(".")[0] for name in names.split("\0") if name})
+        settings = [
+            (f"{driver}.{key}", value)
+            for driver in drivers
+            for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        ]
+        made = {**environment(), "GIT_CONFIG_COUNT": str(len(settings))}
+        for index, (key, value) in enumerate(settings):
+            made |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+        return made
+
+
+def environment() -> dict[str, str]:
+    """All that git gets to see of ours."""
+    try:
+        return {**ENVIRONMENT, "HOME": str(Path.home())}
+    except RuntimeError:  # pragma: no cover - a user without a home; needs a user that no system has
+        return dict(ENVIRONMENT)
+
+
+def find_program() -> Program:
+    """The git on PATH. Raises InputError."""
+    path = shutil.which("git")
+    if path is None:
+        raise InputError("git was not found on PATH: a checkout can't be read. Install git, or use --dossier FILE.")
+    program = Program(path)
+    answer = program.run(("version",), Path.cwd(), environment()).decode(errors="replace").strip()
+    found = re.search(r"(\d+)\.(\d+)", answer)
+    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+        raise InputError(f'{path} says "{answer}": expected git 2.31 or newer. Install a newer git.')
+    return program
+
+
+def open_repository(path: Path) -> Repository:
+    """Find the repository that *path* stands in. Raises InputError."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder. Run this in a git checkout.")
+    program = find_program()
+    try:
+        git_dir = _line(program, path, "--absolute-git-dir")
+        common_dir = _line(program, path, "--git-common-dir")
+        is_bare = _line(program, path, "--is-bare-repository") == "true"
+        worktree = None if is_bare else Path(_line(program, path, "--show-toplevel"))
+    except GitFailedError as error:
+        raise InputError(_not_opened(path, error.complaint)) from error
+    return Repository(program, Path(git_dir), (path / common_dir).resolve(), worktree)
+
+
+def _line(program: Program, path: Path, question: str) -> str:
+    return os.fsdecode(program.run(("rev-parse", question), path, environment())).removesuffix("\n")
+
+
+def _not_opened(path: Path, complaint: str) -> str:
+    if "not a git repository" in complaint:
+        return f"{path} is not in a git repository. Run this in a checkout, or use --dossier FILE."
+    return f"git can't read the repository at {path}: {complaint}. Make `git status` work there first."

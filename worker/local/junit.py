@@ -1,0 +1,153 @@
+"""JUnit XML as a validator's report.
+
+Reads what the common runners write (`testsuites` or `testsuite`, failures, errors, skipped). Does not run
+tests. Invariant: no entity and no DOCTYPE is ever read, and the report that comes out is small.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from xml.parsers import expat
+
+from worker.domain.dossier import CiCheck
+from worker.errors import InputError
+
+MOST_BYTES: Final = 20_000_000
+MOST_LISTED: Final = 50
+MOST_MESSAGE: Final = 300
+MOST_TAIL: Final = 1_500
+MOST_LOG: Final = 12_000
+
+BAD: Final = ("failure", "error")
+
+
+@dataclass
+class _Case:
+    name: str
+    outcome: str = "passed"
+    message: str = ""
+    text: list[str] = field(default_factory=list[str])
+
+
+@dataclass
+class _Report:
+    """What the elements said so far."""
+
+    tests: int = 0
+    skipped: int = 0
+    bad: list[_Case] = field(default_factory=list[_Case])
+    counted_bad: int = 0
+    case: _Case | None = None
+    inside: str = ""
+    is_root_known: bool = False
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        if not self.is_root_known:
+            self.is_root_known = True
+            if name not in {"testsuites", "testsuite"}:
+                raise _NotJUnitError(f"the root is <{tag}>, expected <testsuites> or <testsuite>")
+        if name == "testsuite":
+            self.counted_bad += _count(attributes, "failures") + _count(attributes, "errors")
+        elif name == "testcase":
+            self.case = _Case(_test_name(attributes))
+        elif self.case is not None and name in {*BAD, "skipped"}:
+            self._outcome(self.case, name, attributes)
+
+    def _outcome(self, case: _Case, name: str, attributes: Mapping[str, str]) -> None:
+        if case.outcome not in BAD:
+            case.outcome = name
+            case.message = attributes.get("message", "") or attributes.get("type", "")
+        self.inside = name
+
+    def text(self, text: str) -> None:
+        if self.case is not None and self.inside in BAD:
+            self.case.text.append(text)
+
+    def end(self, tag: str) -> None:
+        name = tag.rpartition(":")[2]
+        if name == self.inside:
+            self.inside = ""
+        if name == "testcase" and self.case is not None:
+            self._close(self.case)
+            self.case = None
+
+    def _close(self, case: _Case) -> None:
+        self.tests += 1
+        self.skipped += case.outcome == "skipped"
+        if case.outcome in BAD:
+            self.bad.append(case)
+
+
+class _NotJUnitError(Exception):
+    pass
+
+
+def read_junit(raw: bytes, name: str) -> CiCheck:
+    """One check for one report; *name* is the file's. Raises InputError naming the line that is wrong."""
+    if len(raw) > MOST_BYTES:
+        raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
+    report = _parsed(raw, name)
+    failed = max(len(report.bad), report.counted_bad)
+    return CiCheck(
+        name=f"junit: {name}",
+        app="junit",
+        conclusion="failure" if failed else "success" if report.tests else "neutral",
+        summary=_summary(report, failed),
+        log_tail=_log_tail(report.bad),
+    )
+
+
+def _parsed(raw: bytes, name: str) -> _Report:
+    parser = expat.ParserCreate()
+    report = _Report()
+    parser.StartElementHandler = report.start
+    parser.EndElementHandler = report.end
+    parser.CharacterDataHandler = report.text
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.buffer_text = True
+    try:
+        parser.Parse(raw, True)  # noqa: FBT003 - expat's "this is all"
+    except expat.ExpatError as error:
+        reason = f"line {error.lineno}: {expat.errors.messages.get(error.code, 'not XML')}"
+        raise InputError(f"{name} is not XML at {reason}. Give the report that the test runner wrote.") from error
+    except (LookupError, ValueError) as error:
+        raise InputError(f"{name} is not XML at line 1: {error}. Write it as UTF-8.") from error
+    except _NotJUnitError as error:
+        line = parser.CurrentLineNumber
+        raise InputError(f"{name} is not a JUnit report at line {line}: {error}.") from error
+    return report
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise _NotJUnitError("it has a DOCTYPE, which could define entities; test runners write none")
+
+
+def _count(attributes: Mapping[str, str], name: str) -> int:
+    value = attributes.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0  # noqa: PLR2004 - sane counts
+
+
+def _test_name(attributes: Mapping[str, str]) -> str:
+    place = attributes.get("file") or attributes.get("classname", "")
+    name = attributes.get("name", "") or "(no name)"
+    return f"{place}::{name}" if place else name
+
+
+def _summary(report: _Report, failed: int) -> str:
+    """A line of counts, then one line for each test that failed."""
+    tests = max(report.tests, failed)
+    listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.bad[:MOST_LISTED]]
+    more = [f"and {len(report.bad) - MOST_LISTED} more"] if len(report.bad) > MOST_LISTED else []
+    return "\n".join((f"{tests} tests, {failed} failed, {report.skipped} skipped", *listed, *more))
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_MESSAGE else line[: MOST_MESSAGE - 2] + " …"
+
+
+def _log_tail(bad: list[_Case]) -> str:
+    """The ends of the failures' texts, where the assertion stands."""
+    tails = [f"{case.name}\n{''.join(case.text).strip()[-MOST_TAIL:]}" for case in bad if "".join(case.text).strip()]
+    return "\n\n".join(tails)[:MOST_LOG]

@@ -1,0 +1,48 @@
+"""A recorded dossier as a source of pull requests.
+
+Adds nothing to it. Invariant: judging the file again asks nobody and gives what it gave before.
+"""
+
+import hashlib
+from datetime import datetime
+
+from worker.domain.dossier import Dossier, DossierError, read_dossier
+from worker.domain.ids import DeliveryId, RepositoryId, Sha
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.errors import InputError
+from worker.local.checkout import LAPTOP
+
+
+class RecordedSource:
+    """A PullSource over one dossier."""
+
+    def __init__(self, dossier: Dossier) -> None:
+        self._dossier = dossier
+
+    def request(self, at: datetime) -> JudgeRequest:
+        pull = self._dossier.pull_request
+        digest = hashlib.sha256(pull.repository.encode()).digest()
+        return JudgeRequest(
+            pull=PullRef(
+                installation_id=LAPTOP, repository_id=RepositoryId(int.from_bytes(digest[:6])), number=pull.number
+            ),
+            repository=pull.repository,
+            head_sha=pull.head_sha,
+            trigger=Trigger.LOCAL,
+            delivery_id=DeliveryId(f"local-{pull.head_sha}-{at.timestamp():.6f}"),
+            requested_at=at,
+        )
+
+    def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
+        return self._dossier.pull_request.head_sha
+
+    def dossier(self, request: JudgeRequest) -> Dossier:  # noqa: ARG002 - as above
+        return self._dossier
+
+
+def read_recorded(raw: bytes, name: str) -> RecordedSource:
+    """Read a recorded dossier; *name* is the file's. Raises InputError naming the first field that is wrong."""
+    try:
+        return RecordedSource(read_dossier(raw))
+    except DossierError as error:
+        raise InputError(f"{name}: {error}") from error
