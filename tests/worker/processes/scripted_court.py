@@ -1,0 +1,196 @@
+"""A court whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
+
+Stands in for `worker.bootstrap.open_court` where processes are the point. Invariant: it writes outside only after
+keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
+"""
+
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tests.worker.render.samples import dossier, rejected
+from worker.domain import keys
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
+from worker.ports import Lease
+from worker.publish import CheckDesk
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.wire import items, text, whole
+
+GIVEN_UP = "given up: "
+
+
+def name_of(pull: PullRef) -> str:
+    return f"{pull.installation_id}/{pull.number}"
+
+
+class World:
+    """GitHub as this court sees it."""
+
+    def __init__(self, store: Store) -> None:
+        self._wire = store.wire
+
+    def head(self, pull: PullRef) -> Sha:
+        return text(self._wire.call("HGET", "world:heads", name_of(pull)))
+
+    def push(self, pull: PullRef, head_sha: Sha) -> None:
+        self._wire.call("HSET", "world:heads", name_of(pull), head_sha)
+
+    def order(self, pull: PullRef, *steps: str) -> None:
+        """What the next judgings of this pull request do, one step each; then they judge."""
+        self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
+
+    def next_step(self, pull: PullRef) -> str:
+        return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
+
+    def note(self, what: str, **fields: object) -> None:
+        """Append to the story, in the order in which it happened."""
+        fields |= {"process": os.getpid(), "parent": os.getppid()}
+        self._wire.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
+
+    def story(self, what: str) -> list[dict[str, object]]:
+        told = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
+        return [line for line in told if line["what"] == what]
+
+    def checks(self) -> dict[str, str]:
+        """Every check run: `pull head` -> what it says."""
+        flat = [text(one) for one in items(self._wire.call("HGETALL", "world:checks"))]
+        return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+class Checks:
+    """The CheckPublisher port: at most one check run per head, or the story tells of two."""
+
+    def __init__(self, store: Store) -> None:
+        self._wire = store.wire
+        self._world = World(store)
+
+    def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        check = f"{name_of(request.pull)} {head_sha}"
+        number = whole(self._wire.call("HGET", "world:check_ids", check))
+        if not number:
+            number = whole(self._wire.call("INCR", "world:check_count"))
+            self._wire.call("HSET", "world:check_ids", check, number)
+            self._wire.call("HSET", "world:check_names", number, check)
+            self._world.note("created", check=check)
+        self.update(request, CheckRunId(number), content)
+        return CheckRunId(number)
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        said = f"{content.conclusion or 'in_progress'}: {content.title}"
+        name = text(self._wire.call("HGET", "world:check_names", check))
+        assert name.startswith(name_of(request.pull))
+        self._wire.call("HSET", "world:checks", name, said)
+        self._world.note("wrote", check=name, said=said)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCourt:
+    """Does as ordered, step by step."""
+
+    store: Store
+    world: World
+
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+        head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
+        common = {"pull": name_of(request.pull), "fence": lease.fence, "head": head_sha, "trigger": request.trigger}
+        step = self.world.next_step(request.pull)
+        self.world.note("began", waiting=waiting_since is not None, **common)
+        if step == "lose":
+            self.store.wire.call("ZADD", keys.OUT.name, "XX", 1, keys.pull(request.pull).name)
+        if (outcome := self._step(step)) is not None:
+            return outcome
+        lease.keep()
+        self._desk().restart(request, head_sha)
+        if self.world.head(request.pull) not in ("", head_sha):
+            return Overtaken(self.world.head(request.pull))
+        verdict = rejected(eval_id=EvalId(f"{lease.fence}"))
+        entry = LedgerEntry(
+            eval_id=verdict.eval_id,
+            created_at=verdict.created_at,
+            round=1,
+            fence=lease.fence,
+            head_sha=head_sha,
+            fingerprint=Fingerprint("sha256:f"),
+            diff_summary="",
+            verdict=verdict,
+        )
+        self.store.ledger.append(request.pull, entry)
+        lease.keep()
+        self._desk().write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
+        self._desk().supersede(request, head_sha)
+        self.world.note("ended", **common)
+        return Judged(verdict, dossier())
+
+    def _step(self, step: str) -> Outcome | None:
+        word, _, rest = step.partition(" ")
+        match word:
+            case "unavailable":
+                raise Unavailable("GitHub", "502")
+            case "limited":
+                raise RateLimited("GitHub", datetime.now(UTC) + timedelta(seconds=float(rest)))  # noqa: TID251 - played
+            case "forbidden":
+                raise Forbidden("checks: write is missing")
+            case "gone":
+                raise Gone("deleted")
+            case "bug":
+                raise ZeroDivisionError(rest)
+            case "wait":
+                return WaitForCi(timedelta(seconds=float(rest)), ("test",))
+            case "dropped":
+                return Dropped("closed")
+            case "crash":
+                os.kill(os.getpid(), 9)
+            case "think":
+                time.sleep(float(rest))
+            case _:
+                pass
+        return None
+
+    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
+        lease.keep()
+        if self.world.next_step(request.pull) == "mute":
+            raise ZeroDivisionError("the check can't be told")
+        head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
+        content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
+        self._desk().write(request, head_sha, content)
+
+    def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
+        self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 1000})))
+        if self.world.head(request.pull) in ("", head_sha):
+            self._desk().open(request, head_sha)
+
+    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        self._desk().expire(request, head_sha, check, "overdue")
+
+    def answer(self, ask: Ask) -> None:
+        self.world.note("asked", delivery=ask.delivery_id)
+        self._step(self.world.next_step(ask.pull))
+        self.store.pulls.want(
+            JudgeRequest(
+                pull=ask.pull,
+                repository=ask.repository,
+                head_sha=None,
+                trigger=Trigger.COMMAND,
+                delivery_id=ask.delivery_id,
+                requested_at=ask.asked_at,
+            )
+        )
+
+    def _desk(self) -> CheckDesk:
+        return CheckDesk(Checks(self.store), self.store.checks())
+
+
+@contextmanager
+def open_court(settings: Settings, store: Store) -> Generator[ScriptedCourt]:
+    assert settings.redis_url is not None
+    yield ScriptedCourt(store, World(store))

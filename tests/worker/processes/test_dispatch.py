@@ -1,0 +1,185 @@
+"""The dispatcher, in a thread, against a real Redis and a real queue that nobody works on."""
+
+import logging
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from typing import cast
+
+import pytest
+from rq.registry import StartedJobRegistry
+
+from tests.worker.processes.conftest import QUICK
+from tests.worker.processes.scripted_court import World, open_court
+from tests.worker.store.played import HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
+from tests.world.redis import Redis
+from worker.dispatch import Dispatcher
+from worker.domain import keys
+from worker.domain.ids import CheckRunId
+from worker.queue import JOB, judge_queue, rq_connection
+from worker.settings import Settings
+from worker.store.connection import Store, open_store
+from worker.system_clock import SystemClock
+
+NAMES = count(1)
+
+
+@contextmanager
+def dispatching(here: Settings) -> Generator[threading.Thread]:
+    """A dispatcher at work until the block ends."""
+    stop = threading.Event()
+    with open_store(here) as store:
+        dispatcher = Dispatcher(here, store, open_court, SystemClock())
+        thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,), name=f"dispatcher-{next(NAMES)}")
+        thread.start()
+        try:
+            yield thread
+        finally:
+            stop.set()
+            thread.join(30)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def dispatcher(here: Settings, store: Store) -> Iterator[threading.Thread]:
+    store.ping()  # Redis is empty from here on
+    with dispatching(here) as thread:
+        yield thread
+
+
+@pytest.fixture
+def queued(here: Settings) -> Iterator[Callable[[], list[str]]]:
+    """The ids of the jobs that wait for a worker."""
+    connection = rq_connection(here)
+    yield lambda: judge_queue(connection).job_ids
+    connection.close()
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_what_is_due_goes_to_the_queue_under_its_fence(
+    here: Settings, store: Store, queued: Callable[[], list[str]]
+) -> None:
+    store.pulls.want(wish())
+    assert becomes(lambda: len(queued()) == 1)
+    connection = rq_connection(here)
+    job = judge_queue(connection).jobs[0]
+    assert job.func_name == JOB
+    arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
+    assert list(arguments) == [100, 7, 1, int(job.id.removeprefix("judge-"))]
+    assert (job.result_ttl, job.timeout) == (0, here.timing.check_deadline)
+    assert StartedJobRegistry(queue=judge_queue(connection)).count == 0
+    connection.close()
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_head_has_its_check_run_before_anybody_judges(store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    assert becomes(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("in_progress: "))
+    world.push(pull(), NEWER)
+    store.pulls.want(wish(head_sha=NEWER))
+    assert becomes(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("cancelled: "))
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.opening(pull().installation_id).name))
+
+
+@pytest.mark.usefixtures("dispatcher")
+@pytest.mark.parametrize("step", ["forbidden", "bug x", "gone"])
+def test_a_check_that_can_never_be_opened_is_not_tried_for_ever(store: Store, world: World, step: str) -> None:
+    world.order(pull(1001), step)
+    store.pulls.want(wish())
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.opening(pull().installation_id).name))
+    assert world.checks() == {}
+
+
+def test_a_check_that_could_not_be_opened_now_is_opened_later(here: Settings, store: Store, world: World) -> None:
+    world.order(pull(1001), "unavailable")
+    with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
+        store.pulls.want(wish())
+        assert becomes(world.checks)
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_command_is_answered_and_becomes_a_judging(
+    store: Store, world: World, queued: Callable[[], list[str]]
+) -> None:
+    world.order(pull(), "unavailable")
+    store.asks.put(command())
+    assert becomes(lambda: len(queued()) == 1)
+    assert len(world.story("asked")) == 2
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.ASKS.name))
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_command_that_can_not_be_answered_is_dropped_and_said(
+    store: Store, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.order(pull(), *["unavailable"] * 3)
+    store.asks.put(command())
+    assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.ASKS.name))
+    assert len(world.story("asked")) == 3
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_what_was_lost_comes_back_under_a_new_fence(
+    here: Settings, store: Store, queued: Callable[[], list[str]]
+) -> None:
+    store.pulls.want(wish())
+    assert becomes(lambda: len(queued()) == 1)
+    lost = queued()
+    lease_runs_out(store, pull())
+    connection = rq_connection(here)
+    judge_queue(connection).empty()
+    connection.close()
+    lease_runs_out(store, pull())
+    assert becomes(lambda: len(queued()) == 1)
+    assert queued() != lost
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
+    here: Settings, redis_server: Redis, store: Store, world: World
+) -> None:
+    store.pulls.want(wish())
+    name = f"100/1 {HEAD}"
+    assert becomes(lambda: store.checks().open_checks(pull()))
+    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert becomes(lambda: world.checks()[name].startswith("action_required"))
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.DEADLINES.name))
+    with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
+        late.checks().opened(pull(2), HEAD, CheckRunId(5))
+    assert becomes(lambda: not store.checks().open_checks(pull(2))), "nobody knows this pull request any more"
+
+
+def test_one_of_two_dispatchers_leads_and_the_other_takes_over(
+    here: Settings, store: Store, queued: Callable[[], list[str]]
+) -> None:
+    with dispatching(here):
+        assert becomes(lambda: store.wire.call("EXISTS", keys.LEADER.name))
+        leader = store.wire.call("GET", keys.LEADER.name)
+        with dispatching(here):
+            store.pulls.want(wish(1))
+            assert becomes(lambda: len(queued()) == 1)
+            assert store.wire.call("GET", keys.LEADER.name) == leader
+    with dispatching(here):
+        store.pulls.want(wish(2, installation=200))
+        assert becomes(lambda: len(queued()) == 2)
+
+
+def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    redis = Redis.started()
+    here = settings(redis.url, replace(QUICK, redis_timeout=0.5), retries=2)
+    try:
+        with dispatching(here) as thread, open_store(here) as store:
+            redis.kill()
+            assert becomes(lambda: "dispatching waits: Redis is unavailable" in caplog.text)
+            redis.start()
+            store.pulls.want(wish())
+            connection = rq_connection(here)
+            assert becomes(lambda: judge_queue(connection).count == 1)
+            connection.close()
+            assert thread.is_alive()
+    finally:
+        redis.end()

@@ -1,0 +1,170 @@
+"""What a job does about everything that can happen to it. The job runs here, without RQ around it."""
+
+from collections.abc import Callable
+from contextvars import copy_context
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from tests.worker.processes.scripted_court import GIVEN_UP, World
+from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
+from worker.domain.request import Trigger
+from worker.errors import Unavailable
+from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.pulls import Limits
+from worker.system_clock import SystemClock
+
+COURT = "tests.worker.processes.scripted_court:open_court"
+CALLS = count(1)
+Run = Callable[[], int | None]
+
+
+@pytest.fixture
+def run(here: Settings, store: Store) -> Run:
+    """Judge what is due next; its fence, or None when nothing is."""
+
+    def next_one() -> int | None:
+        given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+        if given is None:
+            return None
+        context = copy_context()
+        context.run(SCENE.set, Scene(here, COURT, SystemClock()))
+        ref = given.request.pull
+        context.run(judge, ref.installation_id, ref.repository_id, ref.number, given.fence)
+        return given.fence
+
+    return next_one
+
+
+def check(world: World) -> str:
+    return world.checks()[f"100/1 {HEAD}"]
+
+
+def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    fence = run()
+    assert check(world) == "failure: judged"
+    assert [entry.fence for entry in store.ledger.entries(pull())] == [fence]
+    assert run() is None
+
+
+def test_a_job_that_was_started_twice_judges_once(run: Run, here: Settings, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    fence = run()
+    assert fence is not None
+    context = copy_context()
+    context.run(SCENE.set, Scene(here, COURT, SystemClock()))
+    context.run(judge, 100, 7, 1, fence)
+    assert len(world.story("began")) == 1
+
+
+def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), *["unavailable"] * 3)
+    store.pulls.want(wish())
+    for _ in range(3):
+        assert world.checks() == {}
+        becomes_due(store, pull())
+        assert run()
+    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "limited 3600")
+    store.pulls.want(wish())
+    run()
+    assert run() is None, "not before that time"
+    becomes_due(store, pull())
+    run()
+    assert check(world) == "failure: judged"
+
+
+def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "forbidden")
+    store.pulls.want(wish())
+    run()
+    assert check(world) == f"action_required: {GIVEN_UP}checks: write is missing"
+    assert run() is None
+
+
+@pytest.mark.parametrize("step", ["gone", "dropped"])
+def test_where_nobody_waits_nothing_is_told(run: Run, store: Store, world: World, step: str) -> None:
+    world.order(pull(), step)
+    store.pulls.want(wish())
+    assert run()
+    assert world.checks() == {}
+    assert run() is None
+
+
+def test_a_bug_is_told_kept_out_of_redis_and_not_tried_again(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "bug a_line_of_a_private_source")
+    store.pulls.want(wish())
+    with pytest.raises(JudgingFailed) as failure:
+        run()
+    assert "private" not in str(failure.value)
+    assert failure.value.__cause__ is failure.value.__context__ is None
+    assert check(world) == f"action_required: {GIVEN_UP}{FAILED}"
+    assert run() is None
+
+
+def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "bug x", "mute")
+    store.pulls.want(wish())
+    with pytest.raises(JudgingFailed):
+        run()
+    assert run() is None
+
+
+def test_a_dossier_that_kills_its_judge_is_given_up_after_as_many_tries(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    for _ in range(3):
+        given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+        assert given is not None
+        assert store.pulls.take(pull(), given.fence) is not None
+        store.pulls.died(pull(), given.fence)
+    run()
+    assert world.story("began") == []
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
+    assert run() is None
+
+
+def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), *["wait 0"] * 5)
+    store.pulls.want(wish())
+    while run():
+        pass
+    assert [line["waiting"] for line in world.story("began")] == [False, *[True] * 5]
+    assert check(world) == "failure: judged"
+
+
+def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    world.push(pull(), HEAD)
+    world.order(pull(), "think 0")
+    run()
+    world.push(pull(), NEWER)
+    store.pulls.want(wish(head_sha=NEWER))
+    run()
+    assert world.checks() == {f"100/1 {HEAD}": "failure: judged", f"100/1 {NEWER}": "failure: judged"}
+
+
+def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    world.order(pull(), "lose")
+    run()
+    assert world.checks() == {}
+    assert store.ledger.entries(pull()) == ()
+    newest = store.pulls.request(pull())
+    assert newest is not None
+    assert newest.trigger is Trigger.LATE
+
+
+def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings) -> None:
+    nowhere = replace(here, redis_url=type(here.redis_url)("unix:///nowhere/r.sock") if here.redis_url else None)
+    context = copy_context()
+    context.run(SCENE.set, Scene(nowhere, COURT, SystemClock()))
+    with pytest.raises(Unavailable, match="Redis"):
+        context.run(judge, 100, 7, 1, 1)

@@ -1,0 +1,68 @@
+"""`python -m worker` as it runs in production, with a scripted court."""
+
+import signal
+
+import pytest
+
+from tests.worker.processes.crowd import Working, harm
+from tests.worker.processes.scripted_court import World
+from tests.worker.store.played import HEAD, becomes, pull, settings, wish
+from tests.world.redis import Redis
+from worker.store.connection import Store, open_store
+
+pytestmark = pytest.mark.slow
+CHECK = f"100/1 {HEAD}"
+
+
+def test_a_request_is_judged_in_a_process_of_its_own_and_all_end_on_request(
+    redis_server: Redis, store: Store, world: World
+) -> None:
+    with Working.on(redis_server.url) as working:
+        store.pulls.want(wish())
+        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
+        parent = world.story("began")[0]["parent"]
+        assert parent in working.hands
+        assert working.stop() == 0
+        assert '"level": "error"' not in working.log
+
+
+def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Redis, store: Store, world: World) -> None:
+    world.order(pull(), "think 600")
+    with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
+        store.pulls.want(wish())
+        assert becomes(lambda: world.story("began"))
+        harm(working.horses[0], signal.SIGKILL)
+        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
+        assert '"a judge was killed"' in working.log
+
+
+def test_a_dossier_that_kills_every_judge_is_given_up(redis_server: Redis, store: Store, world: World) -> None:
+    world.order(pull(), *["crash"] * 20)
+    with Working.on(redis_server.url, ASSAY_RETRIES="2"):
+        store.pulls.want(wish())
+        assert becomes(lambda: world.checks().get(CHECK, "").startswith("action_required"))
+    assert len(world.story("began")) == 3
+
+
+def test_jobs_die_with_their_machine_and_are_done_by_the_next(redis_server: Redis, store: Store, world: World) -> None:
+    world.order(pull(), "think 600")
+    with Working.on(redis_server.url) as working:
+        store.pulls.want(wish())
+        assert becomes(lambda: world.story("began"))
+        assert working.horses
+        working.kill()
+    assert store.pulls.request(pull()) is not None
+    with Working.on(redis_server.url):
+        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
+
+
+def test_an_outage_of_redis_is_outlived() -> None:
+    redis = Redis.started()
+    try:
+        with Working.on(redis.url) as working, open_store(settings(redis.url)) as store:
+            redis.kill()
+            redis.start()
+            store.pulls.want(wish())
+            assert becomes(lambda: World(store).checks().get(CHECK) == "failure: judged", 60), working.log
+    finally:
+        redis.end()

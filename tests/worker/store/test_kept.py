@@ -1,0 +1,220 @@
+"""Ledger, archive, vault, check runs and commands, against a real server."""
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.worker.render.samples import dossier, rejected
+from tests.worker.store.played import (
+    HEAD,
+    KEY,
+    NEWER,
+    becomes_due,
+    comes_again,
+    command,
+    lease_runs_out,
+    pull,
+    settings,
+    wish,
+)
+from tests.world.redis import Redis
+from worker.domain import keys
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint
+from worker.domain.ledger import LedgerEntry
+from worker.errors import LeaseLost, Unavailable
+from worker.settings import Timing
+from worker.store.checks import OverdueCheck, RedisChecks
+from worker.store.connection import Store, open_store
+from worker.store.door import Outcome, ask, lifetime_s
+from worker.store.pulls import Finish, Limits, Taken
+from worker.store.wire import text
+
+CANARY_LINE = "    return canary_in_the_source_7f3a()"
+CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
+
+
+def entry(eval_id: str, fence: int) -> LedgerEntry:
+    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.")
+    return LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=fence,
+        head_sha=HEAD,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="1 file, +1 -0",
+        verdict=verdict,
+    )
+
+
+def judging(store: Store) -> Taken:
+    store.pulls.want(wish())
+    job = store.pulls.next_due(wish().delivery_id, Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(pull(), job.fence)
+    assert taken is not None
+    return taken
+
+
+def test_the_judge_appends_once_and_entries_come_oldest_first(store: Store) -> None:
+    first = judging(store)
+    store.ledger.append(pull(), entry("b", first.lease.fence))
+    store.ledger.append(pull(), entry("b", first.lease.fence))
+    store.pulls.finish(first.lease, Finish.JUDGED)
+    second = judging(store)
+    store.ledger.append(pull(), entry("a", second.lease.fence))
+    assert [(one.eval_id, one.fence) for one in store.ledger.entries(pull())] == [
+        ("b", first.lease.fence),
+        ("a", second.lease.fence),
+    ]
+    assert store.ledger.entries(pull(2)) == ()
+
+
+def test_whoever_does_not_hold_the_pull_request_appends_nothing(store: Store) -> None:
+    taken = judging(store)
+    fence = taken.lease.fence
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence + 1))
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence))
+    store.pulls.sweep("none")
+    becomes_due(store, pull())
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence))
+    assert store.ledger.entries(pull()) == ()
+
+
+def test_an_append_whose_answer_was_lost_may_be_repeated_later(store: Store) -> None:
+    taken = judging(store)
+    written = entry("a", taken.lease.fence)
+    store.ledger.append(pull(), written)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.ledger.append(pull(), written)
+    assert store.ledger.entries(pull()) == (written,)
+
+
+def test_a_dossier_is_kept_for_a_month(store: Store) -> None:
+    kept = dossier(diff=CANARY_LINE)
+    store.archive.keep(EvalId("e"), kept)
+    found = store.archive.find(EvalId("e"))
+    assert found == kept
+    assert found is not None
+    assert found.model_fields_set == kept.model_fields_set, "what was left out stays left out"
+    assert store.wire.call("TTL", keys.dossier(EvalId("e")).name) == timedelta(days=30).total_seconds()
+    assert store.archive.find(EvalId("other")) is None
+
+
+def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
+    store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
+    assert store.vault.get("token:1") == CANARY_TOKEN
+    assert store.wire.call("TTL", keys.vault("token:1").name) == 59 * 60
+    store.vault.drop("token:1")
+    assert store.vault.get("token:1") is None
+
+
+def test_nothing_private_stands_in_the_files_of_redis(redis_server: Redis, store: Store) -> None:
+    taken = judging(store)
+    store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
+    store.archive.keep(EvalId("e"), dossier(diff=CANARY_LINE))
+    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    store.wire.call("SET", "visible", "canary that is not private")
+    for _ in range(2):
+        written = b"".join(path.read_bytes() for path in redis_server.folder.rglob("*.aof"))
+        written += b"".join(path.read_bytes() for path in redis_server.folder.rglob("*.rdb"))
+        assert b"canary that is not private" in written, "or this test looks in the wrong place"
+        assert CANARY_TOKEN not in written
+        assert b"canary_in_the_source" not in written
+        assert KEY.get_secret_value().encode() not in written
+        rewrites(store, redis_server.folder)
+
+
+def rewrites(store: Store, folder: Path) -> None:
+    """Have the server write its file anew, and wait for the end of it."""
+    store.wire.call("CONFIG", "SET", "rdbcompression", "no")
+    store.wire.call("BGREWRITEAOF")
+    while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.wire.call("INFO", "persistence")):
+        pass
+    subprocess.run(["sync", str(folder)], check=True)
+
+
+def test_one_process_creates_the_check_run_of_a_head(store: Store) -> None:
+    registries = [store.checks() for _ in range(4)]
+    maker = registries[0]
+    assert maker.claim(pull(), HEAD) is None
+    assert maker.claim(pull(), HEAD) is None, "the same claim, sent twice"
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(one.claim, pull(), HEAD) for one in registries[1:]]
+        maker.opened(pull(), HEAD, CheckRunId(77))
+        assert [one.result() for one in waiting] == [77, 77, 77]
+    assert store.checks().claim(pull(), NEWER) is None
+
+
+def test_a_maker_that_died_is_replaced(store: Store) -> None:
+    hurried = Timing(open_hold=0.4, tick=0.01)
+    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
+    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
+
+
+def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
+    store.wire.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
+    hurried = RedisChecks(store.wire, Timing(open_hold=0.01, tick=0.001))
+    with pytest.raises(Unavailable, match="has not created the check run of 1111111"):
+        hurried.claim(pull(), HEAD)
+
+
+def test_open_checks_are_known_until_concluded_and_their_ids_longer(store: Store) -> None:
+    checks = store.checks()
+    checks.opened(pull(), HEAD, CheckRunId(77))
+    checks.opened(pull(), NEWER, CheckRunId(78))
+    assert checks.open_checks(pull()) == {HEAD: 77, NEWER: 78}
+    checks.concluded(pull(), HEAD)
+    checks.concluded(pull(), HEAD)
+    assert checks.open_checks(pull()) == {NEWER: 78}
+    assert checks.claim(pull(), HEAD) == 77
+
+
+def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: Redis, store: Store) -> None:
+    store.checks().opened(pull(2), HEAD, CheckRunId(79))
+    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
+        late.checks().opened(pull(), HEAD, CheckRunId(77))
+    expected = OverdueCheck(pull=pull(), head_sha=HEAD, check=CheckRunId(77))
+    assert store.checks().overdue() == (expected,)
+    assert store.checks().overdue() == ()
+    comes_again(store, keys.DEADLINES, keys.check(pull(), HEAD).name)
+    assert store.checks().overdue() == (expected,)
+    store.checks().concluded(pull(), HEAD)
+    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert store.checks().overdue() == (), "one without a note is forgotten"
+    assert store.wire.call("ZCARD", keys.DEADLINES.name) == 1
+
+
+def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
+    assert store.asks.next() is None
+    assert ask(store.wire, command()) is Outcome.QUEUED
+    assert store.asks.put(command()) is Outcome.DUPLICATE
+    first = store.asks.next()
+    assert first is not None
+    assert (first.ask, first.attempt) == (command(), 1)
+    assert store.asks.next() is None, "somebody is at it"
+    store.asks.later(command(), timedelta(0))
+    again = store.asks.next()
+    assert again is not None
+    assert again.attempt == 2
+    store.asks.done(command())
+    store.asks.later(command(), timedelta(0))
+    assert store.asks.next() is None
+    assert store.asks.put(command()) is Outcome.DUPLICATE
+
+
+def test_a_command_and_the_request_that_follows_it_may_share_their_delivery(store: Store) -> None:
+    store.asks.put(command("d"))
+    assert store.pulls.want(wish(delivery_id="d")).outcome is Outcome.QUEUED
+
+
+def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
+    with pytest.raises(ValueError, match="stays for good"):
+        lifetime_s(keys.COUNT)

@@ -1,0 +1,142 @@
+"""The judging processes: one dispatcher and the workers, forked from a parent that has everything loaded.
+
+Does not serve HTTP. Invariant: the parent runs no thread and holds no connection when it forks; a job finds the SDKs
+loaded, and makes its own clients.
+"""
+
+import argparse
+import gc
+import os
+import signal
+import sys
+from functools import partial
+from importlib import import_module
+from pkgutil import resolve_name
+from types import FrameType
+from typing import Final, NoReturn
+
+from rq import Queue, Worker
+from rq.job import Job
+
+from worker import dispatch
+from worker.bootstrap import open_bench
+from worker.crew import Crew, Hand
+from worker.errors import InputError, Unavailable
+from worker.jobs import SCENE, Scene, horse_killed
+from worker.lifeline import die_with_parent
+from worker.logs import log_json
+from worker.queue import judge_queue, rq_connection
+from worker.settings import Settings, from_environment
+from worker.store.connection import Role, Store, attached, open_store
+from worker.system_clock import SystemClock
+
+COURT: Final = "worker.bootstrap:open_court"
+"""What opens a court: `open_court(settings, store)`, a context manager."""
+
+PRELOADED: Final = (
+    "anthropic.resources.messages",
+    "githubkit",
+    "worker.llm.anthropic_model",
+    "worker.pipeline",
+    "cryptography.hazmat.primitives.ciphers.aead",
+)
+"""What a job would load only once it is at work."""
+
+WORKER_TTL_S: Final = 30
+MAINTENANCE_S: Final = 30
+USAGE_EXIT: Final = 2
+FAILURE_EXIT: Final = 4
+
+
+class JudgeWorker(Worker):
+    """RQ's worker without its command thread, since it forks; its jobs die with it."""
+
+    def subscribe(self) -> None:
+        """Take no orders through Redis: that would need a thread in the process that forks."""
+
+    def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
+        die_with_parent(os.getppid(), signal.SIGKILL)
+        super().main_work_horse(job, queue)
+
+
+class Stop:
+    """Whether a signal asked for the end. No Event: its lock may be held by what the signal interrupts."""
+
+    is_asked = False
+
+    def ask(self, _signal: int, _frame: FrameType | None) -> None:
+        self.is_asked = True
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m worker`: work until told to stop."""
+    parser = argparse.ArgumentParser(prog="python -m worker", description="Judge what is due.")
+    parser.add_argument("--court", default=COURT, help="what opens a court, as module:function")
+    parser.add_argument("--with-parent", action="store_true", help="stop when the parent process ends")
+    options = parser.parse_args(arguments)
+    if options.with_parent:
+        die_with_parent(os.getppid(), signal.SIGTERM)
+    try:
+        settings = from_environment()
+        run_work(settings, court=options.court)
+    except InputError as error:
+        return _said(str(error), USAGE_EXIT)
+    except Unavailable as error:
+        return _said(str(error), FAILURE_EXIT)
+    return 0
+
+
+def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST) -> None:
+    """Dispatch and judge until SIGINT or SIGTERM. To be called in the main thread of a process without others."""
+    log_json(settings.log_level)
+    with open_store(settings, role) as store:
+        here = attached(settings, store)
+        _preload(here, store, court)
+        store.wire.close()
+        hands = [Hand("dispatcher", partial(run_dispatcher, here, court))]
+        hands += [Hand(f"worker {n}", partial(run_worker, here, court)) for n in range(1, settings.workers + 1)]
+        Crew(hands, settings.timing.stop_grace).run()
+
+
+def run_dispatcher(settings: Settings, court: str = COURT) -> None:
+    """One dispatcher; it leads if no other does."""
+    stop = Stop()
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, stop.ask)
+    with open_store(settings) as store:
+        dispatch.Dispatcher(settings, store, resolve_name(court), SystemClock()).run(lambda: stop.is_asked)
+
+
+def run_worker(settings: Settings, court: str = COURT) -> None:
+    """One worker: takes jobs one after the other, each in a process of its own."""
+    SCENE.set(Scene(settings, court, SystemClock()))
+    queue = judge_queue(rq_connection(settings))
+    worker = JudgeWorker(
+        [queue],
+        connection=queue.connection,
+        serializer=queue.serializer,
+        worker_ttl=WORKER_TTL_S,
+        maintenance_interval=MAINTENANCE_S,
+        work_horse_killed_handler=horse_killed,
+        log_job_description=False,
+    )
+    worker.work(logging_level=None)
+
+
+def _preload(settings: Settings, store: Store, court: str) -> None:
+    """Open a court and its bench once, for all that they load; and keep the collector from copying that into each job."""
+    for module in PRELOADED:
+        import_module(module)
+    with resolve_name(court)(settings, store), open_bench(settings, settings.tier):
+        pass
+    gc.collect()
+    gc.freeze()
+
+
+def _said(problem: str, status: int) -> int:
+    print(problem, file=sys.stderr)  # noqa: T201 - a program's last words
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""A few processes that belong together: started by fork, restarted when they die, stopped as one.
+
+Does not know what they do. The process that forks runs no thread, so that a fork copies a whole program; what it
+loaded before, all of them share. Invariant: when the crew's run is over, none of its processes is left.
+"""
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Final
+
+from worker.lifeline import die_with_parent
+
+LOG: Final = logging.getLogger(__name__)
+LOOK_S: Final = 0.05
+FIRST_PAUSE_S: Final = 0.2
+LONGEST_PAUSE_S: Final = 10.0
+HEALTHY_S: Final = 10.0
+"""Whoever lived as long is restarted without delay."""
+
+STOPS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(slots=True)
+class Hand:
+    """One process of the crew, through all its restarts."""
+
+    name: str
+    work: Callable[[], None]
+    process: int = 0
+    started: float = 0.0
+    not_before: float = 0.0
+    falls: int = 0
+
+
+@dataclass(slots=True)
+class Crew:
+    """Runs its hands until SIGINT or SIGTERM. `grace_s`: how long they may take to end what they are at."""
+
+    hands: Sequence[Hand]
+    grace_s: float
+    asked: int = field(default=0, init=False)
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.asked > 0
+
+    def run(self) -> None:
+        """Keep all hands running until told to stop."""
+        before = {stop: signal.signal(stop, self._asked_to_stop) for stop in STOPS}
+        try:
+            while not self.is_stopping:
+                self._reap()
+                self._start_missing()
+                time.sleep(LOOK_S)
+        finally:
+            self._stop()
+            for stop, handler in before.items():
+                signal.signal(stop, handler)
+
+    def _asked_to_stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self.asked += 1
+
+    def _start_missing(self) -> None:
+        for hand in self.hands:
+            if not hand.process and time.monotonic() >= hand.not_before:
+                hand.started = time.monotonic()
+                hand.process = _forked(hand.work)
+                LOG.info("started", extra={"hand": hand.name, "child": hand.process})
+
+    def _reap(self) -> None:
+        for hand in self.hands:
+            status = _status_of(hand.process)
+            if status is None:
+                continue
+            hand.process = 0
+            if self.is_stopping:
+                continue
+            hand.falls = 0 if time.monotonic() - hand.started > HEALTHY_S else hand.falls + 1
+            pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**hand.falls) if hand.falls else 0.0
+            hand.not_before = time.monotonic() + pause
+            LOG.warning("ended, is restarted", extra={"hand": hand.name, "status": status, "pause_s": pause})
+
+    def _stop(self) -> None:
+        """Ask twice, then make them: the second time they drop what they are at. Who asks us again shortens it."""
+        self.asked += 1
+        for how, patience_s in ((signal.SIGTERM, self.grace_s), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
+            for hand in self.hands:
+                if hand.process:
+                    with suppress(ProcessLookupError):
+                        os.kill(hand.process, how)
+            self._wait(patience_s)
+
+    def _wait(self, patience_s: float) -> None:
+        limit, asked = time.monotonic() + patience_s, self.asked
+        while any(hand.process for hand in self.hands) and time.monotonic() < limit and self.asked == asked:
+            self._reap()
+            time.sleep(LOOK_S)
+
+
+def _status_of(process: int) -> int | None:
+    """How a child ended, or None while it runs."""
+    if not process:
+        return None
+    try:
+        ended, status = os.waitpid(process, os.WNOHANG)
+    except ChildProcessError:
+        return -1
+    return status if ended else None
+
+
+def _forked(work: Callable[[], None]) -> int:
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os._exit(_lived(work, parent))
+    finally:
+        os._exit(1)  # not even a failing log lets a child go on as its parent
+
+
+def _lived(work: Callable[[], None], parent: int) -> int:
+    """The child's whole life; its exit status."""
+    for stop in STOPS:
+        signal.signal(stop, signal.SIG_DFL)
+    die_with_parent(parent, signal.SIGKILL)  # nobody is left to wait for an orderly end
+    try:
+        work()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 1
+    except BaseException:
+        LOG.exception("failed")
+        raise
+    return 0

@@ -1,0 +1,213 @@
+"""The dispatcher: hands out what is due, has check runs opened, answers commands, brings back what was lost.
+
+Does not judge. One of them leads at a time, by a lease; what it does in Redis it does itself, in one thread, and what
+needs GitHub goes to a few errand threads, so that a slow GitHub delays no judging. Invariant: whatever it was doing
+when it stopped comes back by itself; an outage of Redis stops it from working, never from running.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, Protocol, assert_never
+
+from worker.domain.ids import CheckRunId, Sha
+from worker.domain.request import Ask, JudgeRequest
+from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.ports import Clock
+from worker.queue import JudgeQueue
+from worker.settings import Settings
+from worker.store.asks import OpenAsk
+from worker.store.checks import OverdueCheck, RedisChecks
+from worker.store.connection import Store
+from worker.store.pulls import Limits, ToOpen
+
+LOG: Final = logging.getLogger(__name__)
+ERRANDS: Final = 8
+"""How many errands may be under way at a time."""
+
+LONGEST_PAUSE_S: Final = 5.0
+
+
+class Clerk(Protocol):
+    """What errands need of a court. Raises `worker.errors`."""
+
+    def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
+
+    def answer(self, ask: Ask) -> None: ...
+
+
+OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off."""
+
+    name: str
+    work: Callable[[Clerk], None]
+    done: Callable[[], None]
+    later: Callable[[timedelta], None] = lambda _: None
+    attempt: int = 1
+    fields: dict[str, object] = field(default_factory=dict[str, object])
+
+
+class Dispatcher:
+    """One process's attempt to be the dispatcher."""
+
+    def __init__(self, settings: Settings, store: Store, open_clerk: OpenClerk, clock: Clock) -> None:
+        self._settings = settings
+        self._timing = settings.timing
+        self._store = store
+        self._open_clerk = open_clerk
+        self._clock = clock
+        self._queue = JudgeQueue(settings)
+        self._checks = RedisChecks(store.wire, settings.timing)
+        self._token = secrets.token_hex(16)
+        self._call = secrets.token_hex(16)
+        self._limits = Limits.of_workers(settings.workers)
+        self._next_sweep = 0.0
+        self._errands: dict[Future[None], Errand] = {}
+
+    def run(self, is_stopped: Callable[[], bool]) -> None:
+        """Dispatch until stopped."""
+        outages = 0
+        with ThreadPoolExecutor(ERRANDS, thread_name_prefix="errand") as pool:
+            while not is_stopped():
+                try:
+                    pause = self._step(pool)
+                    outages = 0
+                except Unavailable as error:
+                    outages += 1
+                    pause = min(LONGEST_PAUSE_S, self._timing.tick * 2**outages)
+                    LOG.warning("dispatching waits: %s", error, extra={"outages": outages})
+                self._pause(pause, is_stopped)
+            pool.shutdown(wait=True, cancel_futures=True)
+        self._resign()
+
+    def _pause(self, seconds: float, is_stopped: Callable[[], bool]) -> None:
+        limit = time.monotonic() + seconds
+        while not is_stopped() and (left := limit - time.monotonic()) > 0:
+            time.sleep(min(left, self._timing.tick))
+
+    def _step(self, pool: ThreadPoolExecutor) -> float:
+        """Do all that can be done now; how long to pause then."""
+        if not self._store.pulls.lead(self._token):
+            return self._timing.leader / 5
+        self._settle()
+        self._start_errands(pool)
+        self._hand_out()
+        if time.monotonic() >= self._next_sweep:
+            self._sweep(pool)
+        return self._timing.tick
+
+    def _resign(self) -> None:
+        try:
+            self._store.pulls.resign(self._token)
+        except Unavailable as error:
+            LOG.info("the leader's lease runs out by itself: %s", error)
+        self._queue.close()
+
+    # Judgings
+
+    def _hand_out(self) -> None:
+        """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
+        while given := self._store.pulls.next_due(self._call, self._limits):
+            self._queue.submit(given.fence, given.request.pull)
+            self._call = secrets.token_hex(16)
+
+    def _sweep(self, pool: ThreadPoolExecutor) -> None:
+        brought = self._store.pulls.sweep(self._queue.key)
+        if brought:
+            LOG.warning("brought back judgings that were lost", extra={"count": brought})
+        self._limits = Limits.of_workers(max(self._settings.workers, self._queue.workers()))
+        for late in self._checks.overdue():
+            self._close(pool, late)
+        self._next_sweep = time.monotonic() + self._timing.sweep
+
+    # Errands
+
+    def _start_errands(self, pool: ThreadPoolExecutor) -> None:
+        while len(self._errands) < ERRANDS and (opening := self._store.pulls.next_to_open()):
+            self._start(pool, self._opening(opening))
+        while len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
+            self._start(pool, self._answering(asked))
+
+    def _opening(self, opening: ToOpen) -> Errand:
+        request, head_sha = opening.request, opening.head_sha
+        return Errand(
+            name="open check",
+            work=lambda clerk: clerk.open_check(request, head_sha),
+            done=lambda: self._store.pulls.opened(request.pull, head_sha),
+            fields={"repository": request.repository, "number": request.pull.number, "head_sha": head_sha},
+        )
+
+    def _answering(self, asked: OpenAsk) -> Errand:
+        ask = asked.ask
+        return Errand(
+            name="answer command",
+            work=lambda clerk: clerk.answer(ask),
+            done=lambda: self._store.asks.done(ask),
+            later=lambda delay: self._store.asks.later(ask, delay),
+            attempt=asked.attempt,
+            fields={"repository": ask.repository, "number": ask.pull.number, "login": ask.login},
+        )
+
+    def _close(self, pool: ThreadPoolExecutor, late: OverdueCheck) -> None:
+        request = self._store.pulls.request(late.pull)
+        done = lambda: self._checks.concluded(late.pull, late.head_sha)  # noqa: E731 - used twice below
+        if request is None:
+            done()
+            return
+        errand = Errand(
+            name="close overdue check",
+            work=lambda clerk: clerk.close_overdue(request, late.head_sha, late.check),
+            done=done,
+            fields={"repository": request.repository, "number": late.pull.number, "head_sha": late.head_sha},
+        )
+        LOG.warning("a check is older than its deadline", extra=errand.fields)
+        self._start(pool, errand)
+
+    def _start(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
+        self._errands[pool.submit(self._perform, errand)] = errand
+
+    def _perform(self, errand: Errand) -> None:
+        with self._open_clerk(self._settings, self._store) as clerk:
+            errand.work(clerk)
+
+    def _settle(self) -> None:
+        """Look at the errands that came back. One whose end can't be noted comes again, and changes nothing."""
+        for future in [future for future in self._errands if future.done()]:
+            errand = self._errands.pop(future)
+            error = future.exception()
+            if error is None:
+                errand.done()
+            elif isinstance(error, Exception):
+                self._failed(errand, error)
+            else:
+                raise error
+
+    def _failed(self, errand: Errand, error: Exception) -> None:
+        rule = RetryRule(self._settings.retries, timedelta(seconds=self._timing.retry_delay))
+        fields = errand.fields | {"errand": errand.name, "attempt": errand.attempt}
+        match classify(error, errand.attempt, rule):
+            case RetryIn(delay):
+                LOG.info("errand waits: %s", error, extra=fields)
+                errand.later(delay)
+            case RetryAt(at):
+                LOG.info("errand waits: %s", error, extra=fields)
+                errand.later(at - self._clock.now())
+            case Drop(reason) | GiveUp(reason):
+                LOG.warning("errand dropped: %s", reason, extra=fields)
+                errand.done()
+            case Bug():
+                LOG.error("errand failed", exc_info=error, extra=fields)
+                errand.done()
+            case _ as never:
+                assert_never(never)

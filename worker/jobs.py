@@ -1,0 +1,206 @@
+"""What RQ runs: one judging, from taking the pull request to saying what becomes of it.
+
+Owns the one broad `except` of the product: an error is classified, and a pull request is never left behind because of
+one. Does not judge (`worker.pipeline`). Invariant: whatever happens in a job, either it is told to Redis what becomes
+of the pull request, or its lease runs out and the sweeper brings it back; and no dossier is tried for ever.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from pkgutil import resolve_name
+from resource import struct_rusage
+from typing import Final, Protocol, TypeVar, assert_never, cast
+
+from rq.job import Job
+
+from worker.domain.request import JudgeRequest, PullRef
+from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
+from worker.ports import Clock, Lease
+from worker.settings import Settings
+from worker.store.connection import Store, open_store
+from worker.store.heartbeat import beating
+from worker.store.pulls import Answer, Finish, Taken
+
+T = TypeVar("T")
+
+LOG: Final = logging.getLogger(__name__)
+FAILED: Final = "Assay failed on this pull request; its log says where."
+NO_END: Final = "Assay tried {tries} times and came to no end."
+
+
+class Bench(Protocol):
+    """What a job needs of a court. Raises `worker.errors`."""
+
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome: ...
+
+    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
+
+
+OpenBench = Callable[[Settings, Store], AbstractContextManager[Bench]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the jobs of a process work with. *court* names what opens a court, as `module:function`."""
+
+    settings: Settings
+    court: str
+    clock: Clock
+
+
+SCENE: Final[ContextVar[Scene]] = ContextVar("scene")
+"""Set once by the worker, before it takes jobs; each forked job inherits it."""
+
+
+class JudgingFailed(Exception):
+    """What RQ remembers of a bug. The error itself is in the log only: its words may quote a private source."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a judging ends."""
+
+    how: Finish
+    wait: timedelta = timedelta(0)
+    is_bug: bool = False
+    is_lost: bool = False
+
+
+def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
+    """Judge a pull request under this fence, if the fence still admits it."""
+    scene = SCENE.get()
+    pull = _pull(installation_id, repository_id, number)
+    with open_store(scene.settings) as store:
+        taken = store.pulls.take(pull, fence)
+        if taken is None:
+            LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), "fence": fence})
+            return
+        end = Sitting(scene, store, taken).end()
+        _close(store, taken, end)
+    if end.is_bug:
+        raise JudgingFailed(f"fence {fence}: see the log")
+
+
+def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
+    """The process of a job was killed: bring its pull request back without waiting for the lease."""
+    arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
+    installation_id, repository_id, number, fence = arguments
+    pull = _pull(installation_id, repository_id, number)
+    LOG.error("a judge was killed", extra={"pull": pull.model_dump(), "fence": fence, "pid": pid, "status": status})
+    try:
+        with open_store(SCENE.get().settings) as store:
+            store.pulls.died(pull, fence)
+    except Unavailable as error:
+        LOG.warning("the lease brings it back: %s", error)
+
+
+class Sitting:
+    """One judging that was begun."""
+
+    def __init__(self, scene: Scene, store: Store, taken: Taken) -> None:
+        self._scene = scene
+        self._store = store
+        self._taken = taken
+        self._rule = RetryRule(scene.settings.retries, timedelta(seconds=scene.settings.timing.retry_delay))
+        self._open_bench: OpenBench = resolve_name(scene.court)
+        self._fields = {
+            "repository": taken.request.repository,
+            "number": taken.request.pull.number,
+            "fence": taken.lease.fence,
+            "attempt": taken.attempt,
+        }
+
+    def end(self) -> End:
+        """Judge, and say how it ended."""
+        with beating(self._taken.lease, self._scene.settings.timing.lease):
+            tries = self._taken.attempt
+            if tries > self._rule.attempts + 1:
+                return self._give_up(NO_END.format(tries=tries - 1))
+            result = _caught(self._judge)
+            return self._after_error(result) if isinstance(result, Exception) else self._after(result)
+
+    def _judge(self) -> Outcome:
+        with self._open_bench(self._scene.settings, self._store) as bench:
+            return bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
+
+    def _after(self, outcome: Outcome) -> End:
+        match outcome:
+            case Judged():
+                return End(Finish.JUDGED)
+            case Overtaken():
+                return End(Finish.AGAIN)
+            case WaitForCi(poll=poll):
+                return End(Finish.WAIT, poll)
+            case Dropped(reason=reason):
+                LOG.info("nobody waits for a verdict: %s", reason, extra=self._fields)
+                return End(Finish.JUDGED)
+            case _ as never:
+                assert_never(never)
+
+    def _after_error(self, error: Exception) -> End:
+        match classify(error, self._taken.attempt, self._rule):
+            case RetryIn(delay):
+                LOG.warning("tried again in %s: %s", delay, error, extra=self._fields)
+                return End(Finish.RETRY, delay)
+            case RetryAt(at):
+                LOG.warning("tried again at %s: %s", at, error, extra=self._fields)
+                return End(Finish.RETRY, at - self._scene.clock.now())
+            case GiveUp(reason):
+                return self._give_up(reason)
+            case Drop(reason):
+                LOG.info("dropped: %s", reason, extra=self._fields)
+                return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
+            case Bug():
+                LOG.error("judging failed", exc_info=error, extra=self._fields)
+                return replace(self._give_up(FAILED), is_bug=True)
+            case _ as never:
+                assert_never(never)
+
+    def _give_up(self, reason: str) -> End:
+        """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone."""
+        LOG.warning("no verdict: %s", reason, extra=self._fields)
+        error = _caught(partial(self._tell, reason))
+        if error is None:
+            return End(Finish.JUDGED)
+        fate = classify(error, max(1, self._taken.attempt - self._rule.attempts), self._rule)
+        match fate:
+            case RetryIn(delay):
+                return End(Finish.RETRY, delay)
+            case RetryAt(at):
+                return End(Finish.RETRY, at - self._scene.clock.now())
+            case GiveUp() | Drop() | Bug():
+                LOG.error("the check can't be told", exc_info=error, extra=self._fields)
+                return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
+            case _ as never:
+                assert_never(never)
+
+    def _tell(self, reason: str) -> None:
+        with self._open_bench(self._scene.settings, self._store) as bench:
+            bench.give_up(self._taken.request, self._taken.lease, reason)
+
+
+def _close(store: Store, taken: Taken, end: End) -> None:
+    """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
+    answer = Answer.LOST if end.is_lost else store.pulls.finish(taken.lease, end.how, end.wait)
+    if answer is Answer.LOST:
+        store.pulls.want_late(taken.lease, taken.request)
+    LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), "how": end.how, "answer": answer})
+
+
+def _caught(work: Callable[[], T]) -> T | Exception:
+    """The one broad `except`: what went wrong is a value from here on."""
+    try:
+        return work()
+    except Exception as error:
+        return error
+
+
+def _pull(installation_id: int, repository_id: int, number: int) -> PullRef:
+    fields = {"installation_id": installation_id, "repository_id": repository_id, "number": number}
+    return PullRef.model_validate(fields)

@@ -1,0 +1,35 @@
+"""Logs of the long-running commands: one JSON object a line, on stderr.
+
+Does not log anything itself; modules use the standard library's `logging`, with fields in `extra`. Invariant: every
+line of every library goes the same way.
+"""
+
+import logging
+import sys
+
+import structlog
+from structlog.typing import Processor
+
+
+def log_json(level: str) -> None:
+    """Send all logging of this process through here."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.CallsiteParameterAdder([structlog.processors.CallsiteParameter.PROCESS]),
+    ]
+    final: list[Processor] = [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    ]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=final))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    if level != "DEBUG":
+        for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel"):
+            logging.getLogger(chatty).setLevel("WARNING")

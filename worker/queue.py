@@ -1,0 +1,87 @@
+"""The queue that carries judgings to workers: RQ, and nothing that it decides.
+
+Does not know when a pull request is due or who may judge it (`worker.store.pulls`). Invariant: a job is named by its
+fence, so that it may be pushed twice and judged once; it leaves nothing behind but its failures, for a week.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+from rq import Queue, Worker
+from rq.serializers import JSONSerializer
+
+from worker.domain.request import PullRef
+from worker.errors import Unavailable
+from worker.settings import Settings
+
+NAME: Final = "judge"
+JOB: Final = "worker.jobs.judge"
+KEEP_FAILURES: Final = timedelta(days=7)
+
+
+def rq_connection(settings: Settings) -> Redis:
+    """RQ's own client of the store's Redis. It must return bytes."""
+    if settings.redis_url is None:
+        raise ValueError("RQ needs the URL of the store that is open")
+    return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - redis types its options as unknown
+        settings.redis_url.get_secret_value(),
+        socket_timeout=settings.timing.redis_timeout,
+        socket_connect_timeout=settings.timing.redis_timeout,
+        retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
+    )
+
+
+def judge_queue(connection: Redis) -> Queue:
+    return Queue(NAME, connection=connection, serializer=JSONSerializer)
+
+
+class JudgeQueue:
+    """The dispatcher's end of the queue. Its methods raise Unavailable."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._queue = judge_queue(rq_connection(settings))
+        self._longest_s = int(settings.timing.check_deadline)
+
+    @property
+    def key(self) -> str:
+        """RQ's list of waiting job ids."""
+        return self._queue.key
+
+    def submit(self, fence: int, pull: PullRef) -> None:
+        """Have a worker judge under this fence. Twice the same is harmless: the fence admits one."""
+        with _redis():
+            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                JOB,
+                pull.installation_id,
+                pull.repository_id,
+                pull.number,
+                fence,
+                job_id=f"judge-{fence}",
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=int(KEEP_FAILURES.total_seconds()),
+            )
+
+    def workers(self) -> int:
+        """How many workers there are, on all machines."""
+        with _redis():
+            return Worker.count(queue=self._queue)
+
+    def close(self) -> None:
+        self._queue.connection.close()
+
+
+@contextmanager
+def _redis() -> Generator[None]:
+    try:
+        yield
+    except (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, ReadOnlyError) as error:
+        raise Unavailable("Redis", str(error)) from error

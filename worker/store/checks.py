@@ -1,0 +1,88 @@
+"""Which check run belongs to which head, for all processes, and which of them are overdue.
+
+Does not talk to GitHub. Invariant: at most one process at a time creates the check run of a head; a check run that is
+open has a deadline.
+"""
+
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.frozen import Frozen
+from worker.domain.ids import CheckRunId, Sha
+from worker.domain.request import PullRef
+from worker.errors import Unavailable
+from worker.settings import Timing
+from worker.store.door import lifetime_s, milliseconds
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, items, text, whole
+
+MAKING: Final = "making "
+MAKING_SHARE: Final = 0.75
+"""How much of the hold on an opening the creation may take: who comes next finds the place free."""
+
+
+class OverdueCheck(Frozen):
+    """A check run that nobody concluded in time."""
+
+    pull: PullRef
+    head_sha: Sha
+    check: CheckRunId
+
+
+class RedisChecks:
+    """The CheckRegistry port, and the watchdog's list."""
+
+    def __init__(self, wire: Wire, timing: Timing) -> None:
+        self._wire = wire
+        self._timing = timing
+        self._making_ms = max(1, milliseconds(timing.open_hold * MAKING_SHARE))
+        self._token = MAKING + secrets.token_hex(16)
+
+    def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+        """The known check run, or None: create it, and say `opened`. The same registry may claim again."""
+        limit = time.monotonic() + 3 * self._making_ms / 1000
+        while time.monotonic() < limit:
+            known = self._claimed(keys.check(pull, head_sha))
+            if not known.startswith(MAKING):
+                return CheckRunId(int(known))
+            if known == self._token:
+                return None
+            time.sleep(self._timing.tick)
+        raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
+
+    def _claimed(self, key: keys.Key) -> str:
+        """Our token, or what was there before it."""
+        before = self._wire.call("SET", key.name, self._token, "NX", "GET", "PX", self._making_ms)
+        return text(before) or self._token
+
+    def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
+        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check)
+        key = keys.check(pull, head_sha)
+        run(
+            self._wire,
+            Script.CHECK_OPENED,
+            [key, keys.checks(pull), keys.DEADLINES, keys.DEADLINE_NOTES],
+            check,
+            head_sha,
+            lifetime_s(key),
+            milliseconds(self._timing.check_deadline),
+            note.model_dump_json(),
+        )
+
+    def concluded(self, pull: PullRef, head_sha: Sha) -> None:
+        on = [keys.check(pull, head_sha), keys.checks(pull), keys.DEADLINES, keys.DEADLINE_NOTES]
+        run(self._wire, Script.CHECK_CONCLUDED, on, head_sha)
+
+    def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
+        flat = items(self._wire.call("HGETALL", keys.checks(pull).name))
+        heads, checks = map(text, flat[::2]), map(whole, flat[1::2])
+        return {head: CheckRunId(check) for head, check in zip(heads, checks, strict=True)}
+
+    def overdue(self) -> tuple[OverdueCheck, ...]:
+        """Check runs to close. They come again after the hold, unless `concluded`."""
+        hold = milliseconds(self._timing.open_hold)
+        notes = items(run(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
+        return tuple(OverdueCheck.model_validate_json(text(note)) for note in notes)

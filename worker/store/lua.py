@@ -1,0 +1,61 @@
+"""The scripts in `scripts/`, sent by their digest, loaded again where Redis forgot them.
+
+Does not say what they mean (their first lines do). Invariant: each is `pull.lua` followed by itself, one unit, and may
+be sent twice.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from worker.domain.keys import Key
+from worker.store.wire import Argument, Refused, Reply, Wire
+
+FOLDER: Final = Path(__file__).parent / "scripts"
+
+
+class Script(StrEnum):
+    WANT = "want"
+    NEXT = "next"
+    OPENED = "opened"
+    SWEEP = "sweep"
+    LEAD = "lead"
+    RESIGN = "resign"
+    TAKE = "take"
+    SEIZE = "seize"
+    KEEP = "keep"
+    FINISH = "finish"
+    DIED = "died"
+    APPEND = "append"
+    CHECK_OPENED = "check_opened"
+    CHECK_CONCLUDED = "check_concluded"
+    OVERDUE = "overdue"
+    ASK_PUT = "ask_put"
+    ASK_NEXT = "ask_next"
+    ASK_LATER = "ask_later"
+    ASK_DONE = "ask_done"
+
+
+@cache
+def source(script: Script) -> bytes:
+    """The whole text of a script, with the words of `pull.lua` before it."""
+    return b"".join((FOLDER / name).read_bytes() for name in ("pull.lua", f"{script}.lua"))
+
+
+@cache
+def digest(script: Script) -> str:
+    return hashlib.sha1(source(script), usedforsecurity=False).hexdigest()
+
+
+def run(wire: Wire, script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Reply:
+    """Run a script. A key given as text is a name that Redis itself told us."""
+    names = [key.name if isinstance(key, Key) else key for key in keys]
+    try:
+        return wire.call("EVALSHA", digest(script), len(names), *names, *arguments)
+    except Refused as refused:
+        if not refused.line.startswith(b"NOSCRIPT"):
+            raise
+    return wire.call("EVAL", source(script), len(names), *names, *arguments)

@@ -1,0 +1,221 @@
+"""Which pull request is judged when, and by whom: one judge at a time, newest head last, no event lost.
+
+Does not carry jobs (`worker.queue`) and does not judge. The rules are in `scripts/`; this room gives them names and
+types. Invariant: a fence admits one judge, and whoever lost its lease learns it before its next write.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.ids import DeliveryId, Sha
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.errors import AssayError, LeaseLost
+from worker.settings import Timing
+from worker.store.door import FORCE, FORCING, Wanted, lifetime_s, milliseconds, want
+from worker.store.lua import Script, run
+from worker.store.wire import Argument, Reply, Wire, items, text, whole
+
+LAPTOP: Final = 0
+"""The installation of everything that no App brought: `assay judge`."""
+
+
+class AlreadyJudged(AssayError):
+    """Somebody else on this machine judges the same branch right now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The dispatcher's next job."""
+
+    fence: int
+    request: JudgeRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToOpen:
+    """A head that needs its check run."""
+
+    head_sha: Sha
+    request: JudgeRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many judgings may be out at a time: of one installation, and of all."""
+
+    per_installation: int
+    total: int
+
+    @classmethod
+    def of_workers(cls, workers: int) -> "Limits":
+        """One worker is always left to the other installations, and two jobs wait ahead."""
+        return cls(per_installation=max(1, workers - 1), total=workers + 2)
+
+
+class Finish(StrEnum):
+    """How a judging ended."""
+
+    JUDGED = "judged"
+    RETRY = "retry"
+    WAIT = "wait"
+    AGAIN = "again"
+
+
+class Answer(StrEnum):
+    """What becomes of the pull request then."""
+
+    CLOSED = "closed"
+    AGAIN = "again"
+    LATER = "later"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """The Lease of one judging. *seen* is the number of the last event that it knew at its start."""
+
+    pulls: "Pulls"
+    pull: PullRef
+    token: str
+    fence: int
+    seen: int
+
+    def keep(self) -> None:
+        self.pulls.keep(self)
+
+    def newer_event(self) -> bool:
+        return self.pulls.keep(self) > self.seen
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A judging that may begin. *attempt* counts from 1; `waiting_since`: how long this head waits for CI."""
+
+    lease: HeldLease
+    request: JudgeRequest
+    attempt: int
+    waiting_since: datetime | None
+
+
+class Pulls:
+    """The pull requests in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: Wire, timing: Timing) -> None:
+        self._wire = wire
+        self._timing = timing
+
+    def want(self, request: JudgeRequest) -> Wanted:
+        """Have a pull request judged."""
+        return want(self._wire, request, self._timing)
+
+    # The dispatcher
+
+    def lead(self, token: str) -> bool:
+        """Become or stay the one dispatcher that dispatches."""
+        return bool(self._run(Script.LEAD, [keys.LEADER], token, milliseconds(self._timing.leader)))
+
+    def resign(self, token: str) -> None:
+        self._run(Script.RESIGN, [keys.LEADER], token)
+
+    def next_due(self, call: str, limits: Limits) -> Given | None:
+        """Whom to judge next. The same *call* again gets the same answer."""
+        hold = milliseconds(self._timing.hold)
+        reply = items(self._run(Script.NEXT, [], "due", call, hold, limits.per_installation, limits.total))
+        return Given(whole(reply[1]), _request(reply[2])) if reply else None
+
+    def next_to_open(self) -> ToOpen | None:
+        """Which head needs its check run next. It comes again after the hold, unless `opened`."""
+        hold = milliseconds(self._timing.open_hold)
+        reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0))
+        return ToOpen(text(reply[1]), _request(reply[2])) if reply else None
+
+    def opened(self, pull: PullRef, head_sha: Sha) -> None:
+        """The check run of this head is there, or is refused for good."""
+        self._run(Script.OPENED, [keys.pull(pull)], head_sha)
+
+    def sweep(self, queue_key: str) -> int:
+        """Bring back what was lost on the way; how many were."""
+        hold = milliseconds(self._timing.hold)
+        return whole(self._run(Script.SWEEP, [queue_key], hold, lifetime_s(keys.pull(NOBODY))))
+
+    # The judge
+
+    def take(self, pull: PullRef, fence: int) -> Taken | None:
+        """Begin the judging that this fence admits. None: it was overtaken, begun before, or is not due any more."""
+        token = secrets.token_hex(16)
+        reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
+        if text(reply[0]) != "go":
+            return None
+        _, seen, attempt, flags, request, waiting = reply
+        return Taken(
+            lease=HeldLease(self, pull, token, fence, whole(seen)),
+            request=_forced(_request(request)) if FORCE in text(flags).split() else _request(request),
+            attempt=whole(attempt),
+            waiting_since=datetime.fromtimestamp(float(text(waiting)) / 1000, UTC) if waiting else None,
+        )
+
+    def seize(self, request: JudgeRequest) -> HeldLease:
+        """Begin a laptop's judging at once. Raises AlreadyJudged."""
+        token = secrets.token_hex(16)
+        reply = items(
+            self._run(
+                Script.SEIZE,
+                [keys.pull(request.pull)],
+                request.pull.installation_id,
+                token,
+                milliseconds(self._timing.lease),
+                request.model_dump_json(),
+            )
+        )
+        if text(reply[0]) == "taken":
+            raise AlreadyJudged(
+                f"{request.repository} is being judged by another process right now. Wait for it, or, if it died, "
+                f"for {self._timing.lease:g} s."
+            )
+        return HeldLease(self, request.pull, token, fence=whole(reply[2]), seen=whole(reply[1]))
+
+    def keep(self, lease: HeldLease) -> int:
+        """Prolong a lease; the number of the last event. Raises LeaseLost."""
+        seq = whole(self._run(Script.KEEP, [keys.pull(lease.pull)], lease.token, milliseconds(self._timing.lease)))
+        if not seq:
+            raise LeaseLost
+        return seq
+
+    def finish(self, lease: HeldLease, how: Finish, wait: timedelta = timedelta(0)) -> Answer:
+        """End a judging. *wait* matters to RETRY and WAIT."""
+        key = keys.pull(lease.pull)
+        wait_ms = max(0, milliseconds(wait.total_seconds()))
+        return Answer(text(self._run(Script.FINISH, [key], lease.token, how, wait_ms, lifetime_s(key))))
+
+    def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
+        """A judge that may have written too late asks for one that sets it right."""
+        delivery = DeliveryId(f"late-{lease.token}")
+        self.want(request.model_copy(update={"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None}))
+
+    def died(self, pull: PullRef, fence: int) -> bool:
+        """The process of this judging is dead: bring the pull request back now."""
+        return bool(self._run(Script.DIED, [keys.pull(pull)], fence))
+
+    def request(self, pull: PullRef) -> JudgeRequest | None:
+        """The newest request of a pull request."""
+        reply = self._wire.call("HGET", keys.pull(pull).name, "req")
+        return _request(reply) if reply else None
+
+    def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
+        return run(self._wire, script, on, *arguments)
+
+
+NOBODY: Final = PullRef.model_validate({"installation_id": LAPTOP, "repository_id": 0, "number": 0})
+
+
+def _request(reply: Reply) -> JudgeRequest:
+    return JudgeRequest.model_validate_json(text(reply))
+
+
+def _forced(request: JudgeRequest) -> JudgeRequest:
+    """Keep what somebody asked for by hand, though a push came after it."""
+    return request if request.trigger in FORCING else request.model_copy(update={"trigger": Trigger.COMMAND})

@@ -1,0 +1,22 @@
+-- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
+-- KEYS pull   ARGV token how wait_ms keep_s
+-- how: judged; retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved)
+if get('done') == A[1] then return get('answer') end
+if not held_by(A[1]) then return 'lost' end
+local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
+back()
+if how == 'retry' then
+  call('HSET', pull, 'after', now + A[3])
+elseif how == 'wait' then
+  call('HDEL', pull, 'tries')
+  if not unread then -- else the new event has set `due`, and it may be about another head
+    call('HSETNX', pull, 'waiting', now)
+    call('HSET', pull, 'due', now + A[3])
+  end
+else
+  call('HDEL', pull, 'tries', 'waiting')
+  answer = (unread or how == 'again') and 'again' or 'closed'
+end
+call('HSET', pull, 'done', A[1], 'answer', answer)
+if answer == 'closed' then close(A[4]) else owe() end
+return answer

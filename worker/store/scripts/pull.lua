@@ -1,0 +1,55 @@
+-- The words that every script about a pull request is made of; put before each of them.
+-- `pull` is KEYS[1], the pull request's hash, unless the script says otherwise. Fields:
+--   state     none (closed), due, given (to the queue), held (by a judge)
+--   seq read  number of the last event; of the last one that the judge knew when it began
+--   req head  the newest request; the newest head that an event named
+--   inst      its installation
+--   flags     words that stay until it is closed (force)
+--   due since after   judge not before; first event of this quiet window; not before, whatever happens
+--   fence token tries number of this judging, who holds it, how often it was begun
+--   waiting   since when this head waits for other checks
+--   done answer       token of the last FINISH and what it was told
+-- Times are milliseconds of the server's clock. Every script may be sent twice.
+local call, A, max = redis.call, ARGV, math.max
+local time = call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local pull = KEYS[1]
+
+local function get(field) return call('HGET', pull, field) end
+local function num(field) return tonumber(get(field) or 0) end
+local function mine_key(what) return 'assay:' .. get('inst') .. ':' .. what end
+local function first(zset) return call('ZRANGE', zset, 0, 0, 'WITHSCORES') end
+
+-- An installation's turn comes at the earlier of what it has and `at`.
+local function turn(lane, at) call('ZADD', 'assay:turn:' .. lane, 'LT', at, get('inst')) end
+
+-- It is to be judged again, when its times allow.
+local function owe()
+  local at = max(now, num('due'), num('after'))
+  call('HSET', pull, 'state', 'due')
+  call('ZADD', mine_key('due'), at, pull)
+  turn('due', at)
+end
+
+-- It is out no more: its installation may have another one out.
+local function back()
+  call('ZREM', 'assay:out', pull)
+  call('SREM', mine_key('out'), pull)
+  local waiting = first(mine_key('due'))
+  if waiting[1] then turn('due', max(now, tonumber(waiting[2]))) end
+end
+
+local function lease_runs() return tonumber(call('ZSCORE', 'assay:out', pull) or 0) > now end
+local function held_by(token) return get('state') == 'held' and get('token') == token and lease_runs() end
+
+local function hold(token, lease_ms)
+  call('HINCRBY', pull, 'tries', 1)
+  call('HDEL', pull, 'due', 'since')
+  call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
+  call('ZADD', 'assay:out', now + lease_ms, pull)
+end
+
+local function close(keep_s)
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting')
+  call('EXPIRE', pull, keep_s)
+end

@@ -1,0 +1,280 @@
+"""A connection to Redis: commands out, replies in, and no more than we use of it.
+
+Our own hundred lines instead of redis-py (which RQ uses, in `worker.queue`): importing that takes 0.3 s and 35 MB, more
+than all the rest of `assay judge` together, and every round trip of the door would pay for features that nobody
+asked for. Does not know a key. Invariant: bytes come back, never text; a reply belongs to the command just sent
+(after any failure the connection is thrown away); a command may reach the server twice, so every write
+that goes through here is idempotent.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from typing import Final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from worker.errors import SettingError, Unavailable
+
+Argument = str | bytes | int | float
+Reply = bytes | int | list["Reply"] | None
+
+ATTEMPTS: Final = 3
+OUTAGES: Final = (b"LOADING", b"OOM", b"MISCONF", b"READONLY", b"MASTERDOWN", b"NOREPLICAS", b"BUSY", b"TRYAGAIN")
+DENIALS: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
+
+
+class Refused(Exception):
+    """Redis understood and said no: a mistake of ours, or a key that holds something else."""
+
+    def __init__(self, line: bytes) -> None:
+        super().__init__(line.decode(errors="replace"))
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where Redis is. `path` for a unix socket, else `host` and `port`."""
+
+    path: str | None
+    host: str
+    port: int
+    is_encrypted: bool
+    user: str | None
+    password: str | None
+    database: int
+
+    def __str__(self) -> str:
+        return self.path or f"{self.host}:{self.port}"
+
+    def __repr__(self) -> str:
+        return f"Address({self})"  # a password is nobody's business
+
+
+def address(url: str) -> Address:
+    """Read a redis://, rediss:// or unix:// URL as redis-py does, so that RQ finds the same server."""
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    is_socket = parts.scheme == "unix"
+    number = query.get("db", ["0" if is_socket else parts.path.strip("/") or "0"])[0]
+    unknown = sorted(set(query) - {"db"})
+    if unknown:
+        raise _misread(f'has the option "{unknown[0]}"')
+    if not number.isdigit():
+        raise _misread(f'has the database "{number}"')
+    try:
+        port = parts.port or 6379
+    except ValueError as error:
+        raise _misread("has a port that is none") from error
+    return Address(
+        path=unquote(parts.path) if is_socket else None,
+        host=parts.hostname or "localhost",
+        port=port,
+        is_encrypted=parts.scheme == "rediss",
+        user=unquote(parts.username) if parts.username else None,
+        password=unquote(parts.password) if parts.password else None,
+        database=int(number),
+    )
+
+
+def _misread(found: str) -> SettingError:
+    return SettingError("REDIS_URL", found, "Expected: redis[s]://[user:password@]host:port/database, or unix://path")
+
+
+class Connection:
+    """One socket, one command at a time."""
+
+    def __init__(self, to: Address, timeout_s: float) -> None:
+        self._socket = _connected(to, timeout_s)
+        self._replies: BufferedReader = self._socket.makefile("rb")
+        try:
+            self._greet(to)
+        except BaseException:
+            self.close()
+            raise
+
+    def _greet(self, to: Address) -> None:
+        if to.password is not None:
+            self.call("AUTH", *([to.user] if to.user else []), to.password)
+        if to.database:
+            self.call("SELECT", to.database)
+
+    def call(self, *command: Argument) -> Reply:
+        self._socket.sendall(packed(command))
+        reply = _read(self._replies)
+        if isinstance(reply, Refused):
+            raise reply
+        return reply
+
+    def close(self) -> None:
+        self._replies.close()
+        self._socket.close()
+
+
+def packed(command: tuple[Argument, ...]) -> bytes:
+    """Write a command as the protocol wants it."""
+    parts = [b"*%d\r\n" % len(command)]
+    for argument in command:
+        raw = argument if isinstance(argument, bytes) else str(argument).encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(raw), raw))
+    return b"".join(parts)
+
+
+class Wire:
+    """Connections to one Redis, for all threads of a process; a forked child makes its own."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._address = address(url)
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._process = os.getpid()
+
+    def call(self, *command: Argument) -> Reply:
+        """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._connection() as connection:
+                    return connection.call(*command)
+            except TimeoutError as error:
+                raise Unavailable("Redis", f"no answer from {self._address} in {self._timeout_s:g} s") from error
+            except OSError as error:
+                if attempt == ATTEMPTS:
+                    raise Unavailable("Redis", f"{error.strerror or error} at {self._address}") from error
+                time.sleep(0.02 * attempt)
+            except Refused as refused:
+                if refused.line.startswith(OUTAGES + DENIALS):
+                    raise Unavailable("Redis", str(refused)) from refused
+                raise
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def close(self) -> None:
+        """Close what is idle. The wire may be used again."""
+        for connection in self._taken(all_of_them=True):
+            connection.close()
+
+    @contextmanager
+    def _connection(self) -> Generator[Connection]:
+        idle = self._taken()
+        connection = idle[0] if idle else Connection(self._address, self._timeout_s)
+        try:
+            yield connection
+        except Refused:
+            self._give_back(connection)
+            raise
+        except BaseException:
+            connection.close()
+            raise
+        self._give_back(connection)
+
+    def _taken(self, *, all_of_them: bool = False) -> list[Connection]:
+        with self._lock:
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                self._idle = []  # the parent's: speaking on them would mix up its replies
+            taken = self._idle if all_of_them else self._idle[-1:]
+            self._idle = [] if all_of_them else self._idle[:-1]
+        return taken
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._lock:
+            self._idle.append(connection)
+
+
+def _connected(to: Address, timeout_s: float) -> socket.socket:
+    if to.path is not None:
+        raw = socket.socket(socket.AF_UNIX)
+        raw.settimeout(timeout_s)
+        try:
+            raw.connect(to.path)
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+    raw = socket.create_connection((to.host, to.port), timeout=timeout_s)
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return _encrypted(raw, to.host) if to.is_encrypted else raw
+
+
+def _encrypted(raw: socket.socket, host: str) -> socket.socket:
+    import ssl  # noqa: PLC0415 - 20 ms that only rediss:// needs
+
+    try:
+        return ssl.create_default_context().wrap_socket(raw, server_hostname=host)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def _read(replies: BufferedReader) -> Reply | Refused:
+    line = replies.readline()
+    if not line.endswith(b"\r\n"):
+        raise ConnectionResetError("the connection was closed")
+    kind, rest = line[:1], line[1:-2]
+    match kind:
+        case b"+":
+            return rest
+        case b"-":
+            return Refused(rest)
+        case b":":
+            return int(rest)
+        case b"$":
+            return _bulk(replies, int(rest))
+        case b"*":
+            return _items(replies, int(rest))
+        case _:
+            raise ConnectionResetError(f"not a reply of Redis: {line[:40]!r}")
+
+
+def _bulk(replies: BufferedReader, size: int) -> bytes | None:
+    if size < 0:
+        return None
+    raw = replies.read(size + 2)
+    if len(raw) != size + 2:
+        raise ConnectionResetError("the connection was closed")
+    return raw[:-2]
+
+
+def _items(replies: BufferedReader, count: int) -> list[Reply] | None:
+    if count < 0:
+        return None
+    return [_item(replies) for _ in range(count)]
+
+
+def _item(replies: BufferedReader) -> Reply:
+    item = _read(replies)
+    if isinstance(item, Refused):  # half of the list is still under way: not a connection to go on with
+        raise ConnectionResetError(str(item))
+    return item
+
+
+def text(reply: Reply) -> str:
+    """A reply that is a string; nil is the empty one."""
+    if isinstance(reply, int):
+        return str(reply)
+    if reply is not None and not isinstance(reply, bytes):
+        raise TypeError(f"Redis answered a list where a string was expected: {reply!r}")
+    return (reply or b"").decode()
+
+
+def whole(reply: Reply) -> int:
+    """A reply that is a number; nil is 0."""
+    return reply if isinstance(reply, int) else int(text(reply) or "0")
+
+
+def items(reply: Reply) -> list[Reply]:
+    """A reply that is a list; nil is the empty one."""
+    if reply is not None and not isinstance(reply, list):
+        raise TypeError(f"Redis answered {reply!r} where a list was expected")
+    return reply or []
+
+
+def blob(reply: Reply) -> bytes:
+    """A reply that is bytes."""
+    if not isinstance(reply, bytes):
+        raise TypeError(f"Redis answered {reply!r} where bytes were expected")
+    return reply
