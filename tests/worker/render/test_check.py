@@ -1,0 +1,474 @@
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.render.rendered import ACTIVE, GITHUB, shown
+from tests.worker.render.samples import (
+    FAILED_CI,
+    HOSTILE,
+    STUB,
+    UNREAD,
+    abstained,
+    accepted,
+    dossier,
+    rejected,
+)
+from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.dossier import Guidance, Issue, Policy
+from worker.domain.ids import EvalId
+from worker.domain.verdict import (
+    VERDICT,
+    AbstainReason,
+    ClaimStatus,
+    ClaimVerdict,
+    ClosingCondition,
+    Coverage,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    Score,
+    Side,
+    ThrottledReason,
+    Verdict,
+)
+from worker.render.check import (
+    annotations,
+    check_content,
+    closed,
+    conclusion,
+    failed,
+    judging,
+    superseded,
+    waiting_for_ci,
+)
+
+OBSERVED = dossier(policy=Policy(mode="observe"))
+
+
+def human(text: str) -> str:
+    return text.partition("<details>")[0]
+
+
+def test_a_reject_says_where_it_is_and_what_to_do() -> None:
+    content = check_content(rejected(), dossier())
+    assert content.title == snapshot("Rejected: half finished at upload.py:17")
+    assert content.summary == snapshot("""\
+**Half finished.** `retry` is added and never implemented.
+
+**Next step:** Implement `retry` in upload.py: three tries on 503.
+
+### Evidence
+
+[`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17): The whole body of `retry` is a stub.
+
+```
+    raise NotImplementedError
+```
+
+### What was asked for
+
+|  | Criterion | Judged | Where |
+| --- | --- | --- | --- |
+| AC1 | Uploads are retried three times on 503 | not met, though claimed |  |\
+""")
+    assert human(content.text) == snapshot("""\
+### How it was judged
+
+- Judged by code checks alone in 12 ms, cost $0
+- The model was not asked: a stub in production code is a fact
+- Rubric default, version 1
+- Head commit [`aaaaaaaaaaaa`](https://github.com/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+
+### What was used
+
+- Issue: [acme/widgets#&#8203;7](https://github.com/acme/widgets/issues/7) Retry uploads on 503, linked by `Closes #7`
+- CI: passed: test (success, required)
+
+### What was read
+
+- 2 files in full: `upload.py`, `tests/test_upload.py`
+
+### What the code checks saw
+
+- fact: stub body at [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17)
+- suspicion: no assertions at [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4) (only calls `retry`)
+
+""")
+
+
+def test_an_accept_shows_each_criterion_with_its_place_and_what_it_cost() -> None:
+    content = check_content(accepted(), dossier())
+    assert content.title == snapshot("Accepted: solves what the issue asks for")
+    assert content.summary == snapshot("""\
+Uploads are retried three times on 503, and a test proves it.
+
+### Evidence
+
+[`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20)
+
+```
+    for attempt in range(3):
+```
+
+### What was asked for
+
+|  | Criterion | Judged | Where |
+| --- | --- | --- | --- |
+| AC1 | Uploads are retried three times on 503 | met, as claimed | [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20) |\
+""")
+    assert human(content.text) == snapshot("""\
+### How it was judged
+
+- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost $0.001742 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read from cache
+- The model was asked: confidence 0.58 &lt; 0.70: no fact and no safe change
+- Rubric default, version 1; prompt `sha256:0123`
+- Head commit [`aaaaaaaaaaaa`](https://github.com/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+
+### What was used
+
+- Issue: [acme/widgets#&#8203;7](https://github.com/acme/widgets/issues/7) Retry uploads on 503, linked by `Closes #7`
+- CI: passed: test (success, required)
+
+### What was read
+
+- 2 files in full: `upload.py`, `tests/test_upload.py`
+
+""")
+
+
+def test_a_failed_ci_shows_the_report_as_the_feedback() -> None:
+    verdict = abstained(AbstainReason.CI_FAILED, concern="The check `test` failed.", next_step="Make `test` pass.")
+    content = check_content(verdict, dossier(ci=FAILED_CI))
+    assert content.title == snapshot("Not judged: CI failed (test)")
+    assert content.summary == snapshot("""\
+The check `test` failed.
+
+**Next step:** Make `test` pass.
+
+### test: failure
+
+```
+1 failed
+```
+
+```
+E assert 1 == 2
+```\
+""")
+
+
+def everything() -> CheckContent:
+    """The check run of a verdict that carries all that a verdict can carry."""
+    verdict = rejected(
+        evidence=(
+            STUB,
+            EvidencePointer(path="docs/a b.md", line=3, end_line=4, side=Side.BASE),
+            EvidencePointer(path="x"),
+        ),
+        claims=(ClaimVerdict(claim="AC1 -> upload.py:retry", status=ClaimStatus.CONTRADICTED, note="a stub"),),
+        scores=(Score(criterion="correctness", score=2, reasoning="a stub", improvement="implement it"),),
+        closing_conditions=(ClosingCondition(id="c1", text="`retry` retries"),),
+        coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
+        carried_from=EvalId("0199aaaa-0000-7000-8000-000000000000"),
+    )
+    given = dossier(
+        files_unread=UNREAD, case_error='ac_coverage[1].addressed_by: "upload.py" names no symbol.', ci=None,
+        issues=(Issue(number=9, title="Retry", body=""),), guidance=(Guidance(path="AGENTS.md", text="x"),),
+    )  # fmt: skip
+    return check_content(verdict, given, "https://ghe.example")
+
+
+def test_the_summary_shows_everything_that_decides() -> None:
+    content = everything()
+    assert content.summary == snapshot("""\
+**Half finished.** `retry` is added and never implemented.
+
+**Next step:** Implement `retry` in upload.py: three tries on 503.
+
+**The `assay` block could not be read**, so this was judged without the author's case: ac_coverage\\[1\\].addressed_by: "upload.py" names no symbol.
+
+### Evidence
+
+[`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17): The whole body of `retry` is a stub.
+
+```
+    raise NotImplementedError
+```
+
+[`docs/a b.md:3`](https://ghe.example/acme/widgets/blob/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/docs/a%20b.md?plain=1#L3-L4) (before the change)
+
+[`x`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x)
+
+### What was asked for
+
+|  | Criterion | Judged | Where |
+| --- | --- | --- | --- |
+| AC1 | Uploads are retried three times on 503 | not met, though claimed |  |\
+""")
+
+
+def test_the_text_shows_everything_that_it_rests_on() -> None:
+    content = everything()
+    assert human(content.text) == snapshot("""\
+### What closes this
+
+- open: `retry` retries
+
+### How it was judged
+
+- Judged by code checks alone in 12 ms, cost $0
+- The model was not asked: a stub in production code is a fact
+- Rubric default, version 1
+- Head commit [`aaaaaaaaaaaa`](https://ghe.example/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+- Same content as verdict `0199aaaa-0000-7000-8000-000000000000`, carried over
+
+### What was used
+
+- Issue: [\\#&#8203;9](https://ghe.example/acme/widgets/issues/9) Retry
+- CI: no result
+- Rules: `AGENTS.md` of the base branch
+
+### What was read
+
+- 1 file in full: `upload.py`
+- 1 file in part: `big.py`
+- 1 file not at all: `logo.png` (binary)
+
+### What the author claims
+
+- AC1 -> upload.py:retry: contradicted by the change (a stub)
+
+### What the code checks saw
+
+- fact: stub body at [`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17)
+- suspicion: no assertions at [`tests/test_upload.py:4`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4) (only calls `retry`)
+
+### Scores
+
+| Of | Score | Because | Better with |
+| --- | --- | --- | --- |
+| correctness | 2/10 | a stub | implement it |
+
+""")
+
+
+def test_a_finding_of_the_whole_change_names_no_place() -> None:
+    finding = rejected().findings[0].model_copy(update={"path": None, "line": None})
+    assert "- fact: stub body\n" in check_content(rejected(findings=(finding,)), dossier()).text
+
+
+def test_the_states_before_and_beside_a_verdict() -> None:
+    assert judging() == snapshot(
+        CheckContent(
+            title="Judging",
+            summary="Assay reads the change, the issue it answers and the results of the other checks. The verdict appears here.",
+        )
+    )
+    assert waiting_for_ci(("test", "l`int")) == snapshot(
+        CheckContent(
+            title="Waiting for CI: test, l`int",
+            summary="""\
+Assay judges when these checks have finished:
+
+- `test`
+- ``l`int``\
+""",
+        )
+    )
+    assert waiting_for_ci(("test",), datetime(2026, 11, 20, 20, 35, tzinfo=UTC)).summary == snapshot("""\
+Assay judges when these checks have finished, at the latest at 20:35 UTC:
+
+- `test`\
+""")
+    assert superseded("c" * 40) == snapshot(
+        CheckContent(
+            title="Superseded by cccccccccccc",
+            summary="A newer commit was pushed. The verdict is on cccccccccccccccccccccccccccccccccccccccc.",
+            conclusion=Conclusion.CANCELLED,
+        )
+    )
+    assert closed() == snapshot(
+        CheckContent(
+            title="Closed before it was judged",
+            summary="The pull request was closed. Reopen it to have it judged.",
+            conclusion=Conclusion.CANCELLED,
+        )
+    )
+    assert failed("GitHub is unavailable: 502 @acme/team") == snapshot(
+        CheckContent(
+            title="Not judged: Assay failed",
+            summary="""\
+This says nothing about the change. What happened: GitHub is unavailable: 502 @&#8203;acme/team
+
+**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.\
+""",
+            conclusion=Conclusion.ACTION_REQUIRED,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "title"),
+    [
+        (AbstainReason.CI_FAILED, snapshot("Not judged: CI failed")),
+        (AbstainReason.CI_PENDING, snapshot("Not judged: CI did not finish in time")),
+        (AbstainReason.UNPROVEN, snapshot("Not judged: no fact against it, and no model was asked")),
+        (AbstainReason.JUDGE_UNAVAILABLE, snapshot("Not judged: the judge could not be reached")),
+        (AbstainReason.REPLY_INVALID, snapshot("Not judged: the model's answer could not be used")),
+        (AbstainReason.BUDGET, snapshot("Not judged: the budget is used up")),
+        (AbstainReason.TOO_LARGE, snapshot("Not judged: not everything could be read")),
+        (AbstainReason.NO_CRITERIA, snapshot("Not judged: no linked issue says what is wanted")),
+        (AbstainReason.NEEDS_HUMAN, snapshot("Not judged: a person has to decide")),
+        (AbstainReason.PAUSED, snapshot("Not judged: judging is paused")),
+    ],
+)
+def test_each_reason_to_abstain_has_its_title(reason: AbstainReason, title: str) -> None:
+    assert check_content(abstained(reason), dossier()).title == title
+
+
+def test_titles_name_what_there_is_to_name() -> None:
+    unmet = (CriterionVerdict(id="AC2", status=CriterionStatus.PARTIAL),)
+    throttled = abstained(AbstainReason.BUDGET, throttled_reason=ThrottledReason.DAILY_CAP)
+    assert check_content(rejected(evidence=(), criteria=unmet), dossier()).title == snapshot(
+        "Rejected: half finished, AC2 is partly met"
+    )
+    assert check_content(accepted(), dossier(issues=())).title == snapshot(
+        "Accepted: solves what its description promises"
+    )
+    assert check_content(throttled, dossier()).title == snapshot("Not judged: today's budget is used up")
+    assert check_content(rejected(), OBSERVED).title == snapshot("Would have rejected: half finished at upload.py:17")
+    assert check_content(accepted(), OBSERVED).title == snapshot("Would have accepted: solves what the issue asks for")
+
+
+def conclusion_of(verdict: Verdict) -> Conclusion:
+    return conclusion(verdict, dossier())
+
+
+def test_only_an_accept_is_a_success_and_only_a_reject_is_a_failure() -> None:
+    assert conclusion_of(accepted()) is Conclusion.SUCCESS
+    assert conclusion_of(rejected()) is Conclusion.FAILURE
+
+
+@pytest.mark.parametrize("reason", [reason for reason in AbstainReason if reason is not AbstainReason.PAUSED])
+def test_whoever_could_not_judge_blocks(reason: AbstainReason) -> None:
+    assert conclusion_of(abstained(reason)) is Conclusion.ACTION_REQUIRED
+
+
+def test_a_pause_and_an_operator_without_a_model_do_not_block() -> None:
+    assert conclusion_of(abstained(AbstainReason.PAUSED)) is Conclusion.NEUTRAL
+    no_model = {"escalation_skipped": "no_model"}
+    assert conclusion_of(abstained(AbstainReason.UNPROVEN, signals=no_model)) is Conclusion.NEUTRAL
+    assert conclusion_of(abstained(AbstainReason.TOO_LARGE, signals=no_model)) is Conclusion.ACTION_REQUIRED
+
+
+@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(AbstainReason.CI_FAILED)])
+def test_who_only_observes_is_neither_passed_nor_blocked(verdict: Verdict) -> None:
+    content = check_content(verdict, OBSERVED)
+    assert content.conclusion is Conclusion.NEUTRAL
+    assert content.summary.startswith("*This repository only observes")
+
+
+def test_a_reject_marks_its_lines_of_the_head_and_no_other() -> None:
+    evidence = (STUB, EvidencePointer(path="upload.py", line=2, side=Side.BASE), EvidencePointer(path="whole.py"))
+    (note,) = annotations(rejected(evidence=evidence), dossier())
+    assert note == snapshot(
+        Annotation(
+            path="upload.py",
+            start_line=17,
+            end_line=17,
+            level=AnnotationLevel.FAILURE,
+            title="Half finished",
+            message="""\
+The whole body of `retry` is a stub.
+
+Next step: Implement `retry` in upload.py: three tries on 503.\
+""",
+        )
+    )
+
+
+def test_what_does_not_block_warns_and_an_accept_marks_nothing() -> None:
+    bare = STUB.model_copy(update={"note": "", "end_line": 19})
+    (observed,) = annotations(rejected(), OBSERVED)
+    (unproven,) = annotations(abstained(AbstainReason.UNPROVEN, evidence=(bare,)), dossier())
+    assert observed.level is AnnotationLevel.WARNING
+    assert unproven == snapshot(
+        Annotation(
+            path="upload.py",
+            start_line=17,
+            end_line=19,
+            level=AnnotationLevel.WARNING,
+            title="Not judged",
+            message="""\
+Nothing was found against this change.
+
+Next step: Have a person review it, or configure a model.\
+""",
+        )
+    )
+    assert annotations(accepted(), dossier()) == ()
+
+
+def test_a_pull_request_can_not_speak_through_its_check() -> None:
+    pointer = EvidencePointer(path=HOSTILE, line=1, quote=HOSTILE, note=HOSTILE)
+    verdict = rejected(
+        concern=HOSTILE, next_step=HOSTILE, evidence=(pointer,), escalation_reason=HOSTILE,
+        criteria=(CriterionVerdict(id=HOSTILE, status=CriterionStatus.MISSING, evidence=(pointer,), note=HOSTILE),),
+        claims=(ClaimVerdict(claim=HOSTILE, status=ClaimStatus.UNSUPPORTED, note=HOSTILE),),
+        coverage=Coverage(read=(HOSTILE,)),
+    )  # fmt: skip
+    issue = Issue(repository="acme/widgets", number=7, title=HOSTILE, body="", linked_by=HOSTILE)
+    content = check_content(verdict, dossier(issues=(issue,), case_error=HOSTILE))
+    for text in (content.summary, human(content.text)):
+        page = shown(text)
+        assert set(page.tags) <= {
+            *["p", "strong", "em", "code", "pre", "h3", "ul", "li", "a", "table", "thead", "tbody", "tr", "th", "td"]
+        }
+        assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
+        assert not ACTIVE.search(page.plain.replace("Next step:", ""))
+        assert "\x1b" not in text
+    assert "\x1b" not in content.title
+
+
+def verdict_in(text: str) -> dict[str, Any]:
+    block = next(token for token in GITHUB.parse(text) if token.info == "json")
+    return json.loads(block.content)
+
+
+def test_the_text_carries_the_verdict_for_programs() -> None:
+    verdict = rejected(concern="``` `````` \x7f \u202e </details>")
+    content = check_content(verdict, dossier())
+    assert VERDICT.validate_python(verdict_in(content.text), strict=False) == verdict
+    assert content.text.isascii()
+    assert content.text.endswith("\n\n</details>")
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "`", "@", "|", "\n"])
+@pytest.mark.parametrize("times", [10, 60])
+def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(letter: str, times: int) -> None:
+    long = "a" + letter * 5_000 + "b"
+    pointer = EvidencePointer(path=long, line=1, quote=long, note=long)
+    unmet = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note=long, evidence=(pointer,))
+    finding = rejected().findings[0].model_copy(update={"note": long, "path": long})
+    verdict = rejected(
+        concern=long, next_step=long, evidence=(pointer,) * times, criteria=(unmet,) * times,
+        findings=(finding,) * times, coverage=Coverage(read=(long,) * times), escalation_reason=long,
+        signals={"a": long},
+    )  # fmt: skip
+    content = check_content(verdict, dossier())
+    assert len(content.title.encode()) <= 255
+    assert len(content.summary.encode()) <= 65_535
+    assert len(content.text.encode()) <= 65_535
+    assert "*Cut here" in content.summary
+    assert "*Cut here" in content.text
+    machine = verdict_in(content.text)
+    assert machine["decision"] == "reject"
+    assert "findings" in machine["cut"]
+    assert all(len(one.message.encode()) <= 65_536 for one in content.annotations)
+    assert len(content.annotations) <= 50

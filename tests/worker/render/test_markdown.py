@@ -1,0 +1,90 @@
+"""Held against a real Markdown parser with GitHub's extensions that it has, and against GitHub's own rules by regex."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it.token import Token
+
+from tests.worker.render.rendered import ACTIVE, GITHUB, shown
+from tests.worker.render.samples import HOSTILE
+from worker.render.markdown import address, bullets, code, fenced, joined, link, prose, table
+from worker.render.visible import exact_line, one_line, visible
+
+TRICKY = st.text(st.sampled_from("ab1 `*_[]()<>!|\\~#@&;:/.$-+=\t\n\x1b\u202eé漢"), max_size=40)
+GAP = "\u200b"
+
+
+def tokens(markdown: str) -> list[Token]:
+    return GITHUB.parse(markdown)
+
+
+def test_hostile_words_format_link_and_ping_nothing() -> None:
+    page = shown(prose(HOSTILE))
+    assert set(page.tags) <= {"p", "code"}
+    assert not ACTIVE.search(page.plain)
+    assert page.all.replace(GAP, "").strip() == one_line(HOSTILE)
+
+
+def test_words_read_as_they_were_written_where_nothing_is_special() -> None:
+    words = "The body of `retry` in upload.py (line 17) is snake_case, 100 % a stub: C# and 3.14 stay."
+    assert prose(words) == words
+
+
+@given(TRICKY)
+def test_any_words_are_one_paragraph_that_shows_just_them(text: str) -> None:
+    page = shown(prose(text))
+    assert set(page.tags) <= {"p", "code"}
+    assert page.all.replace(GAP, "").replace("`", "").split() == one_line(text).replace("`", "").split()
+
+
+@given(TRICKY)
+def test_any_words_ping_nobody(text: str) -> None:
+    assert not ACTIVE.search(shown(prose(text)).plain)
+
+
+def test_dollars_make_no_formula() -> None:
+    assert prose("$x$") == "&#36;x&#36;"
+
+
+@given(TRICKY)
+def test_any_code_is_one_code_span(text: str) -> None:
+    page = shown(f"x {code(text)} y")
+    assert page.tags == ["p", "code"]
+    assert page.plain.split() == ["x", "y"]
+    assert page.all.removeprefix("x ").rstrip("\n").removesuffix(" y").strip() == exact_line(text).strip()
+
+
+@given(TRICKY, TRICKY)
+def test_any_words_and_code_stay_in_their_cell(words: str, path: str) -> None:
+    page = shown(table(("a", "b", "c"), [(prose(words), code(path), "end")]))
+    assert page.tags.count("td") == 3
+    assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    assert page.plain.strip().endswith("end")
+
+
+@given(TRICKY)
+def test_any_lines_stay_in_their_fence(text: str) -> None:
+    (block,) = tokens(fenced(text, "text"))
+    assert block.type == "fence"
+    assert block.content == visible(text).replace("\r", "") + "\n"
+
+
+def test_a_fence_is_longer_than_the_longest_run_of_backticks_inside() -> None:
+    assert fenced("```\n````") == "`````\n```\n````\n`````"
+
+
+def test_addresses_are_quoted_and_keep_their_slashes() -> None:
+    assert address("acme/x", "blob", "a (b)/[c] ?#.py") == "acme/x/blob/a%20%28b%29/%5Bc%5D%20%3F%23.py"
+    assert link("`a`", address("b")) == "[`a`](b)"
+
+
+def test_a_long_list_says_how_much_it_left_out() -> None:
+    assert bullets(["a", "b"], 2) == "- a\n- b"
+    assert bullets(["a", "b", "c"], 1) == "- a\n- … and 2 more"
+
+
+@given(st.lists(st.text(max_size=50), max_size=8), st.integers(min_value=60, max_value=200))
+def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(blocks: list[str], limit: int) -> None:
+    text = joined(blocks, limit)
+    assert len(text.encode()) <= limit
+    if text != "\n\n".join(blocks):
+        assert text.endswith("*Cut here: the rest does not fit into a check run.*")

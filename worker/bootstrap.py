@@ -1,0 +1,183 @@
+"""Builds the adapters from Settings: the only file that names concrete ones.
+
+Does not decide. Invariant: each composition loads only the SDKs that it needs, and makes its clients anew, so
+that it may run in a forked job.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, assert_never
+
+from worker.domain.ids import CheckRunId, DeliveryId, Sha
+from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.errors import InputError
+from worker.judge.court import Bench
+from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
+from worker.ports import CheckPublisher, Clock, Desk, Lease, Model, PullSource
+from worker.publish import CheckBoard, CheckDesk, Silent
+from worker.record import Keepers
+from worker.render.words import OVERDUE
+from worker.rulebook import load_prompt, load_rubric
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.pulls import Finish
+from worker.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    from worker.github.client import AppAccess
+
+ALWAYS: Final = 2.0
+READINGS: Final = 3
+"""How often a branch that is committed to while it is judged is judged again, on a laptop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Court:
+    """What one process needs to judge the pull requests of the App's installations."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    source: PullSource
+    checks: CheckPublisher
+    desk: Desk
+
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+        timing = self.settings.timing
+        with open_bench(self.settings, self.settings.tier) as bench:
+            return judge_pull_request(
+                request,
+                Deps(
+                    source=self.source,
+                    board=CheckBoard(self.source, self._board(), lease, site_url(self.settings.github_api_url)),
+                    ledger=self.store.ledger,
+                    keepers=Keepers(self.store.ledger, self.store.archive, lease),
+                    bench=bench,
+                    clock=self.clock,
+                    patience=CiPatience(
+                        timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), waiting_since
+                    ),
+                ),
+            )
+
+    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
+        """Say on the pull request's unfinished checks that nobody judged, and why."""
+        lease.keep()
+        self._board().fail(request, reason)
+
+    def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
+        self._board().open(request, head_sha)
+
+    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        """Close a check run that nobody finished in time."""
+        self._board().expire(request, head_sha, check, OVERDUE)
+
+    def answer(self, ask: Ask) -> None:
+        """Do what a comment asks for, if its author may, and show that it was seen. May be called again."""
+        if not self.desk.may_command(ask):
+            self.desk.react(ask, "-1")
+            return
+        self.store.pulls.want(
+            JudgeRequest(
+                pull=ask.pull,
+                repository=ask.repository,
+                head_sha=None,
+                trigger=Trigger.COMMAND,
+                delivery_id=DeliveryId(f"ask-{ask.delivery_id}"),
+                requested_at=ask.asked_at,
+            )
+        )
+        self.desk.react(ask, "eyes")
+
+    def _board(self) -> CheckDesk:
+        return CheckDesk(self.checks, self.store.checks())
+
+
+def site_url(api_url: str) -> str:
+    """Where people look at this GitHub: github.com, or the Enterprise Server whose API this is."""
+    return "https://github.com" if api_url == "https://api.github.com" else api_url.removesuffix("/api/v3")
+
+
+@contextmanager
+def open_court(settings: Settings, store: Store) -> Generator[Court]:
+    """Act as the App. To be opened inside the job, never before a fork."""
+    from worker.github.checks import GitHubChecks
+    from worker.github.client import app_access
+    from worker.github.desk import GitHubDesk
+
+    clock = SystemClock()
+    with app_access(settings, store.vault, clock) as access:
+        app_id = settings.require_app().app_id
+        yield Court(
+            settings=settings,
+            store=store,
+            clock=clock,
+            source=github_source(settings, access),
+            checks=GitHubChecks(access, app_id),
+            desk=GitHubDesk(access),
+        )
+
+
+def github_source(settings: Settings, access: "AppAccess") -> PullSource:
+    from worker.github.source import GitHubPullSource, looking
+
+    return GitHubPullSource(access, looking(settings.require_app().app_id, settings.github_api_url))
+
+
+@contextmanager
+def open_bench(settings: Settings, tier: str) -> Generator[Bench]:
+    """Who judges: the rubric and prompt that ship with Assay, and a model where one is configured and may be asked."""
+    rubric = load_rubric()
+    hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
+    threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS}[tier]
+    with open_model(settings, threshold) as model:
+        yield Bench(rubric, load_prompt(), threshold, model)
+
+
+@contextmanager
+def open_model(settings: Settings, threshold: float) -> Generator[Model | None]:
+    if settings.model is None or threshold <= 0:
+        yield None
+        return
+    from worker.llm.anthropic_model import AnthropicModel
+
+    model = AnthropicModel(settings.model)
+    try:
+        yield model
+    finally:
+        model.close()
+
+
+def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
+    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError."""
+    clock = SystemClock()
+    for _ in range(READINGS):
+        lease = store.pulls.seize(request)
+        try:
+            with open_bench(settings, tier) as bench:
+                outcome = judge_pull_request(
+                    request,
+                    Deps(
+                        source=source,
+                        board=Silent(source),
+                        ledger=store.ledger,
+                        keepers=Keepers(store.ledger, store.archive, lease),
+                        bench=bench,
+                        clock=clock,
+                        patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
+                    ),
+                )
+        finally:
+            store.pulls.finish(lease, Finish.JUDGED)
+        match outcome:
+            case Judged():
+                return outcome
+            case Dropped(reason=reason):
+                raise InputError(f"{request.repository}#{request.pull.number} can't be judged: {reason}.")
+            case Overtaken() | WaitForCi():
+                continue
+            case _:
+                assert_never(outcome)
+    raise InputError("The branch is committed to faster than it can be judged. Try again when it stands still.")

@@ -1,0 +1,145 @@
+"""The four stages on one screen: assemble, judge, record, publish.
+
+Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is recorded or published for a
+head that moved; a verdict is recorded before it is published; and one that was recorded when its judge
+died is published, not judged again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from worker.assemble import complete
+from worker.domain.dossier import CiState, Dossier
+from worker.domain.ids import Sha
+from worker.domain.request import JudgeRequest
+from worker.domain.verdict import Abstain, Accept, Reject
+from worker.errors import Gone
+from worker.judge.carry import carried
+from worker.judge.court import Bench, Docket, docket, judge
+from worker.ports import Clock, Ledger, PullSource
+from worker.publish import Board, Wait
+from worker.record import Keepers, record
+
+
+class Stage(StrEnum):
+    """Where a judging stands; a test may stop a worker at each."""
+
+    ASSEMBLED = "assembled"
+    JUDGED = "judged"
+    RECORDED = "recorded"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True, slots=True)
+class CiPatience:
+    """How long to wait for other checks, since when, and how often to look."""
+
+    wait: timedelta
+    poll: timedelta
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """Everything that one judging needs from outside."""
+
+    source: PullSource
+    board: Board
+    ledger: Ledger
+    keepers: Keepers
+    bench: Bench
+    clock: Clock
+    patience: CiPatience
+    on_stage: Callable[[Stage], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Recorded and published."""
+
+    verdict: Accept | Reject | Abstain
+    dossier: Dossier
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """The head moved: its check is cancelled, and the newer one has to be judged."""
+
+    newer: Sha
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForCi:
+    """Other checks still run: look again after `poll`."""
+
+    poll: timedelta
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Nobody waits for this verdict any more."""
+
+    reason: str
+
+
+Outcome = Judged | Overtaken | WaitForCi | Dropped
+
+
+def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
+    """Judge the newest head once. Raises what `worker.errors.classify` understands, LeaseLost included."""
+    try:
+        return _judge(request, deps)
+    except Gone as gone:
+        deps.board.close(request)
+        return Dropped(gone.what)
+
+
+def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
+    dossier = assemble(request, deps)
+    head_sha = dossier.pull_request.head_sha
+    deps.board.begin(request, head_sha)
+    deps.on_stage(Stage.ASSEMBLED)
+    if wait := still_running(dossier, deps.clock.now(), deps.patience):
+        deps.board.wait_for_ci(request, head_sha, wait)
+        return WaitForCi(deps.patience.poll, wait.names)
+    opened = docket(request, dossier, deps.bench, deps.clock)
+    recorded = recorded_already(request, dossier, opened)
+    verdict = recorded or carried(dossier, opened, deps.bench) or judge(dossier, opened, deps.bench)
+    deps.on_stage(Stage.JUDGED)
+    if newer := deps.board.newer_head(request, head_sha):
+        return Overtaken(newer)
+    if recorded is None:
+        record(request.pull, verdict, dossier, deps.keepers)
+        deps.on_stage(Stage.RECORDED)
+    deps.board.publish(request, verdict, dossier)
+    deps.on_stage(Stage.PUBLISHED)
+    return Judged(verdict, dossier)
+
+
+def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
+    """The complete dossier. A source that knows no ledger (all but a recorded dossier) gets ours."""
+    raw = deps.source.dossier(request)
+    if "ledger" not in raw.model_fields_set:
+        raw = raw.model_copy(update={"ledger": deps.ledger.entries(request.pull)})
+    return complete(raw)
+
+
+def still_running(dossier: Dossier, now: datetime, patience: CiPatience) -> Wait | None:
+    """The checks worth waiting for; None when none runs, one failed already, or the wait is over."""
+    if dossier.ci is None or dossier.ci.state is not CiState.PENDING:
+        return None
+    until = (patience.since or now) + patience.wait
+    if now >= until:
+        return None
+    return Wait(tuple(check.name for check in dossier.ci.checks if check.conclusion is None), until)
+
+
+def recorded_already(request: JudgeRequest, dossier: Dossier, opened: Docket) -> Accept | Reject | Abstain | None:
+    """The verdict of this very request, if a judge died between recording and publishing it."""
+    last = dossier.ledger[-1] if dossier.ledger else None
+    if last is None or last.head_sha != dossier.pull_request.head_sha or last.created_at < request.requested_at:
+        return None
+    return last.verdict if opened.fingerprint == last.fingerprint else None

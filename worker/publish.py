@@ -1,0 +1,163 @@
+"""Publish a verdict as a check run.
+
+Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that
+was judged, by the judge that still holds the pull request; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and the newer
+request will speak.
+"""
+
+import contextlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier
+from worker.domain.ids import CheckRunId, Sha
+from worker.domain.request import JudgeRequest
+from worker.domain.verdict import Abstain, Accept, Reject
+from worker.errors import Gone
+from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource
+from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What is waited for, and until when at the latest."""
+
+    names: tuple[str, ...]
+    until: datetime
+
+
+class Board(Protocol):
+    """Where the state of a pull request's judging is shown."""
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
+
+    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None: ...
+
+    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None: ...
+
+    def close(self, request: JudgeRequest) -> None: ...
+
+
+class Silent:
+    """A laptop's board: shows nothing, and still asks whether the head moved."""
+
+    def __init__(self, source: PullSource) -> None:
+        self._source = source
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
+
+    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
+        newest = self._source.head_sha(request)
+        return None if newest == head_sha else newest
+
+    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None: ...
+
+    def close(self, request: JudgeRequest) -> None: ...
+
+
+class CheckBoard:
+    """GitHub's board: one check run per head commit."""
+
+    def __init__(self, source: PullSource, desk: "CheckDesk", lease: Lease, site_url: str) -> None:
+        self._source = source
+        self._lease = lease
+        self._desk = desk
+        self._site_url = site_url
+
+    def begin(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Show `in_progress` on this head, and nothing unfinished on any other."""
+        self._lease.keep()
+        self._desk.restart(request, head_sha)
+        self._desk.supersede(request, head_sha)
+
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None:
+        self._lease.keep()
+        self._desk.write(request, head_sha, waiting_for_ci(wait.names, wait.until))
+
+    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
+        """The newest head if it is not *head_sha*; our check there is then cancelled. Raises Gone, LeaseLost."""
+        newest = self._source.head_sha(request)
+        if newest == head_sha:
+            return None
+        self._lease.keep()
+        self._desk.supersede(request, newest)
+        return newest
+
+    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None:
+        """Write the verdict on the head that it was made for. Raises LeaseLost."""
+        self._lease.keep()
+        self._desk.write(request, verdict.subject.head_sha, check_content(verdict, dossier, self._site_url))
+
+    def close(self, request: JudgeRequest) -> None:
+        """The pull request was closed: nobody waits for its checks any more."""
+        self._lease.keep()
+        self._desk.finish_all(request, closed())
+
+
+class CheckDesk:
+    """The check runs of one pull request, as GitHub and the registry know them."""
+
+    def __init__(self, checks: CheckPublisher, registry: CheckRegistry) -> None:
+        self._checks = checks
+        self._registry = registry
+
+    def open(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Give this head its check run, and cancel the unfinished ones of older heads. An existing one is left."""
+        if self._registry.claim(request.pull, head_sha) is None:
+            self._create(request, head_sha, judging())
+        self.supersede(request, head_sha)
+
+    def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Show that this head is being judged: a finished check run goes back to `in_progress`."""
+        check = self._registry.claim(request.pull, head_sha)
+        if check is None:
+            self._create(request, head_sha, judging())
+        elif head_sha not in self._registry.open_checks(request.pull):
+            self._checks.update(request, check, judging())
+            self._registry.opened(request.pull, head_sha, check)
+
+    def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
+        """Write content to this head's check run."""
+        check = self._registry.claim(request.pull, head_sha)
+        if check is None:
+            self._create(request, head_sha, content)
+        else:
+            self._checks.update(request, check, content)
+        if content.conclusion is not None:
+            self._registry.concluded(request.pull, head_sha)
+
+    def supersede(self, request: JudgeRequest, newest: Sha) -> None:
+        """Cancel the unfinished checks of every other head, naming the newer commit."""
+        for head_sha, check in self._registry.open_checks(request.pull).items():
+            if head_sha != newest:
+                self._checks.update(request, check, superseded(newest))
+                self._registry.concluded(request.pull, head_sha)
+
+    def finish_all(self, request: JudgeRequest, content: CheckContent) -> None:
+        """Conclude every unfinished check of the pull request. A repository that is gone needs none."""
+        for head_sha, check in self._registry.open_checks(request.pull).items():
+            with contextlib.suppress(Gone):
+                self._checks.update(request, check, content)
+            self._registry.concluded(request.pull, head_sha)
+
+    def fail(self, request: JudgeRequest, reason: str) -> None:
+        """Say on every unfinished check that nobody judged, and why; on the head asked for if there is none yet."""
+        if request.head_sha is not None and not self._registry.open_checks(request.pull):
+            self.write(request, request.head_sha, failed(reason))
+        self.finish_all(request, failed(reason))
+
+    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> None:
+        """Close a check that is still unfinished; one that was concluded meanwhile stays as it is."""
+        if self._registry.open_checks(request.pull).get(head_sha) == check:
+            self._checks.update(request, check, failed(reason))
+            self._registry.concluded(request.pull, head_sha)
+
+    def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
+        check = self._checks.create(request, head_sha, content)
+        self._registry.opened(request.pull, head_sha, check)

@@ -1,0 +1,160 @@
+"""The check run's texts and conclusion, for a verdict and for every state before and beside one.
+
+Does not talk to GitHub. Invariant: title, summary and text fit GitHub's limits in bytes; `success` comes
+from an accept alone; a pull request's words can't format, link or mention anything.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.dossier import Dossier
+from worker.domain.ids import Sha
+from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
+from worker.render import sections, words
+from worker.render.machine import json_block
+from worker.render.markdown import bullets, code, joined, prose
+from worker.render.sections import Site
+from worker.render.visible import fit, one_line, visible
+
+BODY_BYTES: Final = 65_535
+"""GitHub's limit for summary and for text, each."""
+DETAILS_BYTES: Final = 40_000
+"""The part of the text that is for people; the JSON gets the rest."""
+MESSAGE_BYTES: Final = 4_000
+MOST_ANNOTATIONS: Final = 50
+GITHUB: Final = "https://github.com"
+NO_MODEL: Final = "no_model"
+"""`signals.escalation_skipped` of a verdict whose operator configured no model."""
+
+
+def check_content(verdict: Verdict, dossier: Dossier, site_url: str = GITHUB) -> CheckContent:
+    """The finished check run of a verdict. *site_url* is where people look at this GitHub."""
+    site = Site(site_url, verdict, dossier)
+    details = joined([*_details(verdict, site)], DETAILS_BYTES)
+    machine = json_block(verdict, BODY_BYTES - len(details.encode()) - 2)
+    return CheckContent(
+        title=words.headline(verdict, dossier),
+        summary=joined([*_summary(verdict, site)], BODY_BYTES),
+        text=f"{details}\n\n{machine}",
+        conclusion=conclusion(verdict, dossier),
+        annotations=annotations(verdict, dossier),
+    )
+
+
+def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
+    if words.is_observed(site.dossier):
+        yield "*This repository only observes: whatever is decided here, the check neither passes nor blocks.*"
+    yield from sections.decision(verdict)
+    yield from sections.case_error(site.dossier)
+    yield from sections.failures(verdict, site.dossier)
+    yield from sections.evidence(verdict, site)
+    yield from sections.criteria(verdict, site)
+
+
+def _details(verdict: Verdict, site: Site) -> Iterator[str]:
+    yield from sections.conditions(verdict)
+    yield from sections.how(verdict, site)
+    yield from sections.used(site.dossier, site)
+    yield from sections.coverage(verdict, site.dossier)
+    yield from sections.claims(verdict)
+    yield from sections.findings(verdict, site)
+    yield from sections.scores(verdict)
+
+
+def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
+    """What branch protection sees (the table of docs/verdict.md)."""
+    if words.is_observed(dossier):
+        return Conclusion.NEUTRAL
+    match verdict:
+        case Accept():
+            return Conclusion.SUCCESS
+        case Reject():
+            return Conclusion.FAILURE
+        case Abstain():
+            return _abstained(verdict)
+        case _:
+            assert_never(verdict)
+
+
+def _abstained(verdict: Abstain) -> Conclusion:
+    is_by_choice = verdict.signals.get("escalation_skipped") == NO_MODEL
+    match verdict.abstain_reason:
+        case AbstainReason.PAUSED:
+            return Conclusion.NEUTRAL
+        case AbstainReason.UNPROVEN if is_by_choice:
+            return Conclusion.NEUTRAL
+        case _:
+            return Conclusion.ACTION_REQUIRED
+
+
+def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
+    """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head."""
+    if isinstance(verdict, Accept):
+        return ()
+    blocks = isinstance(verdict, Reject) and not words.is_observed(dossier)
+    level = AnnotationLevel.FAILURE if blocks else AnnotationLevel.WARNING
+    pointers = [one for one in verdict.evidence if one.side is Side.HEAD and one.line is not None]
+    return tuple(_annotation(one, verdict, level) for one in pointers[:MOST_ANNOTATIONS])
+
+
+def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: AnnotationLevel) -> Annotation:
+    title = words.category_words(verdict.category).capitalize() if verdict.category else "Not judged"
+    message = pointer.note.strip() or verdict.concern
+    start = pointer.line or 1
+    return Annotation(
+        path=pointer.path,
+        start_line=start,
+        end_line=pointer.end_line or start,
+        level=level,
+        title=title,
+        message=fit(f"{visible(message)}\n\nNext step: {visible(verdict.next_step)}", MESSAGE_BYTES),
+    )
+
+
+def judging() -> CheckContent:
+    """From the first second on."""
+    return CheckContent(
+        title="Judging",
+        summary="Assay reads the change, the issue it answers and the results of the other checks. "
+        "The verdict appears here.",
+    )
+
+
+def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
+    """Other checks still run; *deadline* is when waiting ends."""
+    until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
+    listed = bullets([code(name, 200) for name in names], 50)
+    return CheckContent(
+        title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", words.TITLE_BYTES),
+        summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
+    )
+
+
+def superseded(newer_sha: Sha) -> CheckContent:
+    """The head moved; the newer commit has a check of its own."""
+    return CheckContent(
+        title=f"Superseded by {newer_sha[:12]}",
+        summary=f"A newer commit was pushed. The verdict is on {newer_sha}.",
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def closed() -> CheckContent:
+    """Nobody waits for this verdict any more."""
+    return CheckContent(
+        title="Closed before it was judged",
+        summary="The pull request was closed. Reopen it to have it judged.",
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def failed(reason: str) -> CheckContent:
+    """Nobody judged, and it is not the pull request's fault."""
+    return CheckContent(
+        title="Not judged: Assay failed",
+        summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
+        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.",
+        conclusion=Conclusion.ACTION_REQUIRED,
+    )

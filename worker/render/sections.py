@@ -1,0 +1,218 @@
+"""The parts of a judged check run, each a pure function from the verdict to Markdown blocks.
+
+Does not limit the whole (`worker.render.check` does); each block alone is bounded. Invariant: a part
+that has nothing to say is no block, and whatever others wrote goes through `worker.render.markdown`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from worker.domain.dossier import CiCheck, Dossier
+from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.render import words
+from worker.render.markdown import address, bullets, code, fenced, link, prose, table
+from worker.render.visible import fit, fit_end
+
+QUOTE_BYTES: Final = 2_000
+LOG_BYTES: Final = 6_000
+MOST_POINTERS: Final = 20
+MOST_ROWS: Final = 50
+MOST_PATHS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end."""
+
+    url: str
+    verdict: Verdict
+    dossier: Dossier
+
+    def line(self, pointer: EvidencePointer) -> str:
+        """The page of a pointer: the file at the commit of its side, at its lines."""
+        pull = self.dossier.pull_request
+        sha = pull.head_sha if pointer.side is Side.HEAD else pull.merge_base_sha or pull.base_sha
+        plain = "?plain=1" if pointer.path.lower().endswith((".md", ".markdown")) else ""  # else GitHub shows no lines
+        return f"{self.url}/{address(pull.repository, 'blob', sha, pointer.path)}{plain}{_anchor(pointer)}"
+
+    def issue(self, repository: str | None, number: int) -> str:
+        return f"{self.url}/{address(repository or self.dossier.pull_request.repository, 'issues', str(number))}"
+
+    def commit(self, sha: str) -> str:
+        return f"{self.url}/{address(self.dossier.pull_request.repository, 'commit', sha)}"
+
+
+def _anchor(pointer: EvidencePointer) -> str:
+    if pointer.line is None:
+        return ""
+    end = f"-L{pointer.end_line}" if pointer.end_line else ""
+    return f"#L{pointer.line}{end}"
+
+
+def decision(verdict: Verdict) -> list[str]:
+    """What was decided and why, then the one next step."""
+    concern = prose(verdict.concern)
+    match verdict:
+        case Accept():
+            return [concern]
+        case Reject():
+            named = f"**{words.category_words(verdict.category).capitalize()}.** {concern}"
+            return [named, f"**Next step:** {prose(verdict.next_step)}"]
+        case Abstain():
+            return [concern, f"**Next step:** {prose(verdict.next_step)}"]
+        case _:
+            assert_never(verdict)
+
+
+def case_error(dossier: Dossier) -> list[str]:
+    """The one error of the author's `assay` block."""
+    if not dossier.case_error:
+        return []
+    error = prose(dossier.case_error)
+    return [f"**The `assay` block could not be read**, so this was judged without the author's case: {error}"]
+
+
+def evidence(verdict: Verdict, site: Site) -> list[str]:
+    """Each pointer as a link with its line quoted."""
+    blocks = ["### Evidence"] if verdict.evidence else []
+    for pointer in verdict.evidence[:MOST_POINTERS]:
+        blocks += pointer_blocks(pointer, site)
+    if left := verdict.evidence[MOST_POINTERS:]:
+        blocks.append(f"… and {words.counted(left, 'more place')}, in the verdict below.")
+    return blocks
+
+
+def pointer_blocks(pointer: EvidencePointer, site: Site) -> list[str]:
+    side = "" if pointer.side is Side.HEAD else " (before the change)"
+    note = f": {prose(pointer.note)}" if pointer.note else ""
+    place = f"{linked(pointer, site)}{side}{note}"
+    return [place, fenced(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [place]
+
+
+def linked(pointer: EvidencePointer, site: Site) -> str:
+    """`path:line` as a link to that line."""
+    return link(code(pointer.place), site.line(pointer))
+
+
+def criteria(verdict: Verdict, site: Site) -> list[str]:
+    """What was asked for, and how each point stands."""
+    if not verdict.criteria:
+        return []
+    texts = {criterion.id: criterion.text for criterion in site.dossier.criteria or ()}
+    rows = [_criterion(one, texts, site) for one in verdict.criteria[:MOST_ROWS]]
+    blocks = ["### What was asked for", table(("", "Criterion", "Judged", "Where"), rows)]
+    if left := verdict.criteria[MOST_ROWS:]:
+        blocks.append(f"… and {len(left)} more, in the verdict below.")
+    return blocks
+
+
+def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> tuple[str, ...]:
+    places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
+    note = f" ({prose(one.note, 300)})" if one.note else ""
+    return prose(one.id, 60), prose(texts.get(one.id, ""), 300), words.status_words(one) + note, places
+
+
+def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """The report of each failed check: the feedback, where nothing was judged because of it."""
+    if not isinstance(verdict, Abstain):
+        return []
+    return [block for check in words.failing(dossier)[:5] for block in _failure(check)]
+
+
+def _failure(check: CiCheck) -> list[str]:
+    reports = (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES))
+    return [f"### {prose(check.name, 200)}: {prose(check.conclusion or '', 60)}"] + [
+        fenced(report.strip("\n")) for report in reports if report.strip()
+    ]
+
+
+def claims(verdict: Verdict) -> list[str]:
+    if not verdict.claims:
+        return []
+    rows = [f"{prose(one.claim, 300)}: {words.CLAIM[one.status]}{_aside(one.note)}" for one in verdict.claims]
+    return ["### What the author claims", bullets(rows, MOST_ROWS)]
+
+
+def _aside(note: str) -> str:
+    return f" ({prose(note, 300)})" if note else ""
+
+
+def conditions(verdict: Verdict) -> list[str]:
+    """What closes this, from the first reject on."""
+    rows = [f"{one.state}: {prose(one.text, 500)}" for one in verdict.closing_conditions]
+    return ["### What closes this", bullets(rows, MOST_ROWS)] if rows else []
+
+
+def findings(verdict: Verdict, site: Site) -> list[str]:
+    """All that the code checks saw, whatever was decided."""
+    rows = [_finding(finding, site) for finding in verdict.findings]
+    return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
+
+
+def _finding(finding: Finding, site: Site) -> str:
+    weight = "fact" if finding.fact else "suspicion"
+    signal = prose(finding.signal.replace("_", " "), 100)
+    where = ""
+    if finding.path:
+        place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
+        where = f" at {linked(place, site)}" + ("" if finding.side is Side.HEAD else " (before the change)")
+    return f"{weight}: {signal}{where}{_aside(finding.note)}"
+
+
+def scores(verdict: Verdict) -> list[str]:
+    if not verdict.scores:
+        return []
+    rows = [
+        (prose(one.criterion, 100), f"{one.score}/10", prose(one.reasoning, 500), prose(one.improvement, 500))
+        for one in verdict.scores[:MOST_ROWS]
+    ]
+    return ["### Scores", table(("Of", "Score", "Because", "Better with"), rows)]
+
+
+def coverage(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """What was read in full, in part, and not at all."""
+    read, reasons = verdict.coverage, words.unread_words(dossier)
+    rows = [f"{words.counted(read.read, 'file')} in full{_paths(read.read, reasons)}"]
+    rows += [f"{words.counted(read.partly, 'file')} in part{_paths(read.partly, reasons)}"] if read.partly else []
+    rows += [f"{words.counted(read.unread, 'file')} not at all{_paths(read.unread, reasons)}"] if read.unread else []
+    return ["### What was read", bullets(rows)]
+
+
+def _paths(paths: Sequence[str], reasons: Mapping[str, str]) -> str:
+    shown = [code(path, 200) + (f" ({reasons[path]})" if path in reasons else "") for path in paths[:MOST_PATHS]]
+    left = len(paths) - len(shown)
+    return (": " if shown else "") + ", ".join(shown) + (f" … and {left} more" if left else "")
+
+
+def used(dossier: Dossier, site: Site) -> list[str]:
+    """The issue and the other checks that were used."""
+    issues = [
+        link(prose(f"{one.repository or ''}#{one.number}"), site.issue(one.repository, one.number))
+        + f" {prose(one.title, 300)}"
+        + (f", linked by {code(one.linked_by, 200)}" if one.linked_by else "")
+        for one in dossier.issues
+    ]
+    checks = dossier.ci.checks if dossier.ci else ()
+    rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked; judged by the title and description"]
+    rows += [f"CI: {words.ci_words(dossier)}" + words.listed([prose(words.check_words(check)) for check in checks])]
+    rows += [f"Rules: {code(guidance.path, 200)} of the base branch" for guidance in dossier.guidance]
+    return ["### What was used", bullets(rows, MOST_ROWS)]
+
+
+def how(verdict: Verdict, site: Site) -> list[str]:
+    """Who judged, what it cost, and the names to ask about it by."""
+    asked = f"The model was {prose(words.asked_words(verdict), 1000)}"
+    tokens = words.token_words(verdict)
+    head = verdict.subject.head_sha
+    rows = [
+        f"Judged by {prose(words.judge_words(verdict), 100)} in {words.duration_words(verdict.judge_latency_ms)}, "
+        f"cost {words.cost_words(verdict)}" + (f", tokens: {tokens}" if tokens else ""),
+        asked,
+        f"Rubric {prose(verdict.rubric_id, 100)}, version {prose(verdict.rubric_version, 100)}"
+        + (f"; prompt {code(verdict.prompt_version, 100)}" if verdict.prompt_version else ""),
+        f"Head commit {link(code(head[:12]), site.commit(head))}, round {verdict.round}",
+        f"Verdict {code(verdict.eval_id)} of {verdict.created_at:%Y-%m-%d %H:%M} UTC",
+    ]
+    rows += [f"Same content as verdict {code(verdict.carried_from)}, carried over"] if verdict.carried_from else []
+    return ["### How it was judged", bullets(rows)]

@@ -1,0 +1,155 @@
+"""A verdict as text for a terminal: what was decided, where, what to do, and what it rests on.
+
+Does not print. Invariant: no character that another person wrote can move the cursor, change colours or
+hide text; without colour the text holds no escape sequence at all.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
+
+from worker.domain.dossier import Dossier
+from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Side, Verdict
+from worker.render import words
+from worker.render.columns import Ink, Page, columns, quoted, wrapped
+from worker.render.visible import exact_line, fit, fit_end, one_line
+
+LABEL: Final = 10
+MOST_POINTERS: Final = 20
+MOST_PATHS: Final = 40
+MOST_FINDINGS: Final = 10
+QUOTE_LINES: Final = 8
+LOG_LINES: Final = 30
+LOG_BYTES: Final = 6_000
+
+
+def report(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str] = ()) -> str:
+    """The whole report, with a newline at its end."""
+    parts = (
+        _decision(verdict, dossier, page),
+        _failures(verdict, dossier, page),
+        _evidence(verdict, page),
+        _next_step(verdict, page),
+        _criteria(verdict, dossier, page),
+        _findings(verdict, page),
+        _facts(verdict, dossier, page, notes),
+    )
+    return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
+
+
+def _decision(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+    match verdict:
+        case Accept():
+            ink = Ink.GREEN
+        case Reject():
+            ink = Ink.RED
+        case Abstain():
+            ink = Ink.YELLOW
+        case _:
+            assert_never(verdict)
+    yield page.ink(words.headline(verdict, dossier), ink)
+    yield from wrapped(one_line(verdict.concern), page, indent=2)
+
+
+def _failures(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+    if not isinstance(verdict, Abstain):
+        return
+    for check in words.failing(dossier)[:5]:
+        yield page.ink(one_line(f"{check.name}: {check.conclusion}"), Ink.BOLD)
+        for text in (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES)):
+            if text.strip():
+                yield from quoted("\n".join(text.strip("\n").split("\n")[-LOG_LINES:]), page, 2)
+
+
+def _evidence(verdict: Verdict, page: Page) -> Iterator[str]:
+    if verdict.evidence:
+        yield page.ink("Evidence", Ink.BOLD)
+    for pointer in verdict.evidence[:MOST_POINTERS]:
+        yield from _pointer(pointer, page)
+    if left := verdict.evidence[MOST_POINTERS:]:
+        yield f"  … and {words.counted(left, 'more place')} (--json shows all)"
+
+
+def _pointer(pointer: EvidencePointer, page: Page) -> Iterator[str]:
+    side = "" if pointer.side is Side.HEAD else " (before the change)"
+    yield f"  {exact_line(pointer.place)}{side}"
+    if pointer.quote is not None:
+        yield from quoted("\n".join(pointer.quote.split("\n")[:QUOTE_LINES]), page, 4)
+    if pointer.note:
+        yield from wrapped(one_line(pointer.note), page, indent=4)
+
+
+def _next_step(verdict: Verdict, page: Page) -> Iterator[str]:
+    if verdict.next_step is not None:
+        yield page.ink("Next step", Ink.BOLD)
+        yield from wrapped(one_line(verdict.next_step), page, indent=2)
+
+
+def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+    texts = {criterion.id: criterion.text for criterion in dossier.criteria or ()}
+    if verdict.criteria:
+        yield page.ink("What was asked for", Ink.BOLD)
+    for one in verdict.criteria:
+        yield from _criterion(one, texts.get(one.id, ""), page)
+
+
+def _criterion(one: CriterionVerdict, text: str, page: Page) -> Iterator[str]:
+    yield from wrapped(f"{one_line(one.id)} {words.status_words(one)}: {fit(one_line(text), 400)}", page, indent=2)
+    for pointer in one.evidence[:3]:
+        yield f"    {exact_line(pointer.place)}"
+    if one.note:
+        yield from wrapped(one_line(one.note), page, indent=4)
+
+
+def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
+    """What the code checks suspect besides the evidence."""
+    shown = {(pointer.path, pointer.line) for pointer in verdict.evidence}
+    rest = [one for one in verdict.findings if (one.path, one.line) not in shown]
+    if rest:
+        yield page.ink("Also seen", Ink.BOLD)
+    for one in rest[:MOST_FINDINGS]:
+        place = "" if one.path is None else f" at {exact_line(one.path)}{'' if one.line is None else f':{one.line}'}"
+        note = f": {one_line(one.note)}" if one.note else ""
+        yield from wrapped(f"{one_line(one.signal.replace('_', ' '))}{place}{note}", page, indent=2)
+    if left := rest[MOST_FINDINGS:]:
+        yield f"  … and {len(left)} more (--json shows all)"
+
+
+def _facts(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str]) -> Iterator[str]:
+    for label, text in _labelled(verdict, dossier, notes):
+        yield from _row(label, text, page)
+
+
+def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    reasons, read = words.unread_words(dossier), verdict.coverage
+    yield "Read", _paths(read.read, reasons) or "nothing"
+    if read.partly:
+        yield "In part", _paths(read.partly, reasons)
+    if read.unread:
+        yield "Not read", _paths(read.unread, reasons)
+    yield from (("Issue", words.issue_words(issue)) for issue in dossier.issues)
+    if not dossier.issues:
+        yield "Issue", "none given; judged by the title and description"
+    checks = dossier.ci.checks if dossier.ci else ()
+    yield "CI", words.ci_words(dossier) + words.listed([words.check_words(check) for check in checks])
+    if dossier.case_error:
+        yield "Case", f"could not be read, judged without it: {one_line(dossier.case_error)}"
+    yield "Judged by", f"{words.judge_words(verdict)}, {words.duration_words(verdict.judge_latency_ms)}"
+    yield "Model", words.asked_words(verdict)
+    tokens = words.token_words(verdict)
+    yield "Cost", words.cost_words(verdict) + (f", tokens: {tokens}" if tokens else "")
+    yield "Commit", f"{verdict.subject.head_sha[:12]}, round {verdict.round}"
+    carried = f", carried over from {verdict.carried_from}" if verdict.carried_from else ""
+    yield "Verdict", f"{verdict.eval_id}{carried}"
+    yield from (("Note", note) for note in notes)
+
+
+def _paths(paths: Sequence[str], reasons: dict[str, str]) -> str:
+    shown = [exact_line(path) + (f" ({reasons[path]})" if path in reasons else "") for path in paths[:MOST_PATHS]]
+    left = len(paths) - len(shown)
+    return ", ".join(shown) + (f" … and {left} more" if left else "")
+
+
+def _row(label: str, text: str, page: Page) -> Iterator[str]:
+    first, *rest = wrapped(one_line(text), page, indent=LABEL + 1)
+    yield page.ink(label, Ink.BOLD) + " " * (LABEL + 1 - columns(label)) + first.lstrip()
+    yield from rest

@@ -1,0 +1,214 @@
+"""The words for every closed set, and the sentences that the check run and the terminal share.
+
+Plain text, no Markdown, no colour. Invariant: every member of every closed set has words, and nothing
+here comes from a pull request unless it says so.
+"""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from worker.domain.dossier import CiCheck, CiState, Dossier, Issue, UnreadReason
+from worker.domain.verdict import (
+    Abstain,
+    AbstainReason,
+    Accept,
+    Category,
+    ClaimStatus,
+    CriterionStatus,
+    CriterionVerdict,
+    JudgeKind,
+    Reject,
+    ThrottledReason,
+    Verdict,
+)
+from worker.render.visible import fit, fit_end, one_line
+
+TITLE_BYTES: Final = 250
+PLACE_BYTES: Final = 160
+OVERDUE: Final = "no judge finished within the time allowed for this check."
+"""Why the watchdog closed a check."""
+PASSING: Final = frozenset({"success", "neutral", "skipped"})
+
+NOT_JUDGED: Final[dict[AbstainReason, str]] = {
+    AbstainReason.CI_FAILED: "CI failed",
+    AbstainReason.CI_PENDING: "CI did not finish in time",
+    AbstainReason.UNPROVEN: "no fact against it, and no model was asked",
+    AbstainReason.JUDGE_UNAVAILABLE: "the judge could not be reached",
+    AbstainReason.REPLY_INVALID: "the model's answer could not be used",
+    AbstainReason.BUDGET: "the budget is used up",
+    AbstainReason.TOO_LARGE: "not everything could be read",
+    AbstainReason.NO_CRITERIA: "no linked issue says what is wanted",
+    AbstainReason.NEEDS_HUMAN: "a person has to decide",
+    AbstainReason.PAUSED: "judging is paused",
+}
+THROTTLED: Final[dict[ThrottledReason, str]] = {
+    ThrottledReason.PR_CAP: "the budget of this pull request is used up",
+    ThrottledReason.DAILY_CAP: "today's budget is used up",
+}
+STATUS: Final[dict[CriterionStatus, str]] = {
+    CriterionStatus.MET: "met",
+    CriterionStatus.PARTIAL: "partly met",
+    CriterionStatus.MISSING: "not met",
+    CriterionStatus.UNVERIFIABLE: "could not be verified",
+}
+CLAIM: Final[dict[ClaimStatus, str]] = {
+    ClaimStatus.VERIFIED: "verified",
+    ClaimStatus.CONTRADICTED: "contradicted by the change",
+    ClaimStatus.UNSUPPORTED: "nothing supports it",
+    ClaimStatus.OMITTED: "not mentioned",
+}
+UNREAD: Final[dict[UnreadReason, str]] = {
+    UnreadReason.TOO_LARGE: "too large",
+    UnreadReason.BINARY: "binary",
+    UnreadReason.NOT_UTF8: "not UTF-8",
+    UnreadReason.GENERATED: "generated",
+    UnreadReason.NEVER_SEND: "never sent, by the repository's rules",
+    UnreadReason.OVER_LIMIT: "over the limit of files",
+}
+CI: Final[dict[CiState, str]] = {
+    CiState.SUCCESS: "passed",
+    CiState.FAILURE: "failed",
+    CiState.PENDING: "not finished",
+    CiState.MISSING: "no result",
+}
+UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+
+
+def category_words(category: Category) -> str:
+    return category.value.replace("_", " ")
+
+
+def is_observed(dossier: Dossier) -> bool:
+    """Whether the repository only watches: nothing blocks, nothing passes."""
+    return dossier.policy is not None and dossier.policy.mode == "observe"
+
+
+def headline(verdict: Verdict, dossier: Dossier) -> str:
+    """One line that says what was decided and where to look first. A path in it is visible, and no Markdown."""
+    would = is_observed(dossier)
+    match verdict:
+        case Accept():
+            line = f"{'Would have accepted' if would else 'Accepted'}: solves what {_asked_by(dossier)}"
+        case Reject():
+            line = (
+                f"{'Would have rejected' if would else 'Rejected'}: {category_words(verdict.category)}{_first(verdict)}"
+            )
+        case Abstain():
+            line = f"Not judged: {not_judged(verdict, dossier)}"
+        case _:
+            assert_never(verdict)
+    return fit(line, TITLE_BYTES)
+
+
+def _asked_by(dossier: Dossier) -> str:
+    return "the issue asks for" if dossier.issues else "its description promises"
+
+
+def _first(verdict: Reject) -> str:
+    if verdict.evidence:
+        return f" at {fit_end(one_line(verdict.evidence[0].place), PLACE_BYTES)}"
+    unmet = next((one for one in verdict.criteria if one.status in UNMET), None)
+    return f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS[unmet.status]}" if unmet else ""
+
+
+def not_judged(verdict: Abstain, dossier: Dossier) -> str:
+    """Why nobody judged, in half a sentence. Names failing checks, which are others' words."""
+    names = ", ".join(one_line(check.name) for check in failing(dossier))
+    if verdict.abstain_reason is AbstainReason.CI_FAILED and names:
+        return f"CI failed ({fit(names, PLACE_BYTES)})"
+    if verdict.throttled_reason is not None:
+        return THROTTLED[verdict.throttled_reason]
+    return NOT_JUDGED[verdict.abstain_reason]
+
+
+def failing(dossier: Dossier) -> tuple[CiCheck, ...]:
+    """The checks that finished and did not pass."""
+    checks = dossier.ci.checks if dossier.ci else ()
+    return tuple(check for check in checks if check.conclusion is not None and check.conclusion not in PASSING)
+
+
+def status_words(criterion: CriterionVerdict) -> str:
+    """How a criterion stands, and whether the author claimed it."""
+    words = STATUS[criterion.status]
+    if not criterion.claimed:
+        return words
+    return f"{words}, as claimed" if criterion.status is CriterionStatus.MET else f"{words}, though claimed"
+
+
+def cost_words(verdict: Verdict) -> str:
+    """What it cost, with the tokens that were paid for."""
+    if verdict.judge_kind is JudgeKind.HEURISTIC:
+        return "$0"
+    cost = "price unknown" if verdict.judge_cost_usd is None else f"${verdict.judge_cost_usd:f}"
+    prices = f" (prices of {verdict.judge_pricing_version})" if verdict.judge_pricing_version else ""
+    return f"{cost}{prices}"
+
+
+def token_words(verdict: Verdict) -> str:
+    """The tokens that the model counted; empty when there are none."""
+    tokens = verdict.tokens
+    counts = (
+        (tokens.input, "in"),
+        (tokens.output, "out"),
+        (tokens.cache_read, "read from cache"),
+        (tokens.cache_write, "written to cache"),
+    )
+    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+
+
+def judge_words(verdict: Verdict) -> str:
+    """Who judged."""
+    model = verdict.judge_model or "a model"
+    match verdict.judge_kind:
+        case JudgeKind.HEURISTIC:
+            return "code checks alone"
+        case JudgeKind.LLM:
+            return model
+        case JudgeKind.HYBRID:
+            return f"code checks and {model}"
+        case _:
+            assert_never(verdict.judge_kind)
+
+
+def asked_words(verdict: Verdict) -> str:
+    """Whether the model was asked, and why (not)."""
+    return f"{'asked' if verdict.escalated else 'not asked'}: {one_line(verdict.escalation_reason)}"
+
+
+def duration_words(milliseconds: int) -> str:
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"  # noqa: PLR2004
+
+
+def issue_words(issue: Issue) -> str:
+    """An issue and the words that link it: others' words, on one line."""
+    name = f"{issue.repository or ''}#{issue.number}" if issue.number else "the issue given"
+    why = f', linked by "{fit(one_line(issue.linked_by), 100)}"' if issue.linked_by else ""
+    return f'{name} "{fit(one_line(issue.title), 200)}"{why}'
+
+
+def check_words(check: CiCheck) -> str:
+    """`test (success, required)`; the name is somebody's words."""
+    required = ", required" if check.required else ""
+    return f"{fit(one_line(check.name), 200)} ({one_line(check.conclusion or check.status)}{required})"
+
+
+def ci_words(dossier: Dossier) -> str:
+    """The state of the other checks, in a word."""
+    state = dossier.ci.state if dossier.ci else None
+    return CI[state or CiState.MISSING]
+
+
+def listed(items: Sequence[str], most: int = 40) -> str:
+    """`: one, two … and 3 more`, or nothing."""
+    more = f" … and {len(items) - most} more" if len(items) > most else ""
+    return f": {', '.join(items[:most])}{more}" if items else ""
+
+
+def unread_words(dossier: Dossier) -> dict[str, str]:
+    """Why each unread file was not read, by its path."""
+    return {file.path: UNREAD[file.reason] for file in dossier.files_unread}
+
+
+def counted(items: Sequence[object], noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
