@@ -1,0 +1,141 @@
+"""The web process: create_app puts the doors together, run_web serves them.
+
+Does not import what judges: no queue worker, no GitHub or model client, no cryptography. Invariant: no
+answer holds a traceback; standard output gets exactly one line, when deliveries can be sent.
+"""
+
+import json
+import logging
+import socket
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any, Final, TextIO, cast
+
+import structlog
+import uvicorn
+from litestar import Litestar, Request, Response
+from litestar.exceptions import HTTPException
+from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
+from structlog.typing import FilteringBoundLogger
+
+from app.health import Outcome, Tally, health_routes
+from app.intake import Intake
+from app.webhooks import Door, Lock, webhook_route
+from worker.settings import Settings, malformed
+from worker.store.connection import Store, open_store
+from worker.system_clock import SystemClock
+
+SHUTDOWN_SECONDS: Final = 10
+BACKLOG: Final = 2048
+
+
+def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) -> Litestar:
+    """All routes. Raises SettingError when the App's credentials are not set."""
+    credentials = settings.require_app()
+    log, tally = json_log(log_to, settings.log_level), Tally()
+    intake = Intake(store, SystemClock())
+    door = Door(
+        lock=Lock(tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)),
+        our_app_id=credentials.app_id,
+        intake=intake,
+        tally=tally,
+        log=log,
+    )
+    return Litestar(
+        route_handlers=[webhook_route(door), *health_routes(intake, tally)],
+        exception_handlers={HTTPException: _refused, Exception: _Failed(log, tally).answer},
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+    )
+
+
+def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
+    """One JSON object a line. Tracebacks without the values of variables: those are other people's source."""
+    return cast(
+        "FilteringBoundLogger",
+        structlog.wrap_logger(
+            structlog.WriteLogger(stream),
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.format_exc_info,
+                structlog.processors.JSONRenderer(),
+            ],
+            wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+            cache_logger_on_first_use=True,
+        ),
+    )
+
+
+def _refused(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
+    return Response({"error": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+class _Failed:
+    """What the caller is told of a bug: that there is one. The log gets the rest."""
+
+    def __init__(self, log: FilteringBoundLogger, tally: Tally) -> None:
+        self._log = log
+        self._tally = tally
+
+    def answer(self, request: Request[Any, Any, Any], error: Exception) -> Response[Mapping[str, str]]:
+        self._tally.count(Outcome.FAILED)
+        delivery_id = request.headers.get("x-github-delivery")
+        self._log.error("failed", path=request.url.path, delivery_id=delivery_id, exc_info=error)
+        return Response(
+            {"error": "Assay itself failed. Its log says where."}, status_code=HTTP_500_INTERNAL_SERVER_ERROR
+        )
+
+
+class Server(uvicorn.Server):
+    """Says once that it listens, and ends without an error when it is told to stop."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - for who started us
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def web_server(app: Litestar) -> Server:
+    """A server that is ready to run. A second signal does not wait for open requests."""
+    config = uvicorn.Config(
+        cast("Any", app),
+        http="httptools",
+        loop="uvloop",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+    return Server(config)
+
+
+def run_web(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT. Raises SettingError, and Unavailable where Redis does not answer at the start."""
+    with open_store(settings) as store:
+        server = web_server(create_app(settings, store))
+        with listen(settings.host, settings.port) as listening:
+            server.run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the address. Port 0: any free one. Raises SettingError when it can't be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise malformed(
+            "ASSAY_PORT", f'is {port}, and "{host}:{port}" can\'t be listened at ({error.strerror})'
+        ) from error
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

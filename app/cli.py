@@ -1,0 +1,184 @@
+"""`assay`: the command line. Reads the arguments, starts the command, turns what went wrong into an exit code.
+
+Does not judge, serve or print verdicts (`app.commands_*` do). Invariant: nothing heavy is imported before
+a command needs it, and only a verdict ends with 1: an error of Assay's own is 4, a caller's mistake 2.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NoReturn, Self
+
+from app.exits import Answer, Exit
+
+EXITS = """\
+exit codes: 0 accept, 1 reject, 2 something in the call or the settings has to change,
+            3 abstain (nobody judged), 4 Assay itself failed, 130 interrupted"""
+
+EXAMPLES = """\
+examples:
+  assay judge --example                  a tiny repository with a half finished change
+  assay judge --issue ISSUE.md           this branch against its merge base
+  assay judge acme/widgets#12            a pull request on GitHub; nothing is posted
+"""
+
+FILES_AND_TEXTS = (
+    ("--base", "REF", "what the branch started from (default: the remote's main branch)"),
+    ("--head", "REF", "what to judge (default: HEAD)"),
+    ("--issue", "FILE", "the issue that it answers, in Markdown; - reads standard input"),
+    ("--case", "FILE", "the author's case (default: the `assay` block of --body or of the last commit)"),
+    ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
+    ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
+)
+TIERS = "code checks alone, the model too where they are not certain, or the model always"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code; for `--help` and wrong arguments argparse exits by itself."""
+    arguments = parser().parse_args(argv)
+    with Edge() as edge:
+        edge.code, text = arguments.run(arguments)
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - TextIO's stub lacks what every real one has
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    return edge.code
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and options."""
+    top = argparse.ArgumentParser(
+        prog="assay",
+        description="Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _judge_options(commands.add_parser(
+        "judge", help="judge a branch, a pull request or a recorded dossier; posts nothing",
+        description="Judge the current branch, a pull request on GitHub, or a recorded dossier. Posts nothing.",
+        epilog=EXAMPLES + EXITS, formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))  # fmt: skip
+    for name, run, words in (
+        ("up", _up, "run all of Assay: Redis if none is configured, web door, dispatcher and worker"),
+        ("serve", _serve, "run the web door alone"),
+        ("work", _work, "run dispatcher and worker alone"),
+        ("doctor", _doctor, "check every setting and connection, and say what to do"),
+    ):
+        command = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        command.set_defaults(run=run)
+        if name in {"serve", "work"}:
+            command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
+    return top
+
+
+def _judge_options(judge: argparse.ArgumentParser) -> None:
+    what = judge.add_mutually_exclusive_group()
+    what.add_argument(
+        "target", nargs="?", metavar="TARGET",
+        help="OWNER/REPO#N or a pull request's URL; none: the branch that is checked out here",
+    )  # fmt: skip
+    what.add_argument("--dossier", metavar="FILE", help="judge a recorded dossier; - reads standard input")
+    what.add_argument("--example", action="store_true", help="make a tiny repository and judge it")
+    for option, metavar, words in FILES_AND_TEXTS:
+        judge.add_argument(option, metavar=metavar, help=words)
+    judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
+    judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    judge.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
+    judge.set_defaults(run=_judge)
+
+
+def _judge(arguments: argparse.Namespace) -> Answer:
+    from app.commands_judge import judge
+
+    return judge(arguments)
+
+
+def _up(_: argparse.Namespace) -> Answer:
+    from app.commands_up import up
+
+    return up()
+
+
+def _serve(arguments: argparse.Namespace) -> Answer:
+    from app.commands_serve import serve
+
+    return serve(arguments.end_with)
+
+
+def _work(arguments: argparse.Namespace) -> Answer:
+    from app.commands_serve import work
+
+    return work(arguments.end_with)
+
+
+def _doctor(_: argparse.Namespace) -> Answer:
+    from app.commands_doctor import doctor
+
+    return doctor()
+
+
+class ShowVersion(argparse.Action):
+    """Looks the version up only when somebody asks: that takes longer than all the rest of `--help`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"assay {version('assay')}")
+        parser.exit()
+
+
+class Edge:
+    """Where an exception becomes a line for people and an exit code."""
+
+    code: int = Exit.FAILED
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Speak about *error*, and let nothing but an exit pass."""
+        match error:
+            case KeyboardInterrupt():
+                self.code = self._say("Interrupted.", Exit.INTERRUPTED)
+            case BrokenPipeError():
+                quiet_stdout()
+            case Exception():
+                self.code = self._failed(error)
+            case _:
+                return False
+        return True
+
+    def _failed(self, error: Exception) -> Exit:
+        from worker.errors import AssayError, Gone, Unavailable
+
+        match error:
+            case Unavailable():
+                return self._say(f"{error}. Try again later.", Exit.FAILED)
+            case Gone():
+                return self._say(f"There is nothing to judge: {error}.", Exit.USAGE)
+            case AssayError():
+                return self._say(str(error), Exit.USAGE)
+            case _:
+                from app.commands_crash import recorded
+
+                return self._say(f"Assay itself failed. The traceback is in {recorded(error)}.", Exit.FAILED)
+
+    def _say(self, words: str, code: Exit) -> Exit:
+        print(f"assay: {words}", file=sys.stderr)
+        return code
+
+
+def quiet_stdout() -> None:
+    """Whoever read our output has gone: write the rest nowhere, also what Python flushes at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

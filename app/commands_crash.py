@@ -1,0 +1,29 @@
+"""Where the traceback of an error of Assay's own goes, so that people see one line.
+
+Does not handle errors. Invariant: a place that can't be written to is no second error.
+"""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from traceback import format_exception
+
+from worker.errors import SettingError
+from worker.settings import from_environment
+
+
+def recorded(error: BaseException) -> Path:
+    """Write the traceback into the data folder's logs, else into the machine's temporary folder."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}.log"
+    text = "".join(format_exception(error))
+    try:
+        return _written(from_environment().data_dir / "logs" / name, text)
+    except (OSError, SettingError):
+        return _written(Path(tempfile.gettempdir()) / f"assay-{name}", text)
+
+
+def _written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return path

@@ -1,0 +1,155 @@
+"""`assay doctor`: looks at every setting and connection, and says what to do about what is not right.
+
+Does not repair anything. Invariant: what was found wrong never keeps it from looking at the rest; no line
+holds a secret.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.errors import AssayError, SettingError
+from worker.render.doctor import Examined, Health, doctor_report
+from worker.settings import Settings, environment, missing, read_settings
+from worker.store.connection import open_store
+from worker.store.examine import StoreReport, examine_store
+from worker.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    from worker.github.examine import AppReport
+
+APP: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
+MOST_SKEW: Final = timedelta(seconds=30)
+"""GitHub refuses a token that was made in its future, and one that is older than ten minutes."""
+
+
+def doctor() -> Answer:
+    """Look at everything. 0 when all is well, 2 when something has to be changed."""
+    settings, examined = settings_of(environment())
+    folder = _data_dir(settings)
+    has_place = settings.redis_url is not None or folder.health is Health.OK
+    redis = _redis(settings) if has_place else ()
+    examined += [folder, *redis, *_app(settings), _model(settings), _token(settings)]
+    is_well = all(one.health is Health.OK for one in examined)
+    return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
+
+
+def settings_of(environ: Mapping[str, str]) -> tuple[Settings, list[Examined]]:
+    """The settings as far as they can be read, and each variable that can't."""
+    left, found = dict(environ), list[Examined]()
+    while True:
+        try:
+            return read_settings(left), found
+        except SettingError as error:
+            is_set = left.pop(error.variable, None) is not None
+            found.append(_bad(error.variable, error, Health.WRONG if is_set else Health.MISSING))
+            for name in () if is_set else APP:
+                left.pop(name, None)
+
+
+def _bad(name: str, error: AssayError, health: Health = Health.WRONG) -> Examined:
+    return Examined(name, health, str(error))
+
+
+def _data_dir(settings: Settings) -> Examined:
+    folder = settings.data_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return Examined("Data folder", Health.OK, str(folder))
+    except OSError as error:
+        words = f"{folder} can't be written to ({error.strerror}). Set ASSAY_DATA_DIR to a folder that can."
+        return Examined("Data folder", Health.WRONG, words)
+
+
+def _redis(settings: Settings) -> Iterator[Examined]:
+    try:
+        with open_store(settings) as store:
+            report = examine_store(store)
+    except SettingError as error:
+        yield _bad(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
+    except AssayError as error:
+        words = f"{error}. Check REDIS_URL, and that the server runs." if settings.redis_url else str(error)
+        yield Examined("Redis", Health.WRONG, words)
+    else:
+        yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
+
+
+def redis_lines(report: StoreReport, which: str) -> Iterator[Examined]:
+    """What a server that answers is like."""
+    yield Examined("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
+    if report.keeps:
+        yield Examined("Redis persistence", Health.OK, report.keeps)
+    else:
+        words = "neither AOF nor RDB is on: a restart loses every pull request's memory. Set `appendonly yes`."
+        yield Examined("Redis persistence", Health.WRONG, words)
+    if report.eviction == "noeviction":
+        yield Examined("Redis eviction", Health.OK, "noeviction")
+    else:
+        words = f"maxmemory-policy is {report.eviction}: requests may get lost. Set `maxmemory-policy noeviction`."
+        yield Examined("Redis eviction", Health.WRONG, words)
+
+
+def _app(settings: Settings) -> Iterator[Examined]:
+    if settings.app is None:
+        words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works and `assay up` does not."
+        yield Examined("GitHub App", Health.MISSING, words)
+        return
+    from worker.github.examine import examine
+
+    yield Examined("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
+    yield from app_lines(examine(settings, SystemClock()), settings)
+
+
+def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
+    """What GitHub said of the App."""
+    for key in report.keys:
+        name = "App key" if len(report.keys) == 1 else f"App key {key.position}"
+        if key.problem:
+            yield Examined(
+                name, Health.WRONG, f"{key.problem.rstrip('.')}. ASSAY_APP_ID and the key have to be of one App."
+            )
+        else:
+            yield Examined(name, Health.OK, f"accepted at {settings.github_api_url}")
+    if report.app is not None:
+        yield Examined("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
+        yield _lacking("App permissions", report.missing_permissions, "Permissions & events, Repository permissions")
+        yield _lacking("App events", report.missing_events, "Permissions & events, Subscribe to events")
+    if report.clock_skew is not None:
+        yield skew_line(report.clock_skew)
+
+
+def _lacking(name: str, lacks: Sequence[str], where: str) -> Examined:
+    if not lacks:
+        return Examined(name, Health.OK, "all there")
+    return Examined(name, Health.WRONG, f"the App lacks {', '.join(lacks)}. Add it in the App's settings: {where}.")
+
+
+def skew_line(skew: timedelta) -> Examined:
+    """How this machine's clock compares with GitHub's."""
+    seconds = round(skew.total_seconds())
+    if abs(skew) <= MOST_SKEW:
+        return Examined("Clock", Health.OK, f"{seconds:+d} s against GitHub's")
+    return Examined(
+        "Clock", Health.WRONG, f"{seconds:+d} s against GitHub's, which refuses tokens then. Set it by NTP."
+    )
+
+
+def _model(settings: Settings) -> Examined:
+    if settings.model is None:
+        words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
+        return Examined("Model", Health.OK, words)
+    from worker.llm.examine import examine_key
+
+    problem = examine_key(settings.model)
+    if problem:
+        return Examined("Model", Health.WRONG, f"{problem}.")
+    return Examined("Model", Health.OK, f"{settings.model.name}; the key is accepted")
+
+
+def _token(settings: Settings) -> Examined:
+    words = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
+    return Examined("GITHUB_TOKEN", Health.OK, words)

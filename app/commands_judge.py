@@ -1,0 +1,55 @@
+"""`assay judge`: judges a branch, a recorded dossier or a pull request here; posts nothing.
+
+Does not judge itself: it finds what to judge, opens the store, and goes the way of the live App. Invariant:
+what a caller got wrong is said before a server is started or a model is asked, and nothing is imported that
+this judging does not need.
+"""
+
+import argparse
+from pathlib import Path
+from typing import assert_never
+
+from app.commands_matter import matter_of
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.domain.dossier import Dossier
+from worker.domain.verdict import VERDICT, Abstain, Accept, Reject, Verdict
+from worker.errors import InputError
+from worker.render.terminal import report
+from worker.settings import from_environment
+from worker.store.connection import open_store
+from worker.system_clock import SystemClock
+
+
+def judge(arguments: argparse.Namespace) -> Answer:
+    """Judge what the arguments name, and tell it to people or, with --json, to programs."""
+    settings = from_environment()
+    with matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
+        from worker.bootstrap import judge_locally
+
+        judged = judge_locally(settings, store, matter.source, matter.request, arguments.tier or settings.tier)
+    if arguments.save_dossier:
+        _save(judged.dossier, arguments.save_dossier)
+    if arguments.json:
+        return Answer(code_of(judged.verdict), f"{VERDICT.dump_json(judged.verdict, indent=2).decode()}\n")
+    return Answer(code_of(judged.verdict), report(judged.verdict, judged.dossier, page(), matter.notes))
+
+
+def code_of(verdict: Verdict) -> Exit:
+    match verdict:
+        case Accept():
+            return Exit.ACCEPT
+        case Reject():
+            return Exit.REJECT
+        case Abstain():
+            return Exit.ABSTAIN
+        case _:
+            assert_never(verdict)
+
+
+def _save(dossier: Dossier, name: str) -> None:
+    """Keep the complete dossier. What is unknown stays out, so that it stays unknown."""
+    try:
+        Path(name).write_text(f"{dossier.model_dump_json(indent=1, exclude_unset=True)}\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--save-dossier: {name} can't be written: {error.strerror}.") from error

@@ -1,0 +1,169 @@
+"""What `assay judge` was asked to judge: a checkout, a recorded dossier, the example, a pull request on GitHub.
+
+Does not judge. Invariant: what a caller got wrong is an InputError that names the option; GitHub's client is
+imported for a pull request on GitHub only.
+"""
+
+import argparse
+import hashlib
+import re
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from worker.domain.dossier import CiCheck
+from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.errors import InputError
+from worker.local.checkout import LAPTOP, CheckoutSource, Inputs
+from worker.local.recorded import RecordedSource, read_recorded
+from worker.ports import Clock, PullSource
+from worker.settings import Settings
+
+SHORT: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
+PAGE: Final = re.compile(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
+OF_A_CHECKOUT: Final = ("base", "head", "issue", "case", "body", "junit")
+AS_ANYBODY: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What is to be judged, and what a person should know about it."""
+
+    source: PullSource
+    request: JudgeRequest
+    notes: Sequence[str] = ()
+
+
+@contextmanager
+def matter_of(arguments: argparse.Namespace, settings: Settings, clock: Clock) -> Generator[Matter]:
+    """Find what the arguments name. Raises InputError where it is not there."""
+    if arguments.target or arguments.dossier or arguments.example:
+        _refuse_options_of_a_checkout(arguments)
+    if arguments.target:
+        with on_github(arguments.target, settings, clock) as matter:
+            yield matter
+    elif arguments.dossier:
+        source = read_recorded(_bytes(arguments.dossier, "--dossier"), arguments.dossier)
+        yield Matter(source, source.request(clock.now()))
+    elif arguments.example:
+        with _example(clock) as matter:
+            yield matter
+    else:
+        yield _checkout(arguments, clock)
+
+
+def _refuse_options_of_a_checkout(arguments: argparse.Namespace) -> None:
+    for name in OF_A_CHECKOUT:
+        if getattr(arguments, name) is not None:
+            raise InputError(
+                f"--{name} belongs to a checkout, and something else is to be judged. Leave --{name} out, or judge a checkout."
+            )
+
+
+def _checkout(arguments: argparse.Namespace, clock: Clock) -> Matter:
+    """The branch that is checked out here, with what the options add to it."""
+    inputs = Inputs(
+        issue=_text(arguments.issue, "--issue"),
+        case=_text(arguments.case, "--case"),
+        body=arguments.body,
+        checks=tuple(_junit(name) for name in arguments.junit or ()),
+    )
+    source = CheckoutSource(Path.cwd(), base=arguments.base, head=arguments.head, inputs=inputs)
+    return Matter(source, source.request(clock.now()), source.notes())
+
+
+def _junit(name: str) -> CiCheck:
+    from worker.local.junit import read_junit
+
+    return read_junit(_bytes(name, "--junit"), Path(name).name)
+
+
+@contextmanager
+def _example(clock: Clock) -> Generator[Matter]:
+    """A tiny repository, gone when it has been judged."""
+    from worker.local.example import make_example
+    from worker.local.junit import read_junit
+
+    with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
+        made = make_example(Path(folder))
+        inputs = Inputs(
+            issue=made.issue.read_text(encoding="utf-8"),
+            checks=(read_junit(made.junit.read_bytes(), made.junit.name),),
+        )
+        source = CheckoutSource(made.checkout, base=made.base, head=made.head, inputs=inputs)
+        yield Matter(source, source.request(clock.now()))
+
+
+@contextmanager
+def on_github(target: str, settings: Settings, clock: Clock) -> Generator[Matter]:
+    """A pull request as GITHUB_TOKEN may read it, or as anybody may."""
+    repository, number = pull_of(target, settings.github_api_url)
+    if settings.github_token is None:
+        from worker.github.token_source import open_public_pull
+
+        public = open_public_pull(settings, clock, repository, number)
+        source = RecordedSource(public.dossier)
+        yield Matter(source, source.request(clock.now()), (AS_ANYBODY, *public.notes))
+        return
+    from worker.github.token_source import open_token_source
+
+    with open_token_source(settings, clock) as source:
+        yield Matter(source, _request(repository, number, clock))
+
+
+def pull_of(target: str, api_url: str) -> tuple[str, int]:
+    """Read OWNER/REPO#N or the URL of a pull request's page. Raises InputError."""
+    if short := SHORT.fullmatch(target):
+        return short["repository"], int(short["number"])
+    parts = urlsplit(target)
+    page = PAGE.fullmatch(parts.path)
+    if parts.scheme not in {"http", "https"} or not page:
+        raise InputError(
+            f'"{target}" is no pull request. Expected: OWNER/REPO#12 or https://github.com/OWNER/REPO/pull/12.'
+        )
+    host = site_of(api_url)
+    if parts.hostname not in {host, f"www.{host}"}:
+        raise InputError(
+            f"{parts.hostname} is not the GitHub that is set up here ({host}). Set ASSAY_GITHUB_API_URL to its API."
+        )
+    return page["repository"], int(page["number"])
+
+
+def site_of(api_url: str) -> str:
+    """The host of a GitHub's pages."""
+    host = urlsplit(api_url).hostname or ""
+    return "github.com" if host == "api.github.com" else host
+
+
+def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
+    digest, at = hashlib.sha256(repository.encode()).digest(), clock.now()
+    return JudgeRequest(
+        pull=PullRef(installation_id=LAPTOP, repository_id=RepositoryId(int.from_bytes(digest[:6])), number=number),
+        repository=repository,
+        head_sha=None,
+        trigger=Trigger.LOCAL,
+        delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
+        requested_at=at,
+    )
+
+
+def _text(name: str | None, option: str) -> str | None:
+    if name is None:
+        return None
+    try:
+        return _bytes(name, option).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{option}: {name} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
+
+
+def _bytes(name: str, option: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{option}: {name} can't be read: {error.strerror}.") from error

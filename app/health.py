@@ -1,0 +1,73 @@
+"""/livez, /readyz and /metrics: is the process alive, can it take deliveries, what came so far.
+
+Does not look at the judging side. Invariant: /livez never asks anybody; the counters are this process's
+own and begin at zero with it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
+
+from anyio import to_thread
+from litestar import MediaType, Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
+
+from app.intake import Intake
+from worker.errors import Unavailable
+
+
+class Outcome(StrEnum):
+    """What became of a delivery."""
+
+    QUEUED = "queued"
+    COALESCED = "coalesced"
+    DUPLICATE = "duplicate"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+    UNAVAILABLE = "unavailable"
+    FAILED = "failed"
+
+
+class Tally:
+    """Deliveries by outcome. Counted in the event loop only, so it needs no lock."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[Outcome]()
+
+    def count(self, outcome: Outcome) -> None:
+        self._counts[outcome] += 1
+
+    def text(self) -> str:
+        """In the format that Prometheus reads."""
+        name = "assay_deliveries_total"
+        rows = [f'{name}{{outcome="{outcome}"}} {self._counts[outcome]}' for outcome in Outcome]
+        head = [f"# HELP {name} Deliveries by outcome since this process started.", f"# TYPE {name} counter"]
+        return "\n".join([*head, *rows, ""])
+
+
+def health_routes(intake: Intake, tally: Tally) -> list[HTTPRouteHandler]:
+    @get("/livez")
+    async def livez() -> Mapping[str, str]:
+        return {"status": "live"}
+
+    @get("/readyz")
+    async def readyz() -> Response[Mapping[str, str]]:
+        reason = await to_thread.run_sync(_why_not_ready, intake)
+        if reason:
+            return Response({"status": "not ready", "reason": reason}, status_code=HTTP_503_SERVICE_UNAVAILABLE)
+        return Response({"status": "ready"}, status_code=HTTP_200_OK)
+
+    @get("/metrics", media_type=MediaType.TEXT)
+    async def metrics() -> str:
+        return tally.text()
+
+    return [livez, readyz, metrics]
+
+
+def _why_not_ready(intake: Intake) -> str:
+    try:
+        intake.ping()
+    except Unavailable as unavailable:
+        return str(unavailable)
+    return ""

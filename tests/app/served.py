@@ -1,0 +1,115 @@
+"""The web's door on loopback, served as in production, and a sender who signs as GitHub does.
+
+Does not judge: nothing takes the requests out of Redis again. Invariant: one door and one Redis for a test
+process; each test begins with an empty Redis and an empty log.
+"""
+
+import base64
+import hmac
+import io
+import json
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, cast
+from uuid import uuid4
+
+import httpx
+from pydantic import SecretStr
+
+from app.asgi import create_app, listen, web_server
+from tests.world.redis import Redis
+from worker.settings import AppCredentials, Settings, Timing
+from worker.store.connection import open_store
+
+OUR_APP: Final = 4242
+SECRET, NEXT_SECRET = "today's-secret", "tomorrow's-secret"
+PATH: Final = "/github/webhooks"
+SHA: Final = "1" * 40
+
+
+def settings(**changes: Any) -> Settings:
+    credentials = AppCredentials(OUR_APP, (SecretStr("no key"),), (SecretStr(SECRET), SecretStr(NEXT_SECRET)))
+    standard: dict[str, Any] = {
+        "data_dir": Path("/nowhere"),
+        "app": credentials,
+        "store_keys": (SecretStr(base64.b64encode(b"k" * 32).decode()),),
+        "timing": Timing(redis_timeout=0.3),
+    }
+    return Settings(**{**standard, **changes})
+
+
+def signature(body: bytes, secret: str = SECRET) -> str:
+    return "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
+
+
+def payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
+    """A pull request's delivery, as small as we read it."""
+    return {
+        "action": action,
+        "installation": {"id": 1},
+        "repository": {"id": 7, "full_name": "acme/widgets"},
+        "pull_request": {"number": 3, "draft": False, "head": {"sha": SHA}},
+        **changes,
+    }
+
+
+def comment(body: str) -> dict[str, Any]:
+    said = {"id": 55, "body": body, "user": {"login": "alice", "type": "User"}}
+    issue = {"number": 3, "state": "open", "pull_request": {"url": "x"}}
+    return payload("created", issue=issue, comment=said)
+
+
+class ServedDoor:
+    """What a test does at the door, and sees of it."""
+
+    def __init__(self, url: str, log: io.StringIO, redis: Redis) -> None:
+        self.redis = redis
+        self.log = log
+        self.http = httpx.Client(base_url=url, timeout=10)
+
+    def deliver(self, event_name: str, content: Any, headers: Mapping[str, str | None] | None = None) -> httpx.Response:
+        """Send one delivery. *content* is bytes, or becomes JSON. A header that is None is left out."""
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return self.post(body, {**standard_headers(event_name, body), **(headers or {})})
+
+    def post(self, body: bytes | Iterator[bytes], headers: Mapping[str, str | None]) -> httpx.Response:
+        sent = {name: value for name, value in headers.items() if value is not None}
+        return self.http.post(PATH, content=body, headers=sent)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The log since the test began."""
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]
+
+    def forget(self) -> None:
+        self.log.seek(0)
+        self.log.truncate()
+        with self.redis.client as client:
+            cast("Any", client).flushall()
+
+
+def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
+    return {
+        "Content-Type": "application/json",
+        "X-GitHub-Event": event_name,
+        "X-GitHub-Delivery": str(uuid4()),
+        "X-Hub-Signature-256": signature(body),
+    }
+
+
+@contextmanager
+def served(redis: Redis) -> Generator[ServedDoor]:
+    log, configured = io.StringIO(), settings(redis_url=SecretStr(redis.url))
+    with open_store(configured) as store, listen("127.0.0.1", 0) as listening:
+        server = web_server(create_app(configured, store, log))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        door = ServedDoor(f"http://127.0.0.1:{listening.getsockname()[1]}", log, redis)
+        try:
+            yield door
+        finally:
+            door.http.close()
+            server.should_exit = True
+            thread.join()

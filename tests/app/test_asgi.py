@@ -1,0 +1,87 @@
+"""The web process as a user starts it. Invariant: one line on standard output, a clean end, nothing heavy loaded."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.asgi import create_app, listen
+from tests.app.served import PATH, SECRET, payload, settings, standard_headers
+from tests.world.redis import Redis
+from worker.errors import SettingError
+from worker.store.connection import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = "from app.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
+LOADED = "import app.asgi, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+HEAVY = {"rq", "githubkit", "anthropic", "cryptography", "redis", "httpx", "httpx2", "tree_sitter"}
+
+
+def environment(redis: Redis) -> dict[str, str]:
+    return {
+        "ASSAY_APP_ID": "4242",
+        "ASSAY_APP_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----",
+        "ASSAY_WEBHOOK_SECRET": SECRET,
+        "ASSAY_STORE_KEYS": "a2" * 20 + "a2s=",
+        "ASSAY_PORT": "0",
+        "REDIS_URL": redis.url,
+    }
+
+
+@contextmanager
+def running(redis: Redis) -> Generator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    command = [sys.executable, "-c", RUN, json.dumps(environment(redis))]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_where_it_listens_serves_and_ends_cleanly_on_a_signal(
+    redis_server: Redis, number: signal.Signals
+) -> None:
+    with running(redis_server) as (process, said):
+        assert said.keys() == {"event", "url"}
+        assert said["event"] == "listening"
+        body = json.dumps(payload("labeled")).encode()
+        answer = httpx.post(said["url"] + PATH, content=body, headers=standard_headers("pull_request", body))
+        assert answer.status_code == 202
+        process.send_signal(number)
+        out, log = process.communicate(timeout=10)
+        assert (process.returncode, out) == (0, "")
+        assert [json.loads(line)["event"] for line in log.splitlines()] == ["delivery"]
+
+
+def test_the_web_process_loads_nothing_that_judges() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, check=True, text=True)
+    loaded = set(json.loads(done.stdout))
+    assert loaded & HEAVY == set()
+    assert {"litestar", "uvicorn"} <= loaded
+
+
+def test_a_port_that_is_taken_is_told_with_its_variable() -> None:
+    with listen("127.0.0.1", 0) as taken, pytest.raises(SettingError, match=r"ASSAY_PORT is .* can't be listened at"):
+        listen("127.0.0.1", taken.getsockname()[1])
+
+
+def test_an_address_of_version_6_may_be_listened_at() -> None:
+    with listen("::1", 0) as listening:
+        assert listening.family is socket.AF_INET6
+
+
+def test_a_door_without_the_apps_credentials_is_a_setting_to_fix(store: Store) -> None:
+    with pytest.raises(SettingError, match="ASSAY_APP_ID is not set"):
+        create_app(settings(app=None), store)

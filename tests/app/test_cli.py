@@ -1,0 +1,151 @@
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from app.cli import Edge, main, parser
+from app.commands_judge import code_of
+from app.exits import Exit
+from tests.app.assay_command import ASSAY, assay, environment
+from tests.worker.render.samples import abstained, accepted, rejected
+from worker.domain.verdict import AbstainReason
+from worker.errors import Forbidden, Gone, InputError, Unavailable
+
+HEAVY = (
+    "pydantic",
+    "litestar",
+    "uvicorn",
+    "githubkit",
+    "anthropic",
+    "redis",
+    "rq",
+    "structlog",
+    "yaml",
+    "worker.settings",
+)
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def exit_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert isinstance(leaving.value.code, int)
+    return leaving.value.code
+
+
+def test_the_arguments_alone_load_nothing_heavy() -> None:
+    loaded = loaded_after("import app.cli; app.cli.parser().format_help()")
+    assert not loaded & set(HEAVY)
+
+
+def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--help") == 0
+    said = capsys.readouterr().out
+    for word in ("judge", "up", "serve", "work", "doctor", "0 accept", "1 reject", "3 abstain", "130 interrupted"):
+        assert word in said
+    assert exit_code("judge", "--help") == 0
+    assert "assay judge --example" in capsys.readouterr().out
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == "assay 0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("nothing",), ("judge", "--tier", "best"), ("judge", "a/b#1", "--example"), ("judge", "--example", "--dossier", "x")],
+)  # fmt: skip
+def test_wrong_arguments_are_never_a_reject(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(*arguments) == 2
+    assert "usage: assay" in capsys.readouterr().err
+
+
+def test_each_decision_has_its_own_code() -> None:
+    codes = [code_of(one) for one in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
+    assert codes == [0, 1, 3]
+
+
+def ends_with(error: BaseException) -> int:
+    with Edge() as edge:
+        raise error
+    return edge.code
+
+
+def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [
+        KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), Gone("deleted"),
+        Unavailable("GitHub", "status 502"),
+    ]  # fmt: skip
+    assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4]
+    assert capsys.readouterr().err == snapshot("""\
+assay: Interrupted.
+assay: --issue: x can't be read.
+assay: no
+assay: There is nothing to judge: deleted.
+assay: GitHub is unavailable: status 502. Try again later.
+""")
+
+
+def test_what_is_no_error_passes_the_edge() -> None:
+    with pytest.raises(SystemExit):
+        ends_with(SystemExit(0))
+    with pytest.raises(GeneratorExit):
+        ends_with(GeneratorExit())
+
+
+def test_an_error_of_assays_own_ends_with_4_and_says_where_its_traceback_is(tmp_path: Path) -> None:
+    code = "import sys, app.cli\nwith app.cli.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    [log] = (tmp_path / "logs").iterdir()
+    assert done.returncode == Exit.FAILED
+    assert done.stderr == f"assay: Assay itself failed. The traceback is in {log}.\n"
+    assert "KeyError: 'bug'" in log.read_text()
+
+
+def test_a_data_folder_that_can_not_be_written_is_no_second_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code = "import sys, app.cli\nwith app.cli.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
+    environ = {**environment(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.FAILED
+    assert "KeyError: 'bug'" in next(tmp_path.glob("assay-*.log")).read_text()
+
+
+@pytest.mark.parametrize("command", ["up", "serve", "work"])
+def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
+    done = assay(command, environ=environment(tmp_path / "state"))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr == (
+        "assay: ASSAY_APP_ID is not set. Expected: the App's number. "
+        "Get it from: the App's settings page, under About.\n"
+    )  # fmt: skip
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [str(ASSAY), "doctor"], env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == Exit.USAGE
+    assert said == b""
+
+
+def test_the_parsed_command_is_a_function_to_run() -> None:
+    assert isinstance(parser().parse_args(["up"]), argparse.Namespace)
+    assert parser().parse_args(["serve", "--end-with", "12"]).end_with == 12

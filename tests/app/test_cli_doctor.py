@@ -1,0 +1,162 @@
+import re
+import subprocess
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
+from tests.app.assay_command import assay, environment
+from tests.world.redis import Redis
+from worker.github.examine import AppReport, KeyReport
+from worker.github.replies import AppView
+from worker.render.columns import Page
+from worker.render.doctor import Examined, Health, doctor_report
+from worker.settings import Settings
+from worker.store.examine import StoreReport
+
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
+HERE = Settings(data_dir=Path("/nowhere"))
+
+
+def told(examined: list[Examined]) -> str:
+    return doctor_report(examined, Page(100))
+
+
+def found(environ: Mapping[str, str]) -> list[tuple[str, Health]]:
+    return [(one.name, one.health) for one in settings_of(environ)[1]]
+
+
+def test_every_wrong_variable_is_named_not_only_the_first() -> None:
+    environ = {"ASSAY_PORT": "x", "REDIS_URL": "http://x", "ASSAY_APP_ID": "5", "ASSAY_TIER": "hybrid"}
+    settings, examined = settings_of(environ)
+    assert {(one.name, one.health) for one in examined} == {
+        ("ASSAY_PORT", Health.WRONG),
+        ("REDIS_URL", Health.WRONG),
+        ("ASSAY_APP_PRIVATE_KEY", Health.MISSING),
+    }
+    assert settings.tier == "hybrid"
+
+
+def test_well_formed_settings_are_no_findings() -> None:
+    complete = {"ASSAY_APP_ID": "5", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "s"}
+    assert found({}) == []
+    assert found(complete) == []
+
+
+def test_a_redis_that_forgets_or_evicts_is_wrong() -> None:
+    lines = [*redis_lines(StoreReport("9.1.2", "AOF", "noeviction"), "embedded")]
+    assert told(lines) == snapshot("""\
+ok       Redis                   embedded, version 9.1.2; what it stores is encrypted
+ok       Redis persistence       AOF
+ok       Redis eviction          noeviction
+
+All is well.
+""")
+    assert told([*redis_lines(StoreReport("7.0.15", "", "allkeys-lru"), "REDIS_URL")]) == snapshot("""\
+ok       Redis                   REDIS_URL, version 7.0.15; what it stores is encrypted
+wrong    Redis persistence       neither AOF nor RDB is on: a restart loses every pull request's
+                                 memory. Set `appendonly yes`.
+wrong    Redis eviction          maxmemory-policy is allkeys-lru: requests may get lost. Set
+                                 `maxmemory-policy noeviction`.
+
+2 of 3 to change; the lines above say how.
+""")
+
+
+def test_what_github_says_of_the_app_is_told_line_by_line() -> None:
+    app = AppView(id=5, slug="assay", permissions={}, events=())
+    well = AppReport((KeyReport(1, None),), app, (), (), timedelta(seconds=-2))
+    ill = AppReport(
+        (KeyReport(1, "the PEM text can't be parsed"), KeyReport(2, None)), app, ("checks: write", "issues: write"),
+        ("check_run",), timedelta(minutes=5),
+    )  # fmt: skip
+    assert told([*app_lines(well, HERE)]) == snapshot("""\
+ok       App key                 accepted at https://api.github.com
+ok       GitHub App              assay (5)
+ok       App permissions         all there
+ok       App events              all there
+ok       Clock                   -2 s against GitHub's
+
+All is well.
+""")
+    assert told([*app_lines(ill, HERE)]) == snapshot("""\
+wrong    App key 1               the PEM text can't be parsed. ASSAY_APP_ID and the key have to be
+                                 of one App.
+ok       App key 2               accepted at https://api.github.com
+ok       GitHub App              assay (5)
+wrong    App permissions         the App lacks checks: write, issues: write. Add it in the App's
+                                 settings: Permissions & events, Repository permissions.
+wrong    App events              the App lacks check_run. Add it in the App's settings: Permissions
+                                 & events, Subscribe to events.
+wrong    Clock                   +300 s against GitHub's, which refuses tokens then. Set it by NTP.
+
+4 of 6 to change; the lines above say how.
+""")
+    assert [one.name for one in app_lines(AppReport((KeyReport(1, "no"),), None, (), (), None), HERE)] == ["App key"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "health"), [(30, Health.OK), (-30, Health.OK), (31, Health.WRONG), (-31, Health.WRONG)]
+)
+def test_half_a_minute_of_skew_is_the_limit(seconds: int, health: Health) -> None:
+    assert skew_line(timedelta(seconds=seconds)).health is health
+
+
+def doctor(tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return assay("doctor", environ=environment(tmp_path, **more))
+
+
+def test_a_laptop_without_settings_is_told_what_there_is_and_what_is_missing(tmp_path: Path) -> None:
+    done = doctor(tmp_path / "state")
+    assert done.returncode == 2
+    said = re.sub(r"version [\d.]+", "version V", done.stdout.replace(str(tmp_path), "TMP"))
+    assert said == snapshot("""\
+ok       Data folder             TMP/state
+ok       Redis                   embedded, version V; what it stores is encrypted
+ok       Redis persistence       AOF
+ok       Redis eviction          noeviction
+missing  GitHub App              ASSAY_APP_ID is not set. Expected: the App's number. Get it from:
+                                 the App's settings page, under About. Without an App, `assay judge`
+                                 works and `assay up` does not.
+ok       Model                   ANTHROPIC_API_KEY is not set: no model is asked, and what needs one
+                                 is left unproven
+ok       GITHUB_TOKEN            not set: `assay judge OWNER/REPO#N` reads public repositories only
+
+1 of 7 to change; the lines above say how.
+""")
+    assert done.stderr == ""
+
+
+def test_a_redis_that_does_not_answer_is_wrong_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+    keys = {"ASSAY_STORE_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
+    done = doctor(tmp_path, REDIS_URL="redis://127.0.0.1:1", **keys)
+    assert "wrong    Redis" in done.stdout
+    assert "Check REDIS_URL, and that the server runs." in " ".join(done.stdout.split())
+    assert "ok       GITHUB_TOKEN" in done.stdout
+
+
+def test_a_redis_of_ones_own_needs_keys_that_stay(tmp_path: Path, redis_server: Redis) -> None:
+    done = doctor(tmp_path, REDIS_URL=redis_server.url)
+    assert "ASSAY_STORE_KEYS is not set" in " ".join(done.stdout.split())
+
+
+def test_a_data_folder_that_is_a_file_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = doctor(tmp_path / "file")
+    assert "wrong    Data folder" in done.stdout
+    assert done.returncode == 2
+
+
+def test_a_key_that_is_no_key_and_a_model_that_can_not_be_reached_are_wrong(tmp_path: Path) -> None:
+    done = doctor(
+        tmp_path, ASSAY_APP_ID="5", ASSAY_APP_PRIVATE_KEY=KEY, ASSAY_WEBHOOK_SECRET="s",
+        ASSAY_GITHUB_API_URL="http://127.0.0.1:1", ANTHROPIC_API_KEY="sk-ant-secret",
+        ANTHROPIC_BASE_URL="http://127.0.0.1:1",
+    )  # fmt: skip
+    assert "wrong    App key" in done.stdout
+    assert "wrong    Model" in done.stdout
+    assert "secret" not in done.stdout.replace("Webhook secret", "")
+    assert done.returncode == 2

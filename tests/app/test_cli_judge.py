@@ -1,0 +1,115 @@
+"""`assay judge` as a process: what it prints, its exit code, and what it never loads."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.assay_command import assay, environment
+from worker.domain.verdict import VERDICT
+from worker.local.example import Example, make_example
+
+NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return make_example(tmp_path_factory.mktemp("example"))
+
+
+def judge(state: Path, *arguments: str, cwd: Path | None = None, given: str = "") -> subprocess.CompletedProcess[str]:
+    return assay("judge", *arguments, environ=environment(state), cwd=cwd, given=given)
+
+
+def test_the_example_is_rejected_at_its_line_without_any_key(state: Path) -> None:
+    done = judge(state, "--example")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Rejected: half finished at upload.py:")
+    assert "    |     pass" in done.stdout
+    for label in ("Next step", "Read ", "Model ", "Cost ", "$0"):
+        assert label in done.stdout
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_checkout_is_judged_with_its_issue_report_and_case(state: Path, example: Example) -> None:
+    (example.checkout / "draft.txt").write_text("not committed")
+    done = judge(
+        state, "--base", "main", "--issue", "-", "--junit", str(example.junit), "--json",
+        cwd=example.checkout, given=example.issue.read_text(),
+    )  # fmt: skip
+    verdict = VERDICT.validate_json(done.stdout)
+    assert (done.returncode, verdict.decision) == (1, "reject")
+    assert [criterion.claimed for criterion in verdict.criteria][:1] == [True]
+
+
+def test_what_is_not_committed_is_said(state: Path, example: Example) -> None:
+    (example.checkout / "draft.txt").write_text("not committed")
+    done = judge(state, "--tier", "heuristic", cwd=example.checkout)
+    assert "Note       Uncommitted changes are not judged: draft.txt." in done.stdout
+
+
+def test_a_saved_dossier_gives_the_same_decision(state: Path, example: Example, tmp_path: Path) -> None:
+    saved = str(tmp_path / "dossier.json")
+    live = judge(state, "--issue", str(example.issue), "--json", "--save-dossier", saved, cwd=example.checkout)
+    recorded = judge(tmp_path / "other", "--dossier", saved, "--json")
+    assert (live.returncode, recorded.returncode) == (1, 1), recorded.stderr
+    assert decided(live.stdout) == decided(recorded.stdout)
+
+
+def decided(printed: str) -> dict[str, Any]:
+    ignored = {"eval_id", "subject", "created_at", "judge_latency_ms"}
+    return {name: value for name, value in json.loads(printed).items() if name not in ignored}
+
+
+def test_a_failing_report_is_an_abstain_with_the_report(state: Path, example: Example, tmp_path: Path) -> None:
+    report = tmp_path / "junit.xml"
+    report.write_text(
+        '<testsuite tests="1" failures="1"><testcase name="t"><failure message="no retry"/></testcase></testsuite>'
+    )
+    done = judge(state, "--junit", str(report), cwd=example.checkout)
+    assert done.returncode == 3
+    assert done.stdout.startswith("Not judged: CI failed (junit: junit.xml)")
+    assert "  | t: no retry" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--base", "--head"])
+def test_a_ref_that_is_not_there_is_the_callers_mistake(state: Path, example: Example, option: str) -> None:
+    done = judge(state, option, "nowhere", cwd=example.checkout)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"assay: {option}: there is no commit")
+    assert done.stdout == ""
+
+
+def test_a_folder_that_is_no_checkout_is_the_callers_mistake(state: Path, tmp_path: Path) -> None:
+    done = judge(state, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: Example) -> None:
+    done = judge(state, "--save-dossier", "/nowhere/d.json", cwd=example.checkout)
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: --save-dossier: /nowhere/d.json can't be written")
+
+
+def test_the_heuristic_tier_loads_no_sdk(state: Path, example: Example) -> None:
+    script = (
+        "import sys\nfrom app.cli import main\n"
+        f"code = main(['judge', '--tier', 'heuristic', '--base', 'main', '--issue', {str(example.issue)!r},"
+        f" '--junit', {str(example.junit)!r}])\n"
+        f"print(code, [name for name in {NEVER!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(state), cwd=example.checkout,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "1 []"

@@ -1,0 +1,128 @@
+"""GitHub's published payloads through the door, whole and damaged. Invariant: no body makes it fail."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.events import TABLE, translate
+from app.payloads import Delivery, Envelope, Malformed, read
+from tests.app.served import OUR_APP, ServedDoor
+from tests.world.examples import Example, examples
+from worker.domain.check import external_id
+from worker.domain.ids import DeliveryId
+
+Path = tuple[str | int, ...]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.id)
+def test_each_published_payload_is_taken_or_ignored(door: ServedDoor, example: Example) -> None:
+    response = door.deliver(example.name, example.payload)
+    assert response.status_code == 202, response.text
+    assert response.json().keys() in ({"ignored"}, {"outcome"})
+    assert [line["status"] for line in door.lines] == [202]
+
+
+def test_the_published_payloads_are_all_there() -> None:
+    assert (len(examples()), len({example.name for example in examples()})) == (329, 58)
+
+
+def as_ours(example: Example) -> dict[str, Any]:
+    """The payload as our own installation would get it, so that the door reads it to the end."""
+    made = deepcopy(example.payload)
+    made["installation"] = {"id": 1}
+    if "check_run" in made:
+        made["check_run"].update(app={"id": OUR_APP}, external_id=external_id(3))
+    if "comment" in made:
+        made["issue"].update(state="open", pull_request={})
+        made["comment"]["body"] = "/rejudge"
+    return made
+
+
+READ = [(example, as_ours(example)) for example in examples() if (example.name, example.payload.get("action")) in TABLE]
+
+
+def test_as_ours_the_published_payloads_reach_every_row_of_the_table() -> None:
+    assert {(example.name, example.payload["action"]) for example, _ in READ} == set(TABLE)
+
+
+def places(value: Any, at: Path = ()) -> Iterator[Path]:
+    """The paths of all values below *value*."""
+    for name, below in entries(value):
+        yield (*at, name)
+        yield from places(below, (*at, name))
+
+
+def entries(value: Any) -> list[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        return list(cast("dict[str | int, Any]", value).items())
+    return list(enumerate(cast("list[Any]", value))) if isinstance(value, list) else []
+
+
+DROP = object()
+DAMAGE: tuple[Any, ...] = (
+    DROP,
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    2**70,
+    1e308,
+    "",
+    "x",
+    "\ud800é\0",
+    [],
+    [None],
+    {},
+    {"id": "x"},
+)
+
+
+def damaged(payload: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    made = deepcopy(payload)
+    parent: Any = made
+    for step in path[:-1]:
+        parent = parent[step]
+    if value is DROP:
+        del parent[path[-1]]
+    else:
+        parent[path[-1]] = value
+    return made
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_published_payload_with_one_field_damaged_is_refused_or_ignored_never_a_failure(
+    door: ServedDoor, data: st.DataObject
+) -> None:
+    example, payload = data.draw(st.sampled_from(READ))
+    path = data.draw(st.sampled_from(list(places(payload))))
+    made = damaged(payload, path, data.draw(st.sampled_from(DAMAGE)))
+    response = door.deliver(example.name, made)
+    assert response.status_code in {202, 400}, response.text
+    assert response.status_code == 202 or response.json()["error"]
+
+
+LOOKED_AT = ("action", "installation", "repository", "pull_request", "issue", "comment", "check_run")
+
+
+@pytest.mark.parametrize("row", sorted(TABLE))
+def test_each_field_that_is_read_may_be_damaged_in_every_way(row: tuple[str, str]) -> None:
+    """Without HTTP, so that it can be all of them."""
+    payload = next(made for example, made in READ if (example.name, example.payload["action"]) == row)
+    for path in places({name: payload[name] for name in LOOKED_AT if name in payload}):
+        if len(path) <= 2 or path[-1] in {"id", "sha", "login", "type", "full_name", "number"}:
+            for value in DAMAGE:
+                answers_or_complains(row[0], damaged(payload, path, value))
+
+
+def answers_or_complains(event_name: str, payload: dict[str, Any]) -> None:
+    body = json.dumps(payload).encode()
+    with suppress(Malformed):  # any other exception is the failure
+        translate(Delivery(DeliveryId("d-1"), event_name, OUR_APP, read(Envelope, body), body))

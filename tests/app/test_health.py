@@ -1,0 +1,92 @@
+"""Alive, ready, and what came. Invariant: a delivery that could not be written down stays redeliverable."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.health import Outcome, Tally
+from tests.app.served import SHA, ServedDoor, payload, served
+from tests.world.redis import Redis
+from worker.domain import keys
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request import PullRef
+
+PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
+
+
+@pytest.fixture
+def fragile() -> Iterator[ServedDoor]:
+    """A door with a Redis of its own, for breaking."""
+    redis = Redis.started()
+    with served(redis) as door:
+        yield door
+    redis.end()
+
+
+def test_a_door_with_its_redis_is_live_and_ready(door: ServedDoor) -> None:
+    live, ready = door.http.get("/livez"), door.http.get("/readyz")
+    assert (live.status_code, live.json()) == (200, {"status": "live"})
+    assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
+
+
+def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragile: ServedDoor) -> None:
+    fragile.redis.kill()
+    refused = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
+    assert "Redis is unavailable" in refused.json()["error"]
+    assert [(line["outcome"], line["status"]) for line in fragile.lines] == [("unavailable", 503)]
+    ready = fragile.http.get("/readyz")
+    assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
+    assert "Redis is unavailable" in ready.json()["reason"]
+    assert fragile.http.get("/livez").status_code == 200
+    assert fragile.deliver("ping", {}).json() == {"ignored": "unhandled:ping"}
+
+    fragile.redis.start()
+    again = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert (again.status_code, again.json()) == (202, {"outcome": "queued"})
+    assert fragile.http.get("/readyz").status_code == 200
+
+
+def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragile: ServedDoor) -> None:
+    with fragile.redis.frozen():
+        assert fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"}).status_code == 503
+        assert fragile.http.get("/readyz").status_code == 503
+        assert fragile.http.get("/livez").status_code == 200
+    again = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert again.json()["outcome"] in {"queued", "duplicate"}  # the first may have been heard, its answer not
+    with fragile.redis.client as redis:
+        assert redis.hget(keys.pull(PULL).name, "head") == SHA
+
+
+def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(door: ServedDoor) -> None:
+    with door.redis.client as redis:
+        redis.set(keys.pull(PULL).name, "not a hash")
+    response = door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert (response.status_code, response.json()) == (500, {"error": "Assay itself failed. Its log says where."})
+    [line] = door.lines
+    assert (line["event"], line["level"], line["delivery_id"]) == ("failed", "error", "d-1")
+    assert "Traceback" in line["exception"]
+    assert SHA not in line["exception"]
+
+
+def test_deliveries_are_counted_by_outcome(fragile: ServedDoor) -> None:
+    for _ in range(2):
+        fragile.deliver("pull_request", payload())
+    fragile.deliver("pull_request", b"{")
+    metrics = fragile.http.get("/metrics")
+    assert metrics.headers["Content-Type"].startswith("text/plain")
+    assert metrics.text == (
+        "# HELP assay_deliveries_total Deliveries by outcome since this process started.\n"
+        "# TYPE assay_deliveries_total counter\n"
+        'assay_deliveries_total{outcome="queued"} 1\n'
+        'assay_deliveries_total{outcome="coalesced"} 1\n'
+        'assay_deliveries_total{outcome="duplicate"} 0\n'
+        'assay_deliveries_total{outcome="ignored"} 0\n'
+        'assay_deliveries_total{outcome="refused"} 1\n'
+        'assay_deliveries_total{outcome="unavailable"} 0\n'
+        'assay_deliveries_total{outcome="failed"} 0\n'
+    )
+
+
+def test_a_tally_begins_at_zero() -> None:
+    assert [line.rpartition(" ")[2] for line in Tally().text().splitlines()[2:]] == ["0"] * len(Outcome)

@@ -1,0 +1,247 @@
+"""The door over real HTTP, with a real Redis. Invariant: one answer and one log line per delivery, never a 5xx but 503."""
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from app.webhooks import LARGEST_BODY, Lock
+from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
+from worker.domain import keys
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+
+PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
+BODY = json.dumps(payload()).encode()
+
+
+def error(response: httpx.Response) -> str:
+    return str(response.json()["error"])
+
+
+def test_an_opened_pull_request_is_queued_and_logged_in_one_line(door: ServedDoor) -> None:
+    response = door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert (response.status_code, response.json()) == (202, {"outcome": "queued"})
+    [line] = door.lines
+    assert line.pop("timestamp")
+    assert line == {
+        "event": "delivery",
+        "level": "info",
+        "delivery_id": "d-1",
+        "event_name": "pull_request",
+        "action": "opened",
+        "outcome": "queued",
+        "status": 202,
+        "reason": "",
+    }
+
+
+def test_what_is_queued_says_which_pull_request_and_why(door: ServedDoor) -> None:
+    door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
+    with door.redis.client as redis:
+        request = JudgeRequest.model_validate_json(str(redis.hget(keys.pull(PULL).name, "req")))
+    assert (request.pull, request.repository, request.trigger) == (PULL, "acme/widgets", Trigger.PUSHED)
+    assert (request.head_sha, request.delivery_id) == ("1" * 40, "d-1")
+    assert request.requested_at.tzinfo is not None
+
+
+def test_a_second_event_of_the_same_pull_request_is_coalesced(door: ServedDoor) -> None:
+    door.deliver("pull_request", payload())
+    assert door.deliver("pull_request", payload("synchronize")).json() == {"outcome": "coalesced"}
+
+
+def test_the_same_delivery_again_is_counted_once(door: ServedDoor) -> None:
+    answers = [door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"}) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [202] * 3
+    assert [answer.json()["outcome"] for answer in answers] == ["queued", "duplicate", "duplicate"]
+    with door.redis.client as redis:
+        assert redis.get("assay:count") == "1"
+
+
+def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
+    answers = [door.deliver("issue_comment", comment("/rejudge"), {"X-GitHub-Delivery": "d-2"}) for _ in range(2)]
+    assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
+    with door.redis.client as redis:
+        [taken] = redis.hvals(keys.ASK_TEXTS.name)
+    ask = Ask.model_validate_json(taken)
+    assert (ask.pull, ask.login, ask.command, ask.comment_id) == (PULL, "alice", "rejudge", 55)
+
+
+@pytest.mark.parametrize(
+    ("event_name", "content", "reason"),
+    [
+        ("pull_request", payload("labeled"), "unhandled:pull_request.labeled"),
+        ("ping", {"zen": "Design for failure."}, "unhandled:ping"),
+        ("made_up", {}, "unhandled:made_up"),
+        ("issue_comment", comment("Nice"), "no_command"),
+        ("issue_comment", comment("/rejuge"), "unknown_command"),
+    ],
+)
+def test_what_is_not_ours_is_answered_202_with_the_reason(
+    door: ServedDoor, event_name: str, content: dict[str, Any], reason: str
+) -> None:
+    response = door.deliver(event_name, content)
+    assert (response.status_code, response.json()) == (202, {"ignored": reason})
+    assert [(line["outcome"], line["reason"]) for line in door.lines] == [("ignored", reason)]
+
+
+@pytest.mark.parametrize("secret", [SECRET, NEXT_SECRET])
+def test_each_configured_secret_opens_the_door(door: ServedDoor, secret: str) -> None:
+    response = door.deliver("pull_request", BODY, {"X-Hub-Signature-256": signature(BODY, secret)})
+    assert response.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"),
+    [
+        (None, "is missing"),
+        ("", "is no signature"),
+        ("sha256=", "is no signature"),
+        ("sha1=" + "0" * 40, "is no signature"),
+        (signature(BODY).upper(), "is no signature"),
+        (signature(BODY) + "\u00e9", "is no signature"),
+        ("sha256=" + "\u00e9" * 64, "is no signature"),
+        (signature(BODY)[:-1], "is no signature"),
+        ("sha256=" + "0" * 64, "does not fit the body"),
+        (signature(BODY, "another secret"), "does not fit the body"),
+        (signature(BODY + b" "), "does not fit the body"),
+    ],
+)
+def test_a_missing_or_wrong_signature_is_401_and_nothing_is_taken_in(
+    door: ServedDoor, claimed: str | None, said: str
+) -> None:
+    headers = [(name.encode(), value.encode()) for name, value in standard_headers("pull_request", BODY).items()]
+    kept = [(name, value) for name, value in headers if name != b"X-Hub-Signature-256"]
+    signed = [] if claimed is None else [(b"X-Hub-Signature-256", claimed.encode("latin-1"))]
+    response = door.http.post(PATH, content=BODY, headers=[*kept, *signed])
+    assert response.status_code == 401
+    assert said in error(response)
+    assert [line["outcome"] for line in door.lines] == ["refused"]
+    with door.redis.client as redis:
+        assert cast("Any", redis).dbsize() == 0
+
+
+def test_a_forged_body_is_not_parsed(door: ServedDoor) -> None:
+    forged = door.deliver("pull_request", b"{", {"X-Hub-Signature-256": "sha256=" + "0" * 64})
+    assert (forged.status_code, "JSON" in error(forged)) == (401, False)
+
+
+def test_without_a_signature_no_byte_of_the_body_is_waited_for(door: ServedDoor) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+    assert b" 401 " in exchange(door, head.encode())
+
+
+def test_an_announced_body_over_the_cap_is_413_before_it_is_read(door: ServedDoor) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(b'')}\r\n"
+    assert b" 413 " in exchange(door, f"{head}Content-Length: {LARGEST_BODY + 1}\r\n\r\n".encode())
+
+
+def exchange(door: ServedDoor, head: bytes) -> bytes:
+    """Send *head* and no body; the first bytes of the answer."""
+    with socket.create_connection((door.http.base_url.host, door.http.base_url.port or 0), timeout=10) as connection:
+        connection.sendall(head)
+        return connection.recv(1000)
+
+
+def test_a_body_that_grows_over_the_cap_is_413_whatever_was_announced(door: ServedDoor) -> None:
+    def chunks() -> Iterator[bytes]:
+        for _ in range(26):
+            yield b"x" * (1024 * 1024)
+
+    response = door.post(chunks(), standard_headers("pull_request", b""))
+    assert response.status_code == 413
+    assert error(response) == "The body is over 25 MB, more than GitHub ever sends."
+
+
+def test_the_largest_body_that_github_sends_is_read(door: ServedDoor) -> None:
+    filled = json.dumps(payload(filler="x" * (LARGEST_BODY - len(BODY) - 14))).encode()
+    assert len(filled) == LARGEST_BODY
+    assert door.deliver("pull_request", filled).json() == {"outcome": "queued"}
+
+
+def test_a_body_in_chunks_is_read_whole(door: ServedDoor) -> None:
+    chunks = (BODY[start : start + 7] for start in range(0, len(BODY), 7))
+    response = door.post(chunks, standard_headers("pull_request", BODY))
+    assert response.json() == {"outcome": "queued"}
+
+
+def test_a_connection_that_closes_early_is_noted_and_the_next_delivery_taken(door: ServedDoor) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(b'')}\r\n"
+    with socket.create_connection((door.http.base_url.host, door.http.base_url.port or 0), timeout=10) as connection:
+        connection.sendall(f"{head}Content-Length: 100\r\n\r\nhalf".encode())
+    assert door.deliver("pull_request", BODY).json() == {"outcome": "queued"}
+    assert sorted(line["outcome"] for line in door.lines) == ["queued", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "said"),
+    [
+        ({"X-GitHub-Event": None}, 400, "X-GitHub-Event is missing"),
+        ({"X-GitHub-Delivery": None}, 400, "X-GitHub-Delivery is missing"),
+        ({"X-GitHub-Delivery": "a b"}, 400, "X-GitHub-Delivery is no name"),
+        ({"X-GitHub-Delivery": "a" * 101}, 400, "X-GitHub-Delivery is no name"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415, "Choose application/json"),
+        ({"Content-Type": None}, 415, 'Content-Type is "": expected application/json'),
+    ],
+)
+def test_a_header_that_is_missing_or_wrong_is_named(
+    door: ServedDoor, headers: dict[str, str | None], status: int, said: str
+) -> None:
+    response = door.deliver("pull_request", BODY, headers)
+    assert response.status_code == status
+    assert said in error(response)
+
+
+def test_a_content_type_may_have_a_charset(door: ServedDoor) -> None:
+    response = door.deliver("pull_request", BODY, {"Content-Type": "Application/JSON; charset=utf-8"})
+    assert response.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "The body is not JSON"),
+        (b"{", "The body is not JSON"),
+        (b"\xff\xfe", "The body is not JSON"),
+        (b"[]", "The body: expected an object, found an array"),
+        (b'{"action": 1}', 'Field "action": expected a valid string, found a number'),
+        (json.dumps(payload(pull_request=None)).encode(), 'Field "pull_request": expected an object, found null'),
+        (json.dumps(payload(repository={"id": "7"})).encode(), 'Field "repository.id": expected a valid integer'),
+    ],
+)
+def test_a_body_that_can_not_be_read_is_400_with_the_reason(door: ServedDoor, body: bytes, said: str) -> None:
+    response = door.deliver("pull_request", body)
+    assert response.status_code == 400
+    assert said in error(response)
+    assert [line["outcome"] for line in door.lines] == ["refused"]
+
+
+def test_the_log_never_holds_a_word_of_the_body(door: ServedDoor) -> None:
+    secretive = payload(pull_request={"number": 3, "head": {"sha": "canary"}, "title": "canary"}, canary=1)
+    for body in (secretive, b'{"canary', b'["canary"]', payload(canary="canary"), comment("canary")):
+        response = door.deliver("pull_request", body)
+        assert "canary" not in response.text
+    assert len(door.lines) == 5
+    assert "canary" not in door.log.getvalue()
+
+
+def test_only_post_is_known_at_this_address(door: ServedDoor) -> None:
+    assert door.http.get(PATH).status_code == 405
+    assert door.http.get("/github").json() == {"error": "Not Found"}
+
+
+def test_a_lock_does_not_show_its_secrets() -> None:
+    assert "secret" not in repr(Lock((b"secret",)))
+
+
+def test_a_lock_compares_bytes_that_are_no_text() -> None:
+    assert not Lock((b"secret",)).opens("é".encode(), b"")
+
+
+def test_a_delivery_id_is_what_redis_counts_by(door: ServedDoor) -> None:
+    door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    with door.redis.client as redis:
+        assert redis.exists(keys.delivery(DeliveryId("d-1")).name)
