@@ -1,0 +1,200 @@
+"""Breaks each stage once, in a copy of the project, and names the conversations that noticed.
+
+    .venv/bin/python bench/mutate.py [NAME ...]
+
+Prints one line a mutation; ends with 1 if one of them went unnoticed. A mutation whose text is not in the code
+exactly once is an error, so that this list can't rot. It takes about a minute a mutation.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTICED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+ENOUGH = "3"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What is broken, where, how, and the conversations that are told."""
+
+    stage: str
+    path: str
+    before: str
+    after: str
+    told: str
+
+
+MUTATIONS = (
+    Mutation(
+        "door: any signature opens",
+        "app/webhooks.py",
+        "if not self.lock.opens(signature, body):",
+        "if not (self.lock.opens(signature, body) or body):",
+        "test_the_door.py",
+    ),
+    Mutation(
+        "events: our own check runs are not known as ours",
+        "app/events.py",
+        'return Ignored("own_check_run") if _is_ours(run, delivery) else _unhandled(delivery)',
+        "return _unhandled(delivery) if run else Ignored(str(_is_ours(run, delivery)))",
+        "test_the_door.py",
+    ),
+    Mutation(
+        "commands: a command in a code block counts",
+        "app/events.py",
+        "said = parse_command(payload.comment.body)",
+        'said = parse_command((payload.comment.body or "").replace("`", "").strip())',
+        "test_commands.py",
+    ),
+    Mutation(
+        "commands: anybody may give them",
+        "worker/github/desk.py",
+        "return found.permission in WRITERS",
+        "return found.permission in WRITERS or bool(found)",
+        "test_commands.py",
+    ),
+    Mutation(
+        "intake: a delivery that was counted counts again",
+        "worker/store/scripts/want.lua",
+        "'NX'",
+        "'GET'",
+        "test_one_check_per_head.py test_the_door.py",
+    ),
+    Mutation(
+        "dispatch: no check run is opened before the judge comes",
+        "worker/bootstrap.py",
+        "        self._board().open(request, head_sha)",
+        "        del request, head_sha",
+        "test_the_first_case.py test_heads_that_move.py test_one_check_per_head.py",
+    ),
+    Mutation(
+        "assemble: failing CI is not seen",
+        "worker/assemble.py",
+        "return CiState.FAILURE",
+        "return CiState.SUCCESS",
+        "test_ci.py",
+    ),
+    Mutation(
+        "pipeline: running CI is not waited for",
+        "worker/pipeline.py",
+        "    if now >= until:",
+        "    if now <= until:",
+        "test_ci.py",
+    ),
+    Mutation(
+        "judge: a fact does not reject",
+        "worker/judge/escalation.py",
+        "    if matter.opinion.facts and (_stands(matter) or not matter.has_model):",
+        "    if not matter.opinion and (_stands(matter) or not matter.has_model):",
+        "test_the_first_case.py",
+    ),
+    Mutation(
+        "judge: pointers are not held against the change",
+        "worker/judge/evidence.py",
+        "        if missing is not None:",
+        "        if missing is not None and missing < 0:",
+        "test_the_model.py",
+    ),
+    Mutation(
+        "judge: no second question after an unusable reply",
+        "worker/judge/llm.py",
+        "for _ in range(2):",
+        "for _ in range(1):",
+        "test_the_model.py",
+    ),
+    Mutation(
+        "judge: an outage is a reject",
+        "worker/judge/rulings.py",
+        "return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))",
+        "return replace(abstain(hearing, AbstainReason.UNPROVEN, words.judge_unavailable(reason)), signals={})",
+        "test_the_model.py",
+    ),
+    Mutation(
+        "record: the ledger is not written",
+        "worker/record.py",
+        "    keepers.ledger.append(pull, made)",
+        "    del pull",
+        "test_the_first_case.py test_the_model.py",
+    ),
+    Mutation(
+        "publish: a head that moved gets the verdict",
+        "worker/publish.py",
+        "        if newest == head_sha:\n            return None\n        self._lease.keep()",
+        "        if newest:\n            return None\n        self._lease.keep()",
+        "test_heads_that_move.py",
+    ),
+    Mutation(
+        "publish: older heads keep their unfinished checks",
+        "worker/publish.py",
+        "            if head_sha != newest:",
+        "            if not newest:",
+        "test_heads_that_move.py",
+    ),
+    Mutation(
+        "publish: the check run is not searched for before it is made again",
+        "worker/github/checks.py",
+        "return CheckRunId(max(mine)) if mine else None",
+        "return CheckRunId(max(mine)) if len(mine) > 9 else None",
+        "test_one_check_per_head.py",
+    ),
+    Mutation(
+        "render: an outage passes",
+        "worker/render/check.py",
+        "            return Conclusion.ACTION_REQUIRED",
+        "            return Conclusion.NEUTRAL",
+        "test_the_model.py test_ci.py",
+    ),
+    Mutation(
+        "carry: the same content is judged again",
+        "worker/pipeline.py",
+        "recorded or carried(dossier, opened, deps.bench) or judge",
+        "recorded or judge",
+        "test_heads_that_move.py test_commands.py test_same_content.py",
+    ),
+)
+
+
+def main() -> int:
+    chosen = [one for one in MUTATIONS if not sys.argv[1:] or any(word in one.stage for word in sys.argv[1:])]
+    with tempfile.TemporaryDirectory(prefix="assay-mutate-") as folder:
+        copy = Path(folder) / "assay"
+        shutil.copytree(
+            ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "__pycache__", ".hypothesis"), symlinks=True
+        )
+        environ = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(copy / ".venv")}  # noqa: TID251 - a child's
+        environ.pop("VIRTUAL_ENV", None)
+        uv = [str(Path(sys.executable).with_name("uv")), "sync", "--quiet", "--frozen", "--all-groups"]
+        subprocess.run([*uv, "--python", sys.executable], cwd=copy, env=environ, check=True)
+        unnoticed = [one.stage for one in chosen if not noticed(one, copy)]
+    print(
+        f"{len(chosen) - len(unnoticed)} of {len(chosen)} noticed" + "".join(f"\nUNNOTICED {one}" for one in unnoticed)
+    )
+    return 1 if unnoticed else 0
+
+
+def noticed(mutation: Mutation, copy: Path) -> bool:
+    """Break the copy, run the conversations, mend it."""
+    file = copy / mutation.path
+    whole = file.read_text()
+    assert whole.count(mutation.before) == 1, f"{mutation.stage}: the text stands {whole.count(mutation.before)} times"
+    file.write_text(whole.replace(mutation.before, mutation.after))
+    try:
+        told = [f"tests/conversations/{name}" for name in mutation.told.split()]
+        command = [".venv/bin/python", "-m", "pytest", "-q", "-n", "2", f"--maxfail={ENOUGH}", *told]
+        ran = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    finally:
+        file.write_text(whole)
+    caught = sorted({name.split("::")[-1] for name in NOTICED.findall(ran.stdout)})
+    print(f"{mutation.stage}: {', '.join(caught) if caught else 'NOBODY'}", flush=True)
+    return bool(caught)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The stage of every conversation: one GitHub, one Redis, one product for a whole run; a new world each test.
+
+Invariant: a test that ends well left nothing behind (`World.ends`); one that failed is broken off, so that
+the next one starts clean.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.world.anthropic import Anthropic
+from tests.world.github_bench import GitHub
+from tests.world.product import Product, environment
+from tests.world.redis import Redis
+from tests.world.tester import World
+
+FAILED = pytest.StashKey[bool]()
+NEEDS = ("serve", "work")
+
+
+class Open(Protocol):
+    """Opens a world whose product has *changes* in its settings, run by *commands*."""
+
+    def __call__(self, changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World: ...
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+@pytest.fixture(scope="session")
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start()
+    yield bench
+    bench.stop()
+
+
+@pytest.fixture(scope="session")
+def anthropic_server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
+
+
+@pytest.fixture(scope="session")
+def product(github: GitHub, anthropic_server: HTTPServer, redis: Redis) -> Iterator[Product]:
+    url = anthropic_server.url_for("").rstrip("/")
+    running = Product.started(environment(github.ready, url, redis, {}))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def world(
+    request: pytest.FixtureRequest, github: GitHub, anthropic_server: HTTPServer, redis: Redis, product: Product
+) -> Iterator[World]:
+    made = World(github, product, Anthropic(anthropic_server), redis)
+    yield made
+    _close(made, request.node)
+
+
+@pytest.fixture
+def another_world(request: pytest.FixtureRequest, github: GitHub, anthropic_server: HTTPServer) -> Iterator[Open]:
+    """Opens a world whose product has other settings, and a Redis of its own: slower to start."""
+    with ExitStack() as open_worlds:
+
+        def open_world(changes: Mapping[str, str], commands: Iterable[str] = NEEDS) -> World:
+            made = open_worlds.enter_context(_world(github, Anthropic(anthropic_server), changes, commands))
+            open_worlds.callback(_close, made, request.node)
+            return made
+
+        yield open_world
+
+
+@contextmanager
+def _world(github: GitHub, model: Anthropic, changes: Mapping[str, str], commands: Iterable[str]) -> Generator[World]:
+    redis = Redis.started()
+    try:
+        told = environment(github.ready, model.url, redis, changes)
+        product = Product.started(told, commands)
+        try:
+            used = redis if "REDIS_URL" in told else Redis(redis.folder / "data", "assay.sock")
+            yield World(github, product, model, used)
+        finally:
+            product.stop()
+    finally:
+        redis.end()
+
+
+def _close(world: World, node: pytest.Item) -> None:
+    if FAILED in node.stash:
+        world.breaks_off()
+    else:
+        world.ends()

@@ -1,0 +1,150 @@
+"""A verdict is for one head commit. What happens to the pull request while it is judged."""
+
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.pulls import Pull
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+BETTER = {
+    "tests/test_retry.py": RETRY["tests/test_retry.py"] + "\n\ndef test_again():\n    assert upload(b'') == 200\n"
+}
+
+
+def test_a_push_while_judging_cancels_the_old_check_and_the_new_head_is_judged(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    old = pull.head
+    late.was_asked()
+    new = world.agent.pushes(pull, BETTER)
+    late.arrives()
+    world.settles()
+
+    assert pull.checks_of(old) == [("completed", "cancelled", f"Superseded by {new[:12]}")]
+    assert new in (pull.runs_of(old)[0]["output"]["summary"] or "")
+    assert [one.conclusion for one in pull.checks_of(new)] == ["success"]
+
+
+def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    old = pull.head
+    late.was_asked()
+    new = world.agent.force_pushes(pull, STUB)
+    late.arrives()
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(old)] == ["cancelled"]
+    assert [one.conclusion for one in pull.checks_of(new)] == ["failure"]
+
+
+def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    heads = [world.agent.pushes(pull, {f"note{number}.py": f"N = {number}\n"}) for number in range(10)]
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(heads[-1])] == ["success"]
+    for head in heads[:-1]:
+        assert len(pull.checks_of(head)) <= 1
+        assert all(one.status == "completed" for one in pull.checks_of(head))
+
+
+def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.alice.closes(pull)
+    late.arrives()
+    world.settles()
+
+    assert pull.check.conclusion == "cancelled"
+
+
+def test_a_reopened_pull_request_is_judged(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.alice.closes(pull)
+    late.arrives()
+    world.settles()
+    world.model.answers(accept(RETRY_AT))
+    world.alice.reopens(pull)
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(pull.checks_of(pull.head)) == 1
+
+
+def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+    world.agent.pushes(pull, BETTER)
+    world.settles()
+    assert world.here.checks == []
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
+def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    first = pull.verdict
+    world.agent.pushes(pull, {}, "Nothing at all")
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "weak_test")
+    assert pull.verdict["carried_from"] == first["eval_id"]
+    assert len(world.model.asked) == 1
+
+
+def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.fails(400)
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.verdict["abstain_reason"] == "judge_unavailable"
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, {}, "Nothing at all")
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+
+
+def test_two_pull_requests_of_one_repository_have_a_check_each(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    first = world.agent.opens(RETRY)
+    second = world.bob.opens(STUB, branch="other")
+    world.settles()
+
+    assert [_conclusion(first), _conclusion(second)] == ["success", "failure"]
+
+
+def _conclusion(pull: Pull) -> str | None:
+    return pull.check.conclusion
+
+
+def test_a_deleted_repository_stops_the_judging_quietly(world: World) -> None:
+    here = world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.agent.opens(RETRY)
+    late.was_asked()
+    world.github.fault(f" /repos/{here.name}", kind="status", status=404, body={"message": "Not Found"}, count=200)
+    late.arrives()
+    world.until(lambda: not world.busy(), "the judge gave it up")
+    world.github.clear_faults()
+
+    assert all(one["conclusion"] != "success" for one in here.checks)
+    world.leaves(here)

@@ -1,0 +1,164 @@
+"""Changes as they come: bytes, names and sizes that nobody tests with. Judged, or named as not read."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, UPLOAD
+from tests.world.people import Files
+from tests.world.pulls import Pull
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+
+def binary(content: bytes) -> dict[str, str]:
+    return {"base64": base64.b64encode(content).decode()}
+
+
+LATIN = "NAME = 'Käse'\n".encode("latin-1")
+
+STRANGE: Files = {
+    "windows.py": "x = 1\r\ny = 2\r\n",
+    "latest.py": {"text": "upload.py", "mode": "120000"},  # a link
+    "run.py": {"text": "x = 1\n", "mode": "100755"},
+    "my tests/the upload.py": "x = 1\n",
+    'say "hi".py': "x = 1\n",
+    "it's.py": "x = 1\n",
+    "a\tb.py": "x = 1\n",
+    "a\\b.py": "x = 1\n",
+    "größe/测试 🚀.py": "x = 'ß'\n",
+    "query.sql": "-- a comment\n++ b\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n",
+    "page.py": "x = 1\n\x0cy = 2\u2028z = 3\n",
+    "pkg/__init__.py": "",
+    "end.py": "x = 1",  # no newline
+    "hidden.py": "access = 'user\u202e \u2066# admin\u2069 \u2066'\n",
+    "tests/test_upload.py": None,
+}
+"""Names and contents that are unusual and can all be read."""
+
+
+def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, **STRANGE})
+    world.settles()
+
+    assert not_read(pull) == []
+    assert {path for path, file in STRANGE.items() if file is not None} <= set(pull.verdict["coverage"]["read"])
+    assert pull.check.conclusion == "success"
+
+
+@pytest.mark.parametrize("name", [path for path, file in STRANGE.items() if isinstance(file, str) and file])
+def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: str) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("scope_creep", f"{name}:1"))
+    pull = world.agent.opens({name: STRANGE[name]})
+    world.settles()
+
+    assert pull.verdict["evidence"][0]["path"] == name
+    assert pull.check_run["annotations"][0]["path"] == name
+
+
+def test_a_changed_mode_alone_is_judged(world: World) -> None:
+    world.repository(PROJECT)
+    whole = {"path": "upload.py", "line": None, "end_line": None, "side": "head", "note": "now executable"}
+    met = {"criteria": [{"id": "AC1", "status": "met", "evidence": [whole]}], "evidence": [whole]}
+    world.model.answers({**accept(), **met})
+    pull = world.agent.opens({"upload.py": {"text": UPLOAD, "mode": "100755"}})
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+
+
+def test_a_rename_is_judged_as_one(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept("transfer.py:5"))
+    pull = world.agent.opens({"upload.py": None, "transfer.py": RETRY["upload.py"]})
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert "upload.py" in world.model.asked[0].text
+
+
+@pytest.mark.parametrize(
+    ("path", "file"),
+    [
+        ("logo.png", binary(b"\x89PNG\r\n\x1a\n\x00\x00" + bytes(range(256)))),
+        ("cheese.py", binary(LATIN)),
+        ("vendor/lib", {"commit": "1" * 40}),
+    ],
+    ids=["binary", "latin-1", "submodule"],
+)
+def test_what_cannot_be_read_is_named_and_never_passes_unread(world: World, path: str, file: dict[str, str]) -> None:
+    world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, path: file})
+    world.settles()
+
+    if pull.check.conclusion == "success":
+        assert path in pull.verdict["coverage"]["read"]
+    else:
+        assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
+        assert path in pull.text
+
+
+def not_read(pull: Pull) -> list[str]:
+    coverage = pull.verdict["coverage"]
+    return [*coverage["unread"], *coverage["partly"]]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_three_thousand_files_are_judged_or_listed_as_too_many(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.decides(lambda _: accept("lib/part0000.py:1"))
+    many = {f"lib/part{number:04}.py": f"PART = {number}\n" for number in range(3000)}
+    pull = world.agent.opens(many)
+    world.settles(300)
+
+    assert pull.verdict["abstain_reason"] == "too_large"
+    assert "files not at all" in pull.text
+    assert "lib/part" in pull.text
+    assert len(world.github.requests(here.name)) < 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_diff_of_twenty_megabytes_is_too_large_and_says_which_file(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    huge = "".join(f"ROW_{number} = {number}  # {'x' * 60}\n" for number in range(240_000))
+    pull = world.agent.opens({**RETRY, "table.py": huge})
+    world.settles(300)
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
+    assert "table.py" in pull.text
+
+
+def test_a_secret_in_the_change_does_not_reach_the_model(world: World) -> None:
+    world.repository(PROJECT)
+    token = "ghp_" + "a1B2" * 9
+    world.model.answers(accept(RETRY_AT))
+    world.agent.opens({**RETRY, "deploy.py": f'TOKEN = "{token}"\n'})
+    world.settles()
+
+    assert token not in world.model.asked[0].text
+
+
+def test_what_is_stored_is_encrypted(world: World) -> None:
+    canary = "canary_line_that_nobody_else_writes"
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "private.py": f"{canary} = 1\n"})
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    stored = b"".join(path.read_bytes() for path in _files(world.redis.folder))
+    assert canary.encode() not in stored
+    assert b"ghs_" not in stored, "no installation token"
+    assert world.github.ready.private_key.splitlines()[1].encode() not in stored
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".log"]

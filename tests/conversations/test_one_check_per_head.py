@@ -1,0 +1,119 @@
+"""GitHub repeats itself, loses answers and refuses: still one check run for each head, and the right one."""
+
+import pytest
+
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.replies import accept
+from tests.world.tester import World
+
+
+def test_every_delivery_twice_is_one_check_and_one_question(world: World) -> None:
+    world.github.verb("hooks", copies=2)
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+def test_a_redelivery_of_a_judged_event_judges_nothing(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    [opened] = [one for one in world.github.state(here.name)["deliveries"] if one["action"] == "opened"]
+    world.github.verb("redeliver", id=opened["id"])
+    world.settles()
+
+    assert len(world.model.asked) == 1
+    assert pull.check.conclusion == "success"
+
+
+@pytest.mark.parametrize("kind", ["status", "reset", "timeout"])
+def test_a_lost_answer_to_creating_the_check_makes_no_second_one(world: World, kind: str) -> None:
+    world.repository(PROJECT)
+    world.github.fault("POST .*/check-runs$", kind=kind, after=True, ms=200)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
+
+
+def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.github.fault("PATCH .*/check-runs/", status=502)
+    late.arrives()
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+@pytest.mark.parametrize("match", ["POST /graphql", "GET .*/pulls/"])
+def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -> None:
+    world.repository(PROJECT)
+    world.github.fault(match, status=502)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+
+
+def test_an_expired_installation_token_is_replaced(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    world.github.verb("tokens/expire")
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, RETRY)
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+
+
+def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
+    world.repository(PROJECT)
+    world.github.fault("POST /graphql", kind="secondary", retry_after=1)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+
+
+def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.github.verb("rate", remaining=0, reset_in=2)
+    late.arrives()
+    world.model.decides(lambda _: accept(RETRY_AT))
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(pull.checks_of(pull.head)) == 1
+
+
+def test_github_being_down_for_long_is_no_verdict(world: World) -> None:
+    world.repository(PROJECT)
+    world.github.fault("POST /graphql", status=502, count=50)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "action_required"
+    assert not world.alice.merges(pull).is_merged
+
+
+@pytest.mark.parametrize("count", [1, 10, 100])
+def test_a_verdict_takes_at_most_ten_requests_however_many_files(world: World, count: int) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    more = {f"lib/part{number}.py": f"PART = {number}\n" for number in range(count - 2)} if count > 2 else {}
+    world.agent.opens({**RETRY, **more} if count > 1 else {"upload.py": RETRY["upload.py"]})
+    world.settles()
+
+    assert len(world.github.requests(here.name)) + 1 <= 10, "and one for the token"

@@ -1,0 +1,101 @@
+"""Real processes, started and killed as users and machines do it."""
+
+import signal
+
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+pytestmark = pytest.mark.slow
+
+SHORT = {"ASSAY_LEASE": "2", "ASSAY_HOLD": "2", "ASSAY_GITHUB_TIMEOUT": "1", "ASSAY_SWEEP": "0.3"}
+
+
+def test_a_worker_killed_while_judging_leaves_one_verdict(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.repository(PROJECT)
+    never = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    never.was_asked()
+    world.product.kill("work")
+    world.product.start("work")
+    world.settles()
+    never.arrives()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+def test_an_event_that_comes_while_no_worker_lives_is_judged_later(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.repository(PROJECT)
+    world.product.kill("work")
+    pull = world.agent.opens(STUB)
+    world.github.settle()
+    assert world.here.checks == []
+    world.product.start("work")
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
+
+
+def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.repository(PROJECT)
+    world.product.kill("serve")
+    world.product.start("serve")
+    world.product.wait_until_ready()
+    world.github.verb("hooks", url=world.product.webhooks)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+
+
+def test_redis_killed_while_judging_and_started_again_loses_nothing(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.expected_errors = ("edis",)
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.redis.kill()
+    late.arrives()
+    world.redis.start()
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+def story(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    assert not world.alice.merges(pull).is_merged
+    world.model.fails(401).answers(accept(RETRY_AT))
+    world.agent.pushes(pull, RETRY)
+    world.settles()
+    assert pull.check.conclusion == "action_required"
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert world.alice.merges(pull).is_merged
+
+
+def test_assay_up_does_it_all_and_ends_with_one_signal(another_world: Open) -> None:
+    world = another_world({}, ["up"])
+    story(world)
+    [up] = world.product.processes
+
+    assert up.stop(signal.SIGINT) in {0, 130, -signal.SIGINT}
+    world.product.processes.clear()
+
+
+def test_assay_up_brings_its_own_redis(another_world: Open) -> None:
+    world = another_world({"REDIS_URL": "", "ASSAY_STORE_KEYS": ""}, ["up"])
+    story(world)

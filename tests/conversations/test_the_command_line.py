@@ -1,0 +1,82 @@
+"""`assay judge` on a pull request of GitHub: the same verdict, printed and not posted."""
+
+import json
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.product import run
+from tests.world.pulls import Pull
+from tests.world.replies import accept
+from tests.world.tester import World
+
+DECIDED = ("decision", "category", "abstain_reason", "criteria", "scores", "score", "findings", "fingerprint")
+"""The fields that must not depend on where a dossier comes from."""
+
+
+def settings(world: World, folder: Path, **more: str) -> dict[str, str]:
+    return {
+        "ASSAY_GITHUB_API_URL": world.github.url,
+        "ANTHROPIC_BASE_URL": world.model.url,
+        "ANTHROPIC_API_KEY": "sk-ant-bench",
+        "ASSAY_DATA_DIR": str(folder / "state"),
+        **more,
+    }
+
+
+def decided(verdict: Any) -> dict[str, Any]:
+    return {name: verdict[name] for name in DECIDED}
+
+
+def name(pull: Pull) -> str:
+    return f"{pull.repository.name}#{pull.number}"
+
+
+def printed(ended: CompletedProcess[str]) -> Any:
+    assert ended.stdout, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_path: Path) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", ci={"tests": "success"})
+    world.settles()
+    checks = world.here.checks
+    told = settings(world, tmp_path, GITHUB_TOKEN="bench-alice")
+    saved = str(tmp_path / "dossier.json")
+
+    fetched = run(told, "judge", name(pull), "--json", "--save-dossier", saved)
+    recorded = run(told, "judge", "--dossier", saved, "--json")
+
+    assert (fetched.returncode, recorded.returncode) == (0, 0)
+    assert decided(printed(fetched)) == decided(printed(recorded))
+    assert {**decided(pull.verdict), "fingerprint": 0} == {**decided(printed(fetched)), "fingerprint": 0}
+    assert world.here.checks == checks, "nothing is posted"
+
+
+def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, tmp_path: Path) -> None:
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    ended = run(settings(world, tmp_path), "judge", name(pull))
+
+    assert ended.returncode == 1, ended.stderr
+    assert "upload.py:" in ended.stdout
+    paths = [one["path"] for one in world.github.requests(here.name, "anonymous")]
+    texts = [path for path in paths if "/contents/" in path]
+    assert len(paths) - len(texts) <= 6
+    assert len(texts) <= 20
+
+
+@pytest.mark.parametrize("target", ["acme/nothing-here#1", "acme#1", "acme/widgets"])
+def test_a_pull_request_that_is_not_there_is_the_callers_mistake(world: World, tmp_path: Path, target: str) -> None:
+    ended = run(settings(world, tmp_path, GITHUB_TOKEN="bench-alice"), "judge", target)
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("assay: ") or "usage" in ended.stderr
+    assert "Traceback" not in ended.stderr

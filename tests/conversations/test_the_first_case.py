@@ -1,0 +1,159 @@
+"""The spine, told from the outside: opened, judged, refused, fixed, judged again, merged."""
+
+from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB, STUB_LINES
+from tests.world.replies import accept, cannot_tell, reject
+from tests.world.tester import World
+
+
+def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
+    world.settles()
+
+    assert (pull.check.status, pull.check.conclusion) == ("completed", "failure")
+    assert "half finished at upload.py:" in pull.check.title
+    [pointer] = pull.verdict["evidence"]
+    assert (pointer["path"], pointer["line"] in STUB_LINES) == ("upload.py", True)
+    [note] = [one for one in pull.check_run["annotations"] if one["path"] == "upload.py"]
+    assert (note["start_line"], note["annotation_level"]) == (pointer["line"], "failure")
+    assert world.model.asked == [], "a fact needs no model"
+    refused = world.alice.merges(pull)
+    assert (refused.is_merged, refused.words) == (False, 'Required status check "Assay" is failing.')
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, RETRY)
+    world.settles()
+
+    assert pull.check == ("completed", "success", "Accepted: solves what the issue asks for")
+    assert "for _ in range(3):" in world.model.asked[0].text
+    assert world.alice.merges(pull).is_merged
+
+
+def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.answers(reject("tests_pass_but_wrong", RETRY_AT, next_step="Wait between the tries."))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+
+    assert pull.check == ("completed", "failure", "Rejected: tests pass but wrong at upload.py:5")
+    assert "Wait between the tries." in pull.text
+    assert pull.verdict["category"] == "tests_pass_but_wrong"
+    assert pull.verdict["judge_kind"] == "hybrid"
+    assert float(pull.verdict["judge_cost_usd"]) > 0
+
+
+def test_the_check_says_judging_from_the_first_second(world: World) -> None:
+    world.repository(PROJECT)
+    answer = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    answer.was_asked()
+
+    assert pull.check == ("in_progress", None, "Judging")
+    assert world.alice.merges(pull).words == 'Required status check "Assay" is in progress.'
+    answer.arrives()
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert pull.checks_of(pull.head) == [pull.check]
+
+
+def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert (pull.verdict["judge_kind"], pull.verdict["judge_cost_usd"]) == ("heuristic", "0")
+    assert world.model.asked == []
+
+
+def test_conflict_markers_are_rejected_without_a_model(world: World) -> None:
+    world.repository(PROJECT)
+    text = PROJECT["upload.py"]
+    torn = text + "\n\n<<<<<<< HEAD\nLIMIT = 3\n=======\nLIMIT = 5\n>>>>>>> fix\n"
+    pull = world.agent.opens({"upload.py": torn})
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "half_finished")
+    first = len(text.splitlines()) + 3
+    assert pull.verdict["evidence"][0]["line"] == first
+
+
+def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", draft=True)
+    world.agent.pushes(pull, {**PROJECT, "tests/test_retry.py": None}, "Undo all of it")
+    world.agent.marks_ready(pull)
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "acceptance_gap")
+    assert world.model.asked == []
+
+
+def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(cannot_tell(next_step="Try it against the staging server."))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert "Try it against the staging server." in pull.text
+    assert not world.alice.merges(pull).is_merged
+
+
+def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", "tests/test_retry.py:5", concern="No test sees a single 503."))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.model.answers(accept(RETRY_AT))
+    stronger = RETRY["tests/test_retry.py"] + "\n\ndef test_three_times():\n    assert upload(b'y') == 200\n"
+    world.agent.pushes(pull, {"tests/test_retry.py": stronger})
+    world.settles()
+
+    assert "No test sees a single 503." in world.model.asked[1].text
+    assert pull.check.conclusion == "success"
+
+
+def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry", "## Acceptance criteria\n\n- Sent three times\n- Never on 404\n")
+    world.model.answers(accept(RETRY_AT, criteria=2))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
+    assert "Never on 404" in world.model.asked[0].text
+    assert "Never on 404" in pull.text
+
+
+def test_a_malformed_case_is_answered_with_its_one_error_and_judged_all_the_same(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body="```assay\nsummary: Retries\nacceptance: AC1\n```\n")
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert "Case refused" in pull.text
+    assert "acceptance" in pull.text
+
+
+def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.answers(accept(RETRY_AT))
+    case = (
+        "summary: The upload is tried three times\n"
+        "ac_coverage:\n"
+        "  - criterion: AC1\n"
+        "    addressed_by: upload.py:upload\n"
+        "    evidence: tests/test_retry.py::test_nothing_of_this_name\n"
+    )
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
+    world.settles()
+
+    assert "The upload is tried three times" in world.model.asked[0].text
+    assert "Case refused" not in pull.text
+    assert "verified" not in {one["status"] for one in pull.verdict["claims"] if "test_nothing" in one["claim"]}

@@ -1,0 +1,223 @@
+"""A scripted Anthropic: replies over real HTTP, and what was asked.
+
+Does not judge. Invariant: a question that the script does not expect, and a reply that nobody asked for,
+both fail the test, in `check`.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+MODEL = "claude-haiku-5-5"
+ERRORS: Mapping[int, tuple[str, str]] = {
+    400: ("invalid_request_error", "prompt is too long: 215000 tokens > 200000 maximum"),
+    401: ("authentication_error", "invalid x-api-key"),
+    403: ("permission_error", "Your API key does not have permission to use the specified resource."),
+    404: ("not_found_error", "model: claude-unknown"),
+    413: ("request_too_large", "Request exceeds the maximum size"),
+    429: ("rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit"),
+    500: ("api_error", "Internal server error"),
+    529: ("overloaded_error", "Overloaded"),
+}
+HELD_SECONDS = 60.0
+
+Reply = Mapping[str, Any] | str
+Answer = Callable[[], Response]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question, as it came over the wire."""
+
+    body: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Everything that the model reads: system and all turns."""
+        turns = [turn["content"] for turn in self.body["messages"]]
+        return "\n".join(_text(part) for part in [self.body.get("system", ""), *turns])
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return self.body["output_config"]["format"]["schema"]
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
+
+
+@dataclass
+class Held:
+    """A reply that the model is still thinking about."""
+
+    _asked: threading.Event = field(default_factory=threading.Event)
+    _released: threading.Event = field(default_factory=threading.Event)
+
+    def was_asked(self, seconds: float = 30.0) -> None:
+        """Wait until the question has come."""
+        assert self._asked.wait(seconds), f"The model was not asked within {seconds:.0f} s."
+
+    def arrives(self) -> None:
+        """Let the reply go."""
+        self._released.set()
+
+    def wait(self) -> None:
+        self._asked.set()
+        self._released.wait(HELD_SECONDS)
+
+
+@dataclass
+class Anthropic:
+    """One test's script. Replies come in the order in which they were given, then `decides` speaks."""
+
+    server: HTTPServer
+    asked: list[Asked] = field(default_factory=list[Asked])
+    surprises: list[str] = field(default_factory=list[str])
+    _answers: list[Answer] = field(default_factory=list[Answer])
+    _decide: Callable[[Asked], Reply] | None = None
+    _otherwise: Answer | None = None
+    _held: list[Held] = field(default_factory=list[Held])
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.server.clear()
+        self.server.expect_request("/v1/messages", method="POST").respond_with_handler(self._play)
+
+    @property
+    def url(self) -> str:
+        return self.server.url_for("").rstrip("/")
+
+    # --- what the model will do -----------------------------------------------------------------
+
+    def answers(self, reply: Reply, **usage: int) -> Self:
+        """A good reply; a str goes out as it is, for replies that are not the JSON that was asked for."""
+        return self._then(lambda: _good(reply, usage))
+
+    def decides(self, decide: Callable[[Asked], Reply]) -> Self:
+        """From now on, a question that finds no reply in the script is answered by *decide*."""
+        self._decide = decide
+        return self
+
+    def thinks_about(self, reply: Reply) -> Held:
+        """A good reply that waits until the test lets it go."""
+        held = Held()
+        self._held.append(held)
+
+        def answer() -> Response:
+            held.wait()
+            return _good(reply, {})
+
+        self._then(answer)
+        return held
+
+    def stops(self, reason: str, text: str = "") -> Self:
+        """`max_tokens` cuts the JSON off; `refusal` comes with status 200, too."""
+        return self._then(lambda: _json(message(text, {}, reason)))
+
+    def fails(self, status: int, retry_after: float | None = None) -> Self:
+        headers = {} if retry_after is None else {"retry-after": str(retry_after)}
+        return self._then(lambda: _json(_error(status), status, headers))
+
+    def is_down(self, status: int = 529) -> Self:
+        """From now on, a question that finds no reply in the script is answered with this error."""
+        self._otherwise = lambda: _json(_error(status), status)
+        return self
+
+    def falls_silent(self, seconds: float) -> Self:
+        """From now on, a question that finds no reply in the script is answered that late."""
+        self._otherwise = lambda: self._late(seconds)
+        return self
+
+    def hangs(self, seconds: float) -> Self:
+        """Answers late: longer than the client's timeout is a timeout."""
+        return self._then(lambda: self._late(seconds))
+
+    def breaks(self) -> Self:
+        """Half a reply, then the connection closes."""
+        half = (part for part in [b'{"id": "msg_'])
+        return self._then(lambda: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
+
+    def garbles(self) -> Self:
+        """Status 200 and a body that is no JSON at all, as a broken proxy sends it."""
+        return self._then(lambda: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
+
+    # --- the end of the test --------------------------------------------------------------------
+
+    def check(self) -> None:
+        self.release()
+        assert not self.surprises, self.surprises
+        assert not self._answers, f"{len(self._answers)} scripted replies were never asked for"
+
+    def release(self) -> None:
+        """Let go of everything that still waits, so that no thread outlives the test."""
+        self._over.set()
+        for held in self._held:
+            held.arrives()
+
+    def _late(self, seconds: float) -> Response:
+        self._over.wait(seconds)
+        return _good("too late", {})
+
+    def _then(self, answer: Answer) -> Self:
+        self._answers.append(answer)
+        return self
+
+    def _play(self, request: Request) -> Response:
+        asked = Asked(request.get_json())
+        self.asked.append(asked)
+        if not {"x-api-key", "authorization"} & {name.lower() for name, _ in request.headers}:
+            self.surprises.append(f"a question without credentials: {dict(request.headers)}")
+        if self._answers:
+            return self._answers.pop(0)()
+        if self._decide is not None:
+            return _good(self._decide(asked), {})
+        if self._otherwise is not None:
+            return self._otherwise()
+        self.surprises.append(f"question {len(self.asked)} was not in the script")
+        return _json(_error(400), 400)
+
+
+def message(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:
+    """The body of POST /v1/messages, as the API answers without streaming."""
+    text = reply if isinstance(reply, str) else json.dumps(reply)
+    return {
+        "id": "msg_01Bench",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": [{"type": "text", "text": text, "citations": None}] if text else [],
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+        "container": None,
+        "stop_details": None,
+        "usage": {
+            "input_tokens": 812,
+            "output_tokens": 96,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+            "server_tool_use": None,
+            "service_tier": "standard",
+            "inference_geo": "not_available",
+            **usage,
+        },
+    }
+
+
+def _good(reply: Reply, usage: Mapping[str, int]) -> Response:
+    return _json(message(reply, usage))
+
+
+def _json(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    named = {"request-id": "req_bench", **(headers or {})}
+    return Response(json.dumps(body), status, named, content_type="application/json")
+
+
+def _error(status: int) -> dict[str, Any]:
+    kind, words = ERRORS[status]
+    return {"type": "error", "error": {"type": kind, "message": words}, "request_id": "req_bench"}

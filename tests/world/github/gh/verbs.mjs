@@ -1,0 +1,251 @@
+// The bench's own verbs under /_bench: what people, git, CI and GitHub itself do to the product.
+
+import { invalid, json, notFound, stamp } from "./http.mjs";
+
+const MERGE_QUEUE_DONE = ["merged", "invalidated", "dequeued"];
+
+export function verbs(world, table) {
+  const on = (verb, handler) =>
+    table.on(`POST /_bench/${verb}`, async (call) => json((await handler(call.json)) ?? { ok: true }));
+  for (const group of [repositories, checksAndButtons, mergeQueue, deliveries, faultsAndCounts]) group(on, world, table);
+}
+
+function repositories(on, world) {
+  const { pulls } = world;
+
+  on("repo", async ({ owner = world.org, name, private: hidden = false, files, protect, collaborators = {} }) => {
+    await world.admin("POST", `/orgs/${owner}/repos`, { name, private: hidden, auto_init: true });
+    const full = `${owner}/${name}`;
+    world.repos.add(full);
+    for (const [login, permission] of Object.entries({ alice: "admin", bob: "push", ...collaborators })) {
+      await world.admin("PUT", `/repos/${full}/collaborators/${encodeURIComponent(login)}`, { permission });
+    }
+    if (files) await push(world, { repo: full, branch: "main", files, message: "Set up" });
+    if (protect)
+      await world.request("PUT", `/repos/${full}/branches/main/protection`, {
+        required_status_checks: {
+          strict: false,
+          checks: protect.map((one) => (typeof one === "string" ? { context: one } : one)),
+        },
+        enforce_admins: true,
+        required_pull_request_reviews: null,
+        restrictions: null,
+      });
+    return world.admin("GET", `/repos/${full}`);
+  });
+
+  on("push", (body) => push(world, body));
+
+  on("fork", async ({ repo, as }) => {
+    const fork = await world.request("POST", `/repos/${repo}/forks`, {}, `bench-${as}`);
+    await world.request("PUT", `/repos/${fork.full_name}/collaborators/admin`, { permission: "admin" }, `bench-${as}`);
+    world.parents.set(fork.full_name, repo);
+    const tip = await world.tip(repo, fork.default_branch);
+    await world.copy(repo, fork.full_name, tip.sha);
+    await world.ref(fork.full_name, `heads/${fork.default_branch}`, tip.sha);
+    return fork;
+  });
+
+  on("link", ({ repo, pull, issue }) => {
+    const key = `${repo}#${pull}`;
+    pulls.links.set(key, [...(pulls.links.get(key) ?? []), issue]);
+  });
+
+  on("draft", async ({ repo, pull, draft }) => {
+    await world.admin("PATCH", `/repos/${repo}/pulls/${pull}`, { draft });
+    world.send("pull_request", repo, {
+      action: draft ? "converted_to_draft" : "ready_for_review",
+      number: pull,
+      pull_request: await pulls.find(repo, pull),
+    });
+  });
+}
+
+function checksAndButtons(on, world) {
+  const { checks } = world;
+
+  on("ci", async ({ repo, sha, branch, app = "github-actions", context, ...body }) => {
+    const head = sha ?? (await world.tip(repo, branch)).sha;
+    if (context) return checks.recordStatus(repo, head, { context, ...body }, await world.admin("GET", "/users/alice"));
+    const known = checks.runs.find((run) => run.id === body.id);
+    if (known) return checks.view(await checks.change(known, body));
+    return checks.view(
+      await checks.start(repo, world.otherApp(app), { status: "completed", conclusion: "success", ...body, head_sha: head }),
+    );
+  });
+
+  on("press", async ({ button, check_run: id, identifier }) => {
+    const run = checks.runs.find((one) => one.id === id);
+    if (!run) throw notFound();
+    if (button === "rerun") return checks.rerequest(run);
+    if (button === "rerun_all") return checks.rerequestSuite(checks.suites.find((suite) => suite.id === run.suite));
+    if (!run.actions.some((action) => action.identifier === identifier))
+      throw invalid(`the check run has no button ${identifier}`);
+    return checks.requestedAction(run, identifier);
+  });
+}
+
+function mergeQueue(on, world) {
+  const { pulls } = world;
+
+  on("merge-group", async ({ repo, base = "main", pulls: numbers }) => {
+    const wanted = await Promise.all(numbers.map((number) => pulls.find(repo, number)));
+    const from = await world.tip(repo, base);
+    const commit = await pulls.mergeCommit(repo, base, wanted);
+    const ref = `gh-readonly-queue/${base}/pr-${numbers.at(-1)}-${from.sha}`;
+    await world.ref(repo, `heads/${ref}`, commit.sha);
+    const group = {
+      head_sha: commit.sha,
+      head_ref: `refs/heads/${ref}`,
+      base_sha: from.sha,
+      base_ref: `refs/heads/${base}`,
+      head_commit: headCommit(commit),
+    };
+    world.groups.set(commit.sha, { repo, ref, group, wanted, at: stamp() });
+    world.send("merge_group", repo, { action: "checks_requested", merge_group: group });
+    return group;
+  });
+
+  on("merge-group/end", async ({ head_sha: sha, reason }) => {
+    const queued = world.groups.get(sha);
+    if (!queued || !MERGE_QUEUE_DONE.includes(reason)) throw invalid(`reason is one of ${MERGE_QUEUE_DONE}`);
+    const complaints = pulls.complaints(queued.repo, queued.group.base_ref.replace("refs/heads/", ""), sha);
+    if (reason === "merged" && complaints.length) throw invalid(complaints.join(" "));
+    queued.ended = reason;
+    if (reason === "merged") await pulls.land(queued.repo, sha, queued.wanted);
+    await world.admin("DELETE", `/repos/${queued.repo}/git/refs/heads/${queued.ref}`);
+    world.send("merge_group", queued.repo, { action: "destroyed", reason, merge_group: queued.group });
+    return { complaints };
+  });
+}
+
+function deliveries(on, world) {
+  const { hooks } = world;
+
+  on("hooks", ({ paused, ...settings }) => {
+    for (const key of ["url", "secret", "events", "copies"]) if (settings[key] !== undefined) hooks[key] = settings[key];
+    if (paused === true) hooks.paused = true;
+    if (paused === false) hooks.resume();
+    return { url: hooks.url, events: hooks.events, paused: hooks.paused, copies: hooks.copies };
+  });
+  on("deliver", (body) => ({ id: hooks.raw(body).id }));
+  on("redeliver", ({ id }) => {
+    if (!hooks.again(id)) throw notFound();
+  });
+  on("install", async ({ action = "created" }) => {
+    const installation = await world.installation();
+    world.send("installation", null, { action, installation, repositories: [], sender: installation.account });
+  });
+  on("settle", () => world.settle());
+}
+
+function faultsAndCounts(on, world, table) {
+  const { hooks, faults, rate, tokens } = world;
+
+  on("fault", (order) => faults.add(order));
+  table.on("DELETE /_bench/fault", () => (faults.clear(), json({ ok: true })));
+  on("rate", ({ name = `installation:${hooks.installationId}`, ...limit }) => rate.set(name, limit));
+  on("tokens/expire", () => tokens.expireInstallations());
+  table.on("DELETE /_bench/requests", () => (world.log.splice(0), json({ ok: true })));
+  table.on("GET /_bench/requests", (call) => {
+    const name = call.query.get("name");
+    const repo = call.query.get("repo");
+    const requests = world.log.filter(
+      (one) =>
+        (!name || one.name === name) && (!repo || `${one.path}/`.startsWith(`/repos/${repo}/`) || one.repos.includes(repo)),
+    );
+    const billed = requests.filter((one) => one.status !== 304 && !one.path.endsWith("/access_tokens"));
+    const bodies = call.query.has("bodies");
+    const shown = bodies ? requests : requests.map((one) => ({ ...one, sent: undefined, received: undefined }));
+    return json({ count: requests.length, billed: billed.length, requests: shown });
+  });
+  table.on("GET /_bench/state", (call) => state(world, call.query.get("repo")));
+}
+
+/** Writes one commit with these files (null deletes) and moves, or makes, the branch. */
+async function push(world, { repo, branch, from, files = {}, message = "Change", author, force = false, as = "alice" }) {
+  const old = await world.tip(repo, branch).catch(() => null);
+  const parent = force || !old ? await world.tip(repo, from ?? "main") : old;
+  const entries = await Promise.all(Object.entries(files).map(([path, file]) => entry(world, repo, path, file)));
+  const tree = await world.admin("POST", `/repos/${repo}/git/trees`, await over(world, repo, parent.tree.sha, entries));
+  const who = { name: as, email: `${as}@users.noreply.github.com`, date: new Date().toISOString(), ...author };
+  const commit = await world.admin("POST", `/repos/${repo}/git/commits`, {
+    message,
+    tree: tree.sha,
+    parents: [parent.sha],
+    author: who,
+  });
+  await world.ref(repo, `heads/${branch}`, commit.sha);
+  const sender = await world.admin("GET", `/users/${encodeURIComponent(as)}`);
+  world.send("push", repo, {
+    ref: `refs/heads/${branch}`,
+    before: old?.sha ?? "0".repeat(40),
+    after: commit.sha,
+    forced: force,
+    created: !old,
+    deleted: false,
+    commits: [headCommit(commit)],
+    head_commit: headCommit(commit),
+    pusher: who,
+    sender,
+  });
+  await world.checks.requested(repo, commit.sha);
+  await world.pulls.moved(repo, branch, old?.sha ?? null, sender);
+  return { sha: commit.sha, before: old?.sha ?? null };
+}
+
+/** These entries over a tree. With a deletion the whole tree is spelled out: the emulator would leave an empty folder, git does not. */
+async function over(world, repo, base, entries) {
+  if (entries.every((one) => one.sha !== null)) return { base_tree: base, tree: entries };
+  const { tree } = await world.admin("GET", `/repos/${repo}/git/trees/${base}?recursive=1`);
+  const named = new Set(entries.map((one) => one.path));
+  const kept = tree.filter((one) => one.type !== "tree" && !named.has(one.path));
+  const plain = ({ path, mode, type, sha }) => ({ path, mode, type, sha });
+  return { tree: [...kept.map(plain), ...entries.filter((one) => one.sha !== null)] };
+}
+
+async function entry(world, repo, path, file) {
+  if (file === null) return { path, mode: "100644", type: "blob", sha: null };
+  if (typeof file === "string") return { path, mode: "100644", type: "blob", content: file };
+  const { base64, mode = "100644", text, commit } = file; // {base64} for binary files, {mode} for scripts and links
+  if (commit) return { path, mode: "160000", type: "commit", sha: commit }; // a submodule
+  const content = base64 ?? Buffer.from(text).toString("base64");
+  const { sha } = await world.admin("POST", `/repos/${repo}/git/blobs`, { content, encoding: "base64" });
+  return { path, mode, type: "blob", sha };
+}
+
+function headCommit(commit) {
+  return {
+    id: commit.sha,
+    tree_id: commit.tree.sha,
+    message: commit.message,
+    timestamp: commit.author.date,
+    author: commit.author,
+    committer: commit.committer,
+  };
+}
+
+async function state(world, repo) {
+  const mine = (one) => !repo || one.repo === repo;
+  const check_runs = await Promise.all(
+    world.checks.runs
+      .filter(mine)
+      .map(async (run) => ({ ...(await world.checks.view(run)), annotations: run.annotations, actions: run.actions })),
+  );
+  const [comments, reviews] = repo
+    ? await Promise.all(["issues", "pulls"].map((kind) => world.people.comments(repo, kind)))
+    : [[], []];
+  const deliveries = world.hooks.deliveries
+    .filter((one) => mine(one) || !one.repo)
+    .map((one) => ({ ...one, headers: undefined }));
+  return json({
+    check_runs,
+    statuses: world.checks.statuses.filter(mine),
+    comments,
+    review_comments: reviews,
+    reactions: world.people.reactions.filter(({ on }) => !repo || on.full === repo),
+    pulls: repo ? await world.pulls.open(repo) : [],
+    deliveries,
+    requests: world.log.length,
+  });
+}

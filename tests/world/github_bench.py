@@ -1,0 +1,181 @@
+"""GitHub on loopback: starts `github/gh-bench.mjs` and speaks its verbs.
+
+Does not know the product. Invariant: it ends with the process that started it, because the bench ends
+when its standard input closes. The wire stays JSON here; `tester.py` makes people and pull requests of it.
+"""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import Any, Self, TypedDict
+
+import httpx
+
+from tests.world.install import is_installed
+from tests.world.node import GITHUB, node
+
+PATIENCE = 120.0
+"""Seconds for one verb. Generous: a pull request of 3,000 files takes a while to make."""
+
+
+class Output(TypedDict):
+    title: str | None
+    summary: str | None
+    text: str | None
+    annotations_count: int
+
+
+class Annotation(TypedDict):
+    path: str
+    start_line: int
+    end_line: int
+    annotation_level: str
+    title: str | None
+    message: str
+
+
+class AppView(TypedDict):
+    id: int
+    slug: str
+
+
+class CheckRun(TypedDict):
+    id: int
+    name: str
+    head_sha: str
+    status: str
+    conclusion: str | None
+    external_id: str
+    output: Output
+    annotations: list[Annotation]
+    app: AppView
+
+
+class Delivery(TypedDict):
+    id: str
+    event: str
+    action: str | None
+    repo: str | None
+    status: int | None
+    error: str | None
+    answer: str
+    body: str
+
+
+class Exchange(TypedDict):
+    """One request of the product and GitHub's answer."""
+
+    method: str
+    path: str
+    query: str
+    sent: str
+    status: int | None
+    received: Any
+    type: str
+    operation: str | None
+    fault: str | None
+
+
+class State(TypedDict):
+    """What there is in one repository. Reactions and comments are GitHub's own JSON."""
+
+    check_runs: list[CheckRun]
+    deliveries: list[Delivery]
+    comments: list[dict[str, Any]]
+    reactions: list[dict[str, Any]]
+    pulls: list[dict[str, Any]]
+    statuses: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The line that the bench prints when it listens."""
+
+    url: str
+    port: int
+    pid: int
+    app_id: int
+    app_slug: str
+    private_key: str
+    webhook_secret: str
+    installation_id: int
+    org: str
+    tokens: dict[str, str]
+
+
+class Refused(AssertionError):
+    """GitHub said no; `message` is in its words."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(f"{response.request.method} {response.request.url}: {response.status_code} {response.text}")
+        self.status = response.status_code
+        self.message = str(response.json().get("message", "")) if response.text.startswith("{") else response.text
+
+
+@dataclass(frozen=True)
+class GitHub:
+    """One running bench."""
+
+    process: subprocess.Popen[str]
+    ready: Ready
+    client: httpx.Client
+
+    @classmethod
+    def start(cls) -> Self:
+        assert is_installed(), "The GitHub bench is not installed. Run: python tests/world/install.py"
+        command = [str(node()), str(GITHUB / "gh-bench.mjs"), "--port", "0"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, "The GitHub bench ended at once; its errors are above."
+        ready = Ready(**json.loads(line))
+        return cls(process, ready, httpx.Client(base_url=ready.url, timeout=PATIENCE))
+
+    def stop(self) -> None:
+        self.client.close()
+        self.process.terminate()
+        self.process.communicate(timeout=10)
+
+    @property
+    def url(self) -> str:
+        return self.ready.url
+
+    def verb(self, name: str, /, **body: Any) -> Any:
+        """What is not REST: pushes, CI, buttons, faults. The verbs are in github/gh/verbs.mjs."""
+        return _answer(self.client.post(f"/_bench/{name}", json=body))
+
+    def user(self, login: str, method: str, path: str, /, **body: Any) -> Any:
+        """What a person does through GitHub's own API."""
+        headers = {"Authorization": f"token {self.ready.tokens[login]}"}
+        return _answer(self.client.request(method, path, json=body or None, headers=headers))
+
+    def state(self, repository: str) -> State:
+        return _answer(self.client.get("/_bench/state", params={"repo": repository}))
+
+    def requests(self, repository: str | None = None, name: str | None = None) -> list[Exchange]:
+        """Every request about *repository* under the installation's credentials (or those called *name*)."""
+        wanted = {"repo": repository, "name": name or f"installation:{self.ready.installation_id}", "bodies": "1"}
+        params = {key: value for key, value in wanted.items() if value is not None}
+        return list(_answer(self.client.get("/_bench/requests", params=params))["requests"])
+
+    def settle(self) -> None:
+        """Wait until every delivery has been answered."""
+        self.verb("settle")
+
+    def fault(self, match: str, /, **order: Any) -> None:
+        """Let the next matching requests go wrong; see Faults in github/gh/traffic.mjs."""
+        self.verb("fault", match=match, **order)
+
+    def clear_faults(self) -> None:
+        _answer(self.client.delete("/_bench/fault"))
+
+    def told(self, repository: str, event: str) -> list[dict[str, Any]]:
+        """The payloads of this event about this repository, oldest first."""
+        self.settle()
+        return [json.loads(one["body"]) for one in self.state(repository)["deliveries"] if one["event"] == event]
+
+
+def _answer(response: httpx.Response) -> Any:
+    if not response.is_success:
+        raise Refused(response)
+    return response.json()

@@ -1,0 +1,256 @@
+"""Starts the product as its users do: `assay serve` and `assay work`, or `assay up`, as real processes.
+
+Does not import the product. Invariant: the environment is exactly what is written here, and everything
+that was started is ended, children too.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Self
+
+import httpx
+
+from tests.world.github_bench import Ready
+from tests.world.leash import Leash, descendants
+from tests.world.redis import Redis
+
+ASSAY = Path(sys.executable).parent / "assay"
+STORE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+START_SECONDS = 30.0
+STOP_SECONDS = 15.0
+LOUD = ("error", "critical")
+TROUBLE = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
+
+FAST: Mapping[str, str] = {
+    "ASSAY_LEADER": "2",
+    "ASSAY_SWEEP": "0.5",
+    "ASSAY_TICK": "0.02",
+    "ASSAY_RETRIES": "2",
+    "ASSAY_RETRY_DELAY": "0.2",
+    "ASSAY_CI_POLL": "0.2",
+    "ASSAY_CI_WAIT": "60",
+    "ASSAY_MODEL_ATTEMPTS": "2",
+    "ASSAY_MODEL_RETRY_DELAY": "0.05",
+    "ASSAY_MODEL_TIMEOUT": "20",
+}
+"""Short where a test waits for it, long where a slow machine must not be taken for a broken one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that the product logged."""
+
+    source: str
+    text: str
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The line's JSON; empty if it is none."""
+        try:
+            read = json.loads(self.text)
+        except ValueError:
+            return {}
+        return read if isinstance(read, dict) else {}  # pyright: ignore[reportUnknownVariableType] - JSON is what it is
+
+    @property
+    def is_loud(self) -> bool:
+        """Whether somebody would be woken up for it."""
+        fields = self.fields
+        return str(fields.get("level", "")).lower() in LOUD if fields else bool(TROUBLE.search(self.text))
+
+
+@dataclass
+class Log:
+    """What all processes wrote to stderr, in the order in which it came."""
+
+    lines: list[Line] = field(default_factory=list[Line])
+
+    def loud(self, since: int) -> list[str]:
+        return [f"{line.source}: {line.text}" for line in self.lines[since:] if line.is_loud]
+
+    def tail(self, since: int = 0) -> str:
+        """The last lines, without the deliveries that were not for us."""
+        telling = [line for line in self.lines[since:] if line.fields.get("outcome") != "ignored"]
+        return "\n".join(f"{line.source}: {line.text[:600]}" for line in telling[-40:])
+
+    def add(self, source: str, text: str) -> None:
+        self.lines.append(Line(source, text.rstrip("\n")))
+
+
+@dataclass
+class Process:
+    """One `assay` command."""
+
+    command: str
+    popen: subprocess.Popen[str]
+    leash: Leash
+    printed: list[str] = field(default_factory=list[str])
+    _readers: list[threading.Thread] = field(default_factory=list[threading.Thread])
+
+    @classmethod
+    def start(cls, command: str, environment: Mapping[str, str], log: Log) -> Self:
+        popen = subprocess.Popen(
+            [str(ASSAY), command],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        made = cls(command, popen, Leash.on(popen.pid, signal.SIGTERM))
+        made._follow(popen.stdout, made.printed.append)
+        made._follow(popen.stderr, lambda text: log.add(command, text))
+        return made
+
+    @property
+    def url(self) -> str | None:
+        """Where it listens, once it said so."""
+        said = [Line(self.command, text).fields for text in list(self.printed)]
+        return next((str(one["url"]) for one in said if one.get("event") == "listening"), None)
+
+    def kill(self) -> None:
+        """A machine that dies: SIGKILL for the process and all its children at once."""
+        family = [self.popen.pid, *descendants(self.popen.pid)]
+        for pid in family:
+            _signal(pid, signal.SIGKILL)
+        self._gone()
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """As a user or a platform stops it, and SIGKILL for what is still there afterwards. Answers the status."""
+        family = descendants(self.popen.pid)
+        self.popen.send_signal(number)
+        try:
+            self.popen.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+        for pid in family:
+            _signal(pid, signal.SIGKILL)
+        return self._gone()
+
+    def _gone(self) -> int:
+        status = self.popen.wait(STOP_SECONDS)
+        self.leash.release()
+        for reader in self._readers:
+            reader.join(STOP_SECONDS)
+        return status
+
+    def _follow(self, stream: IO[str] | None, take: Callable[[str], None]) -> None:
+        """Read *stream* to its end, in a thread, so that the process never blocks on a full pipe."""
+        assert stream is not None
+
+        def read() -> None:
+            with stream:
+                for text in stream:
+                    take(text)
+
+        reader = threading.Thread(target=read, name=f"reads-{self.command}", daemon=True)
+        self._readers.append(reader)
+        reader.start()
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    subprocess.run(["kill", f"-{number.value}", str(pid)], stderr=subprocess.DEVNULL, check=False)
+
+
+@dataclass
+class Product:
+    """The running product: a door, and workers that may be killed and started again."""
+
+    environment: Mapping[str, str]
+    log: Log = field(default_factory=Log)
+    processes: list[Process] = field(default_factory=list[Process])
+
+    @classmethod
+    def started(cls, environment: Mapping[str, str], commands: Iterable[str] = ("serve", "work")) -> Self:
+        made = cls(environment)
+        try:
+            for command in commands:
+                made.start(command)
+            made.wait_until_ready()
+        except BaseException:
+            made.stop()
+            raise
+        return made
+
+    @property
+    def url(self) -> str:
+        found = next((one.url for one in self.processes if one.url), None)
+        assert found, f"The product does not listen.\n{self.log.tail()}"
+        return found
+
+    @property
+    def webhooks(self) -> str:
+        return f"{self.url}/github/webhooks"
+
+    def start(self, command: str) -> Process:
+        process = Process.start(command, self.environment, self.log)
+        self.processes.append(process)
+        return process
+
+    def kill(self, command: str) -> None:
+        """SIGKILL every process of this command, with its children."""
+        for process in [one for one in self.processes if one.command == command]:
+            process.kill()
+            self.processes.remove(process)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.stop()
+        self.processes.clear()
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            self.must_live()
+            assert time.monotonic() < deadline, f"The product is not ready in time.\n{self.log.tail()}"
+            time.sleep(0.02)
+
+    def must_live(self) -> None:
+        """Fail at once, with the reason, when a process has ended by itself."""
+        ended = [(one.command, status) for one in self.processes if (status := one.popen.poll()) is not None]
+        assert not ended, "\n".join([f"Ended: {ended}", self.log.tail(), *self.crashes()])
+
+    def crashes(self) -> list[str]:
+        """The tracebacks that the product wrote for whoever runs it."""
+        folder = Path(self.environment["ASSAY_DATA_DIR"]) / "logs"
+        return [path.read_text(encoding="utf-8")[-4000:] for path in sorted(folder.glob("*.log"))]
+
+    def _is_ready(self) -> bool:
+        urls = [one.url for one in self.processes if one.url]
+        try:
+            return bool(urls) and httpx.get(f"{urls[0]}/readyz", timeout=5).is_success
+        except httpx.HTTPError:
+            return False
+
+
+def run(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """One `assay` command that ends by itself."""
+    command = [str(ASSAY), *arguments]
+    return subprocess.run(command, env=dict(environment), capture_output=True, text=True, timeout=60, check=False)
+
+
+def environment(ready: Ready, model_url: str, redis: Redis, changes: Mapping[str, str]) -> dict[str, str]:
+    """All that the product is told. In *changes*, an empty value takes a variable away."""
+    everything = {
+        "REDIS_URL": redis.url,
+        "ASSAY_DATA_DIR": str(redis.folder / "data"),
+        "ASSAY_APP_ID": str(ready.app_id),
+        "ASSAY_APP_PRIVATE_KEY": ready.private_key,
+        "ASSAY_WEBHOOK_SECRET": ready.webhook_secret,
+        "ASSAY_GITHUB_API_URL": ready.url,
+        "ANTHROPIC_BASE_URL": model_url,
+        "ANTHROPIC_API_KEY": "sk-ant-bench",
+        "ASSAY_STORE_KEYS": STORE_KEY,
+        "ASSAY_PORT": "0",
+        **FAST,
+        **changes,
+    }
+    return {name: value for name, value in everything.items() if value}

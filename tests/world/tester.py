@@ -1,0 +1,195 @@
+"""The world of one conversation: people, GitHub, the model, the product, and what must hold at the end.
+
+Does not assert what a story is about. Invariant: a story that ends well left nothing behind: no violation of
+GitHub's contract, no surprise for the model, no delivery refused, no error in the product's log.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+from tests.world.anthropic import Anthropic
+from tests.world.contract import violations
+from tests.world.github_bench import Delivery, GitHub
+from tests.world.people import Files, Person
+from tests.world.product import Product
+from tests.world.pulls import Repository
+from tests.world.redis import Redis
+from tests.world.sender import Sender
+from worker.domain import keys
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request import PullRef
+
+SECONDS = 40.0
+"""How long a world may take to settle before the test calls it broken."""
+
+POLL = 0.03
+
+
+@dataclass
+class World:
+    """One test's world. `repository(...)` comes first, then people act in it."""
+
+    github: GitHub
+    product: Product
+    model: Anthropic
+    redis: Redis
+    expected_errors: tuple[str, ...] = ()
+    _seen: int = 0
+    _repositories: list[Repository] = field(default_factory=list[Repository])
+
+    def __post_init__(self) -> None:
+        self._seen = len(self.product.log.lines)
+        self.github.clear_faults()
+        self.github.verb("hooks", url=self.product.webhooks, paused=False, copies=1)
+
+    # --- the stage ------------------------------------------------------------------------------
+
+    def repository(self, files: Files | None = None, **options: Any) -> Repository:
+        """A new repository whose main branch requires Assay, unless `protect=[]`."""
+        name = f"widgets-{uuid4().hex[:8]}"
+        order = {"protect": ["Assay"], **options}
+        made = self.github.verb("repo", name=name, files=dict(files or {"README.md": "# Widgets\n"}), **order)
+        repository = Repository(self.github, made["full_name"], made["id"])
+        self._repositories.append(repository)
+        return repository
+
+    def leaves(self, repository: Repository) -> None:
+        """Nothing is expected of this repository any more: the story took it away."""
+        self._repositories.remove(repository)
+
+    @property
+    def here(self) -> Repository:
+        """The newest repository; a plain one is made when the story did not ask for any."""
+        return self._repositories[-1] if self._repositories else self.repository()
+
+    @cached_property
+    def agent(self) -> Person:
+        return self.person("copilot-swe-agent[bot]")
+
+    @cached_property
+    def alice(self) -> Person:
+        """Administers."""
+        return self.person("alice")
+
+    @cached_property
+    def bob(self) -> Person:
+        """May write."""
+        return self.person("bob")
+
+    @cached_property
+    def mallory(self) -> Person:
+        """A stranger."""
+        return self.person("mallory")
+
+    def person(self, login: str) -> Person:
+        return Person(login, self.github, self.here)
+
+    @cached_property
+    def door(self) -> Sender:
+        """Deliveries made by hand."""
+        return Sender.to(self.product.url, self.github.ready.webhook_secret)
+
+    # --- waiting --------------------------------------------------------------------------------
+
+    def settles(self, seconds: float = SECONDS) -> None:
+        """Wait until every delivery is answered and nothing about this repository is due, running or open."""
+        self.until(self._is_calm, "nothing is left to do", seconds)
+
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+        """Look again and again until *condition* holds; fail with a picture of the world if it never does."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.product.must_live()
+            assert time.monotonic() < deadline, f"Waited {seconds:.0f} s in vain until {what}.\n{self.picture()}"
+            time.sleep(POLL)
+
+    def _is_calm(self) -> bool:
+        if self.busy():
+            return False
+        self.github.settle()
+        before = self._heard()
+        if self.busy() or any(one.open_checks for one in self._repositories):
+            return False
+        self.github.settle()
+        return not self.busy() and self._heard() == before
+
+    def _heard(self) -> int:
+        return sum(len(self.github.state(one.name)["deliveries"]) for one in self._repositories)
+
+    def busy(self) -> list[str]:
+        """What the queue still holds about this test's repositories."""
+        with self.redis.client as client:
+            return [key for one in self._repositories for key in busy_keys(client, one, self.installation)]
+
+    @property
+    def installation(self) -> int:
+        return self.github.ready.installation_id
+
+    def picture(self) -> str:
+        """What a person would want to see when the world does not do what it should."""
+        checks = [
+            f"  {one.name} {run['head_sha'][:7]} {run['status']} {run['conclusion']} {run['output']['title']}"
+            for one in self._repositories
+            for run in one.checks
+        ]
+        parts = ["Checks:", *(checks or ["  none"]), f"Busy: {self.busy()}", f"Model asked: {len(self.model.asked)}"]
+        return "\n".join(
+            [*parts, "Refused:", *self._refused(), "Log:", self.product.log.tail(self._seen), *self.product.crashes()]
+        )
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def ends(self) -> None:
+        """What must hold after every story."""
+        self._leave()
+        self.settles()
+        self.model.check()
+        assert self._violations() == []
+        assert self._refused() == []
+        assert self._unexpected() == []
+
+    def breaks_off(self) -> None:
+        """After a failed story: leave nothing running that would disturb the next one."""
+        self._leave()
+        self.github.clear_faults()
+        self.github.verb("hooks", url=self.product.webhooks, paused=False, copies=1)
+        for repository in self._repositories:
+            for pull in self.github.state(repository.name)["pulls"]:
+                self.github.user("alice", "PATCH", f"/repos/{repository.name}/pulls/{pull['number']}", state="closed")
+
+    def _leave(self) -> None:
+        self.model.release()
+        if "door" in self.__dict__:
+            self.door.client.close()
+
+    def _violations(self) -> list[str]:
+        return [found for one in self._repositories for found in violations(self.github.requests(one.name))]
+
+    def _refused(self) -> list[str]:
+        deliveries = [made for one in self._repositories for made in self.github.state(one.name)["deliveries"]]
+        return [_told(one) for one in deliveries if one["repo"] is not None and not _is_taken(one)]
+
+    def _unexpected(self) -> list[str]:
+        loud = self.product.log.loud(self._seen)
+        return [line for line in loud if not any(words in line for words in self.expected_errors)]
+
+
+def _is_taken(delivery: Delivery) -> bool:
+    return delivery["status"] is not None and 200 <= delivery["status"] < 300
+
+
+def _told(delivery: Delivery) -> str:
+    return f"  {delivery['event']}.{delivery['action']}: {delivery['status']} {delivery['error']}"
+
+
+def busy_keys(client: Any, repository: Repository, installation: int) -> list[str]:
+    """Pull requests of this repository that are due, given or held, and commands that nobody answered yet."""
+    every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
+    pattern = keys.pull(every).name.removesuffix("0") + "*"
+    found = {key: client.hget(key, "state") for key in client.scan_iter(match=pattern, count=1000)}
+    asks = [text for text in client.hvals(keys.ASK_TEXTS.name) if repository.name in text]
+    return [f"{key} {state}" for key, state in found.items() if state] + asks
