@@ -1,0 +1,95 @@
+"""The image, without a container engine: each line of the Dockerfile is linted, and run in a folder of its own."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+
+pytestmark = pytest.mark.slow
+
+
+def instructions() -> list[tuple[str, str]]:
+    joined = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in joined.splitlines() if line and not line.startswith("#")]
+    return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines]
+
+
+def test_the_dockerfile_passes_its_linter() -> None:
+    linted = subprocess.run([BIN / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (linted.returncode, linted.stdout) == (0, "")
+
+
+def test_the_image_runs_as_nobody_special_and_starts_the_door() -> None:
+    said = dict(instructions())
+    assert said["USER"] == "10001"
+    assert said["CMD"] == '["assay", "serve"]'
+    assert said["STOPSIGNAL"] == "SIGTERM"
+
+
+def test_what_is_copied_is_what_the_build_context_lets_in() -> None:
+    ignore = (ROOT / ".dockerignore").read_text().splitlines()
+    copied = [
+        name
+        for word, rest in instructions()
+        if word == "COPY" and not rest.startswith("--from")
+        for name in rest.split()[:-1]
+    ]
+    assert {f"!{name}" for name in copied} == {line for line in ignore if line.startswith("!")}
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_the_build_steps_make_an_environment_whose_commands_start(tmp_path: Path) -> None:
+    source, target = tmp_path / "src", tmp_path / "opt"
+    source.mkdir()
+    environ = {
+        **os.environ,  # noqa: TID251 - a build keeps the certificates and proxies of its machine
+        "PATH": f"{BIN}:{os.environ['PATH']}",  # noqa: TID251 - and finds uv
+        "HOME": str(tmp_path),
+        "UV_PROJECT_ENVIRONMENT": str(target),
+        "UV_LINK_MODE": "copy",
+        "UV_PYTHON": sys.executable,
+    }
+    for word, rest in instructions():
+        if word == "COPY" and not rest.startswith("--from"):
+            *names, to = rest.split()
+            for name in names:
+                copy(ROOT / name, source / (name if to == "./" else to))
+        if word == "RUN" and rest.startswith("uv "):
+            subprocess.run(shlex.split(rest), cwd=source, env=environ, check=True, capture_output=True)
+    shutil.rmtree(source)  # the last stage has only the environment
+    for command in ("serve", "work"):
+        answered = subprocess.run(
+            [target / "bin/assay", command], cwd=tmp_path, env={"PATH": "/usr/bin"}, capture_output=True, check=False
+        )
+        assert (answered.returncode, b"ASSAY_APP_ID is not set" in answered.stderr) == (2, True), answered.stderr
+    judged = subprocess.run(
+        [target / "bin/assay", "judge", "--example"], cwd=tmp_path, env=environ, capture_output=True, check=False
+    )
+    assert judged.returncode == 1, judged.stderr
+
+
+def copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
+
+
+def test_fly_runs_the_commands_of_the_image_and_asks_the_routes_of_the_door() -> None:
+    fly = tomllib.loads((ROOT / "fly.toml").read_text())
+    assert fly["processes"] == {"web": "assay serve", "worker": "assay work"}
+    port = re.search(r"ASSAY_PORT=(\d+)", (ROOT / "Dockerfile").read_text())
+    assert port is not None
+    assert {fly["http_service"]["internal_port"], int(fly["env"]["ASSAY_PORT"])} == {int(port[1])}
+    assert [check["path"] for check in fly["http_service"]["checks"]] == ["/readyz"]
+    assert signal.Signals[fly["kill_signal"]] is signal.SIGTERM
