@@ -1,0 +1,35 @@
+"""What the README shows is what its commands print."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHANGING = re.compile(r"^(Judged by  code checks alone, )\d+( ms)$|^(Verdict    )[0-9a-f-]{36}$", re.MULTILINE)
+
+
+def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = re.search(
+        r"<!-- example:begin -->\n```\n(.*?)```\n<!-- example:end -->", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    assert shown is not None
+    command = [Path(sys.executable).with_name("assay"), "judge", "--example"]
+    environ = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(tmp_path), "ASSAY_DATA_DIR": str(tmp_path / "state")}
+    printed = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (printed.returncode, printed.stderr) == (1, "")
+    assert steady(printed.stdout) == steady(shown[1])
+
+
+def steady(text: str) -> str:
+    """Without what differs from run to run."""
+    return CHANGING.sub(lambda found: f"{found[1] or found[3]}...{found[2] or ''}", text)
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    readme = (ROOT / "README.md").read_text()
+    told = subprocess.run(
+        [Path(sys.executable).with_name("assay"), "--help"], capture_output=True, text=True, check=True
+    )
+    named = set(re.findall(r"`(?:\./)?assay (\w+)", readme))
+    assert named <= set(re.findall(r"^    (\w+)  ", told.stdout, re.MULTILINE)), named
