@@ -19,11 +19,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from worker.domain.dossier import Dossier  # noqa: E402 - found from any working directory
-from worker.domain.opinion import HeuristicOpinion  # noqa: E402
-from worker.domain.rubric import Rubric  # noqa: E402
-from worker.judge.heuristics import consider  # noqa: E402
-from worker.rulebook import load_rubric  # noqa: E402
+from worker.assemble import complete  # noqa: E402 - found from any working directory
+from worker.domain.dossier import Dossier  # noqa: E402 - as above
+from worker.domain.opinion import HeuristicOpinion  # noqa: E402 - as above
+from worker.domain.rubric import Rubric  # noqa: E402 - as above
+from worker.judge.heuristics import consider  # noqa: E402 - as above
+from worker.rulebook import load_rubric  # noqa: E402 - as above
 
 
 @dataclass
@@ -61,7 +62,7 @@ def groups(expect: dict[str, Any], *, with_files: bool) -> Iterator[str]:
 def measure(path: Path, rubric: Rubric) -> Tally:
     tally = Tally()
     for row in rows(path):
-        dossier = Dossier.model_validate(row["dossier"])
+        dossier = complete(Dossier.model_validate(row["dossier"]))
         start = time.perf_counter()
         opinion = consider(dossier, rubric)
         tally.milliseconds.append((time.perf_counter() - start) * 1000)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
-IMPORTS = "import pydantic, redis, tree_sitter, tree_sitter_python, markdown_it, yaml, backports.zstd"
+IMPORTS = "import tree_sitter, tree_sitter_python, markdown_it, yaml; from pydantic import BaseModel, TypeAdapter"
 IMPORTS += "; from cryptography.hazmat.primitives.ciphers.aead import AESGCM"
+IMPORTS += "; from compression import zstd" if sys.version_info >= (3, 14) else "; from backports import zstd"
 ARGPARSE = "import argparse; p = argparse.ArgumentParser(); p.add_argument('x', nargs='?'); p.parse_args(['--help'])"
 
 

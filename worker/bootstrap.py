@@ -22,6 +22,7 @@ from worker.render.words import OVERDUE
 from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.heartbeat import beating
 from worker.store.pulls import Finish
 from worker.system_clock import SystemClock
 
@@ -156,7 +157,7 @@ def judge_locally(settings: Settings, store: Store, source: PullSource, request:
     for _ in range(READINGS):
         lease = store.pulls.seize(request)
         try:
-            with open_bench(settings, tier) as bench:
+            with open_bench(settings, tier) as bench, beating(lease, settings.timing.lease):
                 outcome = judge_pull_request(
                     request,
                     Deps(

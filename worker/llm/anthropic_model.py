@@ -81,13 +81,20 @@ class AnthropicModel:
     def __init__(self, access: ModelAccess, sleep: Callable[[float], None] = time.sleep) -> None:
         self._access = access
         self._sleep = sleep
-        self._client = anthropic.Anthropic(
-            api_key=access.api_key.get_secret_value(),
-            base_url=access.base_url or BASE_URL,
-            max_retries=0,
-            timeout=httpx2.Timeout(access.timeout_s, connect=min(CONNECT_S, access.timeout_s)),
-            open_telemetry=False,
-        )
+        self._opened: anthropic.Anthropic | None = None
+
+    @property
+    def _client(self) -> anthropic.Anthropic:
+        """Made at the first question: its TLS context costs 20 ms, and most judgings ask none."""
+        if self._opened is None:
+            self._opened = anthropic.Anthropic(
+                api_key=self._access.api_key.get_secret_value(),
+                base_url=self._access.base_url or BASE_URL,
+                max_retries=0,
+                timeout=httpx2.Timeout(self._access.timeout_s, connect=min(CONNECT_S, self._access.timeout_s)),
+                open_telemetry=False,
+            )
+        return self._opened
 
     @property
     def name(self) -> str:
@@ -98,7 +105,8 @@ class AnthropicModel:
         return pricing_version_of(self.name)
 
     def close(self) -> None:
-        self._client.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def ask(self, prompt: Prompt) -> Reply:
         """Ask, and ask again after what may pass. Raises Unavailable."""

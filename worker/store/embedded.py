@@ -43,7 +43,7 @@ class Role(StrEnum):
 @contextmanager
 def embedded(data_dir: Path, role: Role) -> Generator[str]:
     """Attach to this folder's server, or start one. Yields its URL; stops what it started, if nobody else uses it."""
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(data_dir)
     path = socket_path(data_dir)
     with ExitStack() as stack:
         if role is Role.OWNER:
@@ -54,6 +54,21 @@ def embedded(data_dir: Path, role: Role) -> Generator[str]:
         finally:
             if is_ours:
                 _leave(path, role)
+
+
+def _make(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        is_ours = os.access(data_dir, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _unusable(data_dir, error.strerror) from error
+    if not is_ours:
+        raise _unusable(data_dir, "not writable")
+
+
+def _unusable(data_dir: Path, problem: str | None) -> SettingError:
+    remedy = "Expected: a folder that this user may write to, or may make. Set it to another one."
+    return SettingError("ASSAY_DATA_DIR", f"is {data_dir}, which can't be used ({problem})", remedy)
 
 
 def socket_path(data_dir: Path) -> Path:

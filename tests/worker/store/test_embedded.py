@@ -226,3 +226,11 @@ def test_an_eviction_never_costs_an_event(folder: Path) -> None:
     command = server_command(find_server(), folder, folder / "s")
     assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
     assert command[command.index("--appendonly") + 1] == "yes"
+
+
+def test_a_data_folder_that_can_not_be_made_is_a_setting_to_change(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(
+        SettingError, match=r"^ASSAY_DATA_DIR is .+/file/data, which can't be used \(Not a directory\)\."
+    ):
+        embedded(tmp_path / "file/data", Role.GUEST).__enter__()

@@ -14,6 +14,7 @@ in the findings and out of the score. A fact stays a fact whatever its weight.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from math import prod
 from typing import Final
 
@@ -57,13 +58,16 @@ PRIOR: Final = 0.6
 UNSURE: Final = 0.5
 UNSURE_RANGE: Final = 0.15
 
+_MOST: Final = 50
+"""Findings of one family: who reads more?"""
+
 _MOST_NAMED: Final = 2
 
 
 def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
     """Say what can be said without a model. Raises DiffError for a diff that git did not print."""
     change = Change(dossier)
-    findings = tuple(_weighed(finding, rubric) for family in FAMILIES for finding in family(change))
+    findings = tuple(_weighed(finding, rubric) for family in FAMILIES for finding in islice(family(change), _MOST))
     facts = [finding for finding in findings if finding.fact]
     if facts:
         return HeuristicOpinion(

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LARGEST: Final = 1_000_000
-"""Characters of a file that we parse; a larger one is looked at through its hunks."""
+"""Characters that we parse at once; a larger file is looked at through its hunks."""
+
+_DEEPEST: Final = 150
+"""Brackets in brackets that we parse: to ask a node for its parent takes as long as the tree is deep."""
 
 _LONGEST_LINE: Final = 1_000
 """No definition needs more; what is longer is minified, or made to keep us busy."""
@@ -89,12 +92,11 @@ class ChangedFile:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
         if self.language is None or self.diff.is_symlink or self.diff.is_submodule:
             return ()
-        if self.head is not None and len(self.head) <= _LARGEST:
+        if self.head is not None and _is_parsable(self.head):
             return (Source(self.head, 1, whole=True, language=self.language),)
+        pieces = ((_shown(hunk), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
         return tuple(
-            Source(_shown(hunk), hunk.head_start, whole=False, language=self.language)
-            for hunk in self.diff.hunks
-            if hunk.head_count
+            Source(text, first, whole=False, language=self.language) for text, first in pieces if _is_parsable(text)
         )
 
     def is_quoted(self, line: int) -> bool:
@@ -104,6 +106,20 @@ class ChangedFile:
             return False
         text = source.lines[line - source.first]
         return syntax.begins_in_text(source.root, line - source.first, len(text) - len(text.lstrip()))
+
+
+_BRACKETS: Final = re.compile(r"[(\[{)\]}]")
+
+
+def _is_parsable(text: str) -> bool:
+    """Neither huge nor so deep that a walk through the tree would never end."""
+    if len(text) > _LARGEST:
+        return False
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "([{" else -1
+        deepest = max(deepest, depth)
+    return deepest <= _DEEPEST
 
 
 def _shown(hunk: Hunk) -> str:

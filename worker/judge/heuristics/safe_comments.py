@@ -67,7 +67,8 @@ def is_comments_only(file: ChangedFile) -> bool:
         return False
     if file.role is Role.FOREIGN or _TEST_INPUTS.search(file.path) or file.head is None or file.base is None:
         return False
-    if max(len(file.head), len(file.base)) > _LARGEST or _changes_code(file):
+    parsable = all(source.whole for source in file.sources) and len(file.base) <= _LARGEST
+    if not parsable or len(file.head) > _LARGEST or _changes_code(file):
         return False
     head, base = parse(file.head, file.language), parse(file.base, file.language)
     if head.has_error or base.has_error or (file.language is Language.GO and 'import "C"' in file.head):

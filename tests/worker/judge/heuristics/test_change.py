@@ -40,6 +40,11 @@ def test_a_huge_file_is_parsed_by_its_hunks() -> None:
     assert [source.whole for source in changed_file("a.py", huge, huge + "y = 1\n").sources] == [False]
 
 
+def test_what_is_huge_or_too_deep_is_not_parsed_at_all() -> None:
+    assert changed_file("a.js", None, "x = 1\n" * 200_000).sources == ()
+    assert changed_file("a.js", None, "f(" * 1000 + ")" * 1000 + "\n").sources == ()
+
+
 def test_a_line_outside_of_what_is_known_is_not_quoted() -> None:
     file = changed_file("a.py", FAR, FAR + 'y = """\nz\n"""\n', texts=False)
     assert [file.is_quoted(line) for line in (1, 21, 22)] == [False, False, True]

@@ -40,6 +40,7 @@ def test_windows_line_ends_do_not_hide_it() -> None:
         "Title\n=======\n",
         ">>>>>>> quoted\n=======\n",
         "<<<<<<< HEAD\nx\n",
+        "=======\nx\n>>>>>>> b\n",
         ">>>>>>> b\n=======\n<<<<<<< a\n",
         "    <<<<<<< HEAD\n    =======\n    >>>>>>> b\n",
         "x <<<<<<< 1\n=======\ny >>>>>>> 2\n",

@@ -51,6 +51,11 @@ def test_a_suspicion_keeps_a_change_from_being_safe() -> None:
     assert opinion({"docs/a.md": "x\n"}, {"docs/a.md": conflict}, title="Fix typo").safe is None
 
 
+def test_a_comment_that_admits_unfinished_work_is_not_safe() -> None:
+    noted = opinion({"a.py": "x = 1\n"}, {"a.py": "x = 1  # TODO: implement the rest\n"}, title="Fix comments")
+    assert (noted.safe, len(noted.findings)) == (None, 1)
+
+
 def test_without_anything_it_is_unsure() -> None:
     plain = opinion({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"})
     assert (plain.score, plain.confidence, plain.findings) == (PRIOR, UNSURE, ())
@@ -72,6 +77,11 @@ def test_the_reason_names_two_findings_and_counts_the_rest() -> None:
     assert many.reason == (
         "a suspicion: a new test is skipped (tests/test_0.py:1); a new test is skipped (tests/test_1.py:1), and 2 more"
     )
+
+
+def test_a_change_full_of_findings_is_told_fifty_times() -> None:
+    many = opinion({}, {f"a{n}.py": STUB for n in range(60)})
+    assert len(many.findings) == 50
 
 
 def test_a_signal_that_the_rubric_does_not_weigh_lowers_nothing_and_a_fact_stays_one() -> None:

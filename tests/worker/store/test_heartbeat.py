@@ -1,0 +1,51 @@
+"""A lease that goes on while its judge thinks."""
+
+import threading
+
+import pytest
+
+from tests.worker.store.played import becomes, lease_runs_out, pull, settings, wish
+from tests.world.redis import Redis
+from worker.domain import keys
+from worker.errors import LeaseLost
+from worker.settings import Timing
+from worker.store.connection import Store, open_store
+from worker.store.heartbeat import beating
+from worker.store.wire import text
+
+
+def beats() -> bool:
+    return any(thread.name == "heartbeat" for thread in threading.enumerate())
+
+
+def test_a_lease_is_prolonged_until_the_block_ends(store: Store) -> None:
+    lease = store.pulls.seize(wish())
+    end = [keys.OUT.name, keys.pull(pull()).name]
+    first = float(text(store.wire.call("ZSCORE", *end)))
+    with beating(lease, lease_s=0.02):
+        assert becomes(lambda: float(text(store.wire.call("ZSCORE", *end))) > first)
+    assert not beats()
+
+
+def test_a_lease_that_was_lost_is_not_taken_back(store: Store) -> None:
+    lease = store.pulls.seize(wish())
+    lease_runs_out(store, pull())
+    with beating(lease, lease_s=0.02):
+        assert becomes(lambda: not beats())
+    with pytest.raises(LeaseLost):
+        lease.keep()
+
+
+def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) -> None:
+    redis = Redis.started()
+    try:
+        with open_store(settings(redis.url, Timing(lease=600))) as store:
+            lease = store.pulls.seize(wish())
+            with beating(lease, lease_s=0.02):
+                redis.kill()
+                assert becomes(lambda: "the lease was not prolonged: Redis is unavailable" in caplog.text)
+                redis.start()
+                assert beats()
+            lease.keep()
+    finally:
+        redis.end()
