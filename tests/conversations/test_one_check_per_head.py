@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.conversations.conftest import Open
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.replies import accept
 from tests.world.tester import World
@@ -117,3 +118,16 @@ def test_a_verdict_takes_at_most_ten_requests_however_many_files(world: World, c
     world.settles()
 
     assert len(world.github.requests(here.name)) + 1 <= 10, "and one for the token"
+
+
+def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
+    world = another_world({"ASSAY_QUIET_WINDOW": "4", "ASSAY_QUIET_MAX": "4"})
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: bool(here.checks), "the check is there")
+
+    assert (pull.check.status, pull.check.title) == ("in_progress", "Judging")
+    assert [one.rsplit(" ", 1)[1] for one in world.busy()] == ["due"], "nobody has begun to judge"
+    world.settles()
+    assert pull.check.conclusion == "success"

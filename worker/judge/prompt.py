@@ -7,7 +7,7 @@ others wrote stands inside a fence; what does not fit is listed as not read, and
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from worker.domain.diff import Diff
 from worker.domain.dossier import Dossier
@@ -219,6 +219,8 @@ def _remembered(entry: LedgerEntry) -> Iterator[str]:
             yield f"decision: reject, {category}"
         case Abstain(abstain_reason=reason):
             yield f"not judged: {reason}"
+        case _:
+            assert_never(verdict)
     yield f"concern: {verdict.concern}"
     yield from (f"evidence: {shown_path(one.place)} {one.note}".rstrip() for one in verdict.evidence[:10])
     if verdict.next_step:

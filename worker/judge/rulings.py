@@ -7,7 +7,7 @@ model says; an accept needs every changed file read; nothing that went wrong wit
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final
+from typing import Final, assert_never
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
 from worker.domain.dossier import Criterion, Dossier
@@ -95,6 +95,8 @@ def without_model(hearing: Hearing, route: RejectOnFacts | AcceptAsSafe | Stop, 
             return _accept_safe(hearing, coverage)
         case Stop():
             return stopped(hearing, route)
+        case _:
+            assert_never(route)
 
 
 def with_model(hearing: Hearing, consultation: Consultation, coverage: Coverage) -> Ruling:
@@ -111,6 +113,8 @@ def with_model(hearing: Hearing, consultation: Consultation, coverage: Coverage)
             return replace(ruling, signals={"parse_failed": True})
         case Unreachable(reason=reason):
             return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))
+        case _:
+            assert_never(consultation)
 
 
 def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> Ruling:
@@ -273,6 +277,8 @@ def _by_opinion(hearing: Hearing, opinion: ModelOpinion, coverage: Coverage) -> 
             return _undecided(
                 opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, words.cannot_tell(opinion.next_step))
             )
+        case _:
+            assert_never(opinion.decision)
 
 
 def _first_of_each(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:

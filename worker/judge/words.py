@@ -5,7 +5,7 @@ what whom should do, and neither blames the author for what nobody judged.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from worker.domain.dossier import CiCheck, Criterion
 from worker.domain.opinion import Leaning, ModelOpinion
@@ -122,6 +122,8 @@ def fact_step(fact: Finding, criteria: Sequence[Criterion]) -> str:
             return f"Take what the issue does not ask for out of this change: {where}."
         case Category.SPEC_VIOLATION:
             return f"Keep the rule that is broken at {where}."
+        case _:
+            assert_never(fact.category)
 
 
 def _placed(finding: Finding) -> str:

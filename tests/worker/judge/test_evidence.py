@@ -208,3 +208,31 @@ def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:
     both = places(None, swap)
     assert both.line("s", 1, Side.BASE) == "text"
     assert "without a line" in str(both.check(pointer("s", 1)))
+
+
+def test_a_pointer_is_set_anew_where_its_quote_stands_now() -> None:
+    there = places()
+    known = there.check(pointer("pkg/a.py", 1)) if "pkg/a.py" in there.paths else None
+    found = known or next(
+        one for path in sorted(there.paths) if isinstance(one := there.check(pointer(path, 1)), EvidencePointer)
+    )
+    assert isinstance(found, EvidencePointer)
+    moved = found.model_copy(update={"line": 3, "end_line": 4})
+    again = there.again(moved)
+    assert again is not None
+    assert (again.line, again.end_line) == (1, 2)
+
+
+def test_a_pointer_whose_quote_stands_nowhere_is_lost() -> None:
+    there = places()
+    path = min(there.paths)
+    assert there.again(pointer(path, 1, quote="nothing reads like this")) is None
+    assert there.again(pointer(path, 1)) is None, "a line without its quote can't be found again"
+    assert there.again(pointer("nowhere.py", 1, quote="x")) is None
+
+
+def test_a_pointer_at_a_whole_file_stays_while_the_file_does() -> None:
+    there = places()
+    path = next(path for path in sorted(there.paths) if isinstance(there.check(pointer(path, 1)), EvidencePointer))
+    assert there.again(pointer(path)) == pointer(path)
+    assert there.again(pointer("nowhere.py")) is None

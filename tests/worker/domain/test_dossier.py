@@ -1,0 +1,53 @@
+"""A recorded dossier is refused by the field that is wrong."""
+
+import json
+from typing import Any
+
+import pytest
+
+from worker.domain.dossier import DossierError, read_dossier
+
+PULL = {
+    "repository": "acme/widgets",
+    "number": 12,
+    "title": "t",
+    "body": "",
+    "author": "alice",
+    "base_sha": "b" * 40,
+    "head_sha": "a" * 40,
+}
+
+
+def raw(**changes: Any) -> bytes:
+    return json.dumps({"pull_request": PULL, "diff": "", **changes}).encode()
+
+
+def test_the_required_fields_are_enough_and_the_rest_is_unknown() -> None:
+    dossier = read_dossier(raw())
+    assert (dossier.files, dossier.ci, "ledger" in dossier.model_fields_set) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"verdict": 1}, "Dossier refused at verdict: unknown field."),
+        ({"pull_request": {**PULL, "sha": 1}}, "Dossier refused at pull_request.sha: unknown field."),
+        ({"pull_request": {**PULL, "head_sha": "A" * 40}}, "Dossier refused at pull_request.head_sha: "),
+        ({"diff": 7}, "Dossier refused at diff: "),
+        ({"files": [{"path": "a"}]}, "Dossier refused at files.0: "),
+        ({"files": [{"path": "a", "text": "", "exists": False}]}, "Dossier refused at files.0: "),
+        ({"dossier_version": 2}, "Dossier refused at dossier_version: "),
+    ],
+    ids=["unknown", "unknown inside", "sha", "type", "no text", "text of nothing", "newer version"],
+)
+def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(DossierError) as refused:
+        read_dossier(raw(**changes))
+    assert str(refused.value).startswith(says)
+    assert str(refused.value).endswith("The format: docs/dossier.md.")
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff"], ids=["empty", "cut off", "a list", "no text"])
+def test_what_is_no_object_is_refused_as_a_whole(text: bytes) -> None:
+    with pytest.raises(DossierError, match="Dossier refused at the whole file: "):
+        read_dossier(text)

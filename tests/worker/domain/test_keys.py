@@ -1,0 +1,53 @@
+"""Every key has one shape, and no two things share one."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from inspect import signature
+from typing import Any, cast
+
+from worker.domain import keys
+from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.keys import Key
+from worker.domain.request import PullRef
+
+PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
+ARGUMENTS = {
+    "ref": PULL,
+    "installation": InstallationId(1),
+    "installation_id": InstallationId(1),
+    "head_sha": "a" * 40,
+    "delivery_id": DeliveryId("guid"),
+    "eval_id": EvalId("e"),
+    "name": "token",
+    "fence": 7,
+}
+
+
+def every_key() -> list[Key]:
+    fixed = [value for value in vars(keys).values() if isinstance(value, Key)]
+    makers = [
+        cast("Callable[..., Key]", value)
+        for name, value in vars(keys).items()
+        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+    ]
+    made: list[Any] = [
+        maker(*(ARGUMENTS[name] for name in signature(maker).parameters))
+        for maker in makers
+        if maker.__module__ == keys.__name__
+    ]
+    return [*fixed, *(key for key in made if isinstance(key, Key))]
+
+
+def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
+    names = [key.name for key in every_key()]
+    assert len(names) > 10
+    assert len(set(names)) == len(names)
+    assert all(name.startswith("assay:") for name in names)
+
+
+def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:
+    assert all(key.ttl is None or key.ttl > timedelta(0) for key in every_key())
+
+
+def test_the_ledger_stays_for_good() -> None:
+    assert keys.ledger(PULL).ttl is None

@@ -1,0 +1,96 @@
+"""Same content, same verdict: what is carried over, and what never is."""
+
+from decimal import Decimal
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, reject
+from worker.domain.dossier import Dossier, HeadFile
+from worker.domain.ids import EvalId, Fingerprint
+from worker.domain.verdict import Abstain, Accept, CriterionStatus, Reject, Tokens
+from worker.judge.carry import carried
+from worker.judge.court import judge
+
+THEN = docket(eval_id=EvalId("0192-then"))
+NOW = docket(eval_id=EvalId("0193-now"))
+
+
+def judged(said: dict[str, object]) -> Accept | Reject | Abstain:
+    return judge(dossier(), THEN, bench(model_of(said)))
+
+
+def remembering(*verdicts: Accept | Reject | Abstain, **changes: object) -> Dossier:
+    return dossier(ledger=[entry(verdict) for verdict in verdicts], **changes)
+
+
+@pytest.mark.parametrize("said", [accept(), reject()], ids=["accept", "reject"])
+def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(said: dict[str, object]) -> None:
+    then = judged(said)
+    now = carried(remembering(then), NOW, bench())
+    assert now is not None
+    assert (now.eval_id, now.carried_from) == ("0193-now", "0192-then")
+    assert (now.judge_cost_usd, now.tokens, now.judge_latency_ms) == (Decimal(0), Tokens(), 0)
+    assert (now.decision, now.concern, now.evidence, now.criteria) == (
+        then.decision,
+        then.concern,
+        then.evidence,
+        then.criteria,
+    )
+
+
+def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
+    once = carried(remembering(judged(accept())), NOW, bench())
+    assert once is not None
+    twice = carried(remembering(judged(accept()), once), docket(eval_id=EvalId("0194")), bench())
+    assert twice is not None
+    assert twice.carried_from == "0192-then"
+
+
+def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
+    unjudged = judged(cannot_tell())
+    assert carried(remembering(unjudged), NOW, bench()) is None
+    found = carried(remembering(judged(accept()), unjudged), NOW, bench())
+    assert found is not None
+    assert found.decision == "accept"
+
+
+def test_another_content_is_not_carried() -> None:
+    other = docket(fingerprint=Fingerprint("sha256:other"))
+    assert carried(remembering(judged(accept())), other, bench()) is None
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    verdict = judged(accept()).model_copy(update={"judge_cost_usd": None})
+    found = carried(remembering(verdict), NOW, bench())
+    assert found is not None
+    assert found.judge_cost_usd is None
+
+
+SHIFTED = DIFF.replace("@@ -1,4 +1,9 @@", "@@ -2,4 +2,9 @@")
+
+
+def test_pointers_follow_their_lines() -> None:
+    then = judged(reject())
+    files = [
+        HeadFile(path=path, text=f"# new\n{text}" if path == "upload.py" else text) for path, text in TEXTS.items()
+    ]
+    found = carried(remembering(then, diff=SHIFTED, files=files), NOW, bench())
+    assert found is not None
+    lines = [(one.path, one.line) for one in then.evidence]
+    assert [(one.path, one.line) for one in found.evidence] == [
+        (path, line + 1 if path == "upload.py" and line else line) for path, line in lines
+    ]
+
+
+@pytest.mark.parametrize("where", ["evidence", "criteria"])
+def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
+    then = judged(accept())
+    lost = then.evidence[0].model_copy(update={"quote": "not there any more"})
+    criteria = [one.model_copy(update={"evidence": (lost,), "status": CriterionStatus.MET}) for one in then.criteria]
+    changed = {"evidence": (lost,)} if where == "evidence" else {"criteria": tuple(criteria)}
+    assert carried(remembering(then.model_copy(update=changed)), NOW, bench()) is None
+
+
+def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
+    assert carried(remembering(judged(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n"), NOW, bench()) is None
