@@ -22,6 +22,7 @@ from structlog.typing import FilteringBoundLogger
 from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.webhooks import Door, Lock, webhook_route
+from worker.domain.frozen import build_models
 from worker.settings import Settings, malformed
 from worker.store.connection import Store, open_store
 from worker.system_clock import SystemClock
@@ -33,6 +34,7 @@ BACKLOG: Final = 2048
 def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) -> Litestar:
     """All routes. Raises SettingError when the App's credentials are not set."""
     credentials = settings.require_app()
+    build_models()
     log, tally = json_log(log_to, settings.log_level), Tally()
     intake = Intake(store, SystemClock())
     door = Door(

@@ -5,11 +5,12 @@ a command needs it, and only a verdict ends with 1: an error of Assay's own is 4
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TextIO
 
 from app.exits import Answer, Exit
 
@@ -40,9 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     with Edge() as edge:
         edge.code, text = arguments.run(arguments)
-        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - TextIO's stub lacks what every real one has
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        write_out(text)
     return edge.code
 
 
@@ -91,6 +90,7 @@ def _judge_options(judge: argparse.ArgumentParser) -> None:
 
 
 def _judge(arguments: argparse.Namespace) -> Answer:
+    gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
     from app.commands_judge import judge
 
     return judge(arguments)
@@ -146,7 +146,7 @@ class Edge:
             case KeyboardInterrupt():
                 self.code = self._say("Interrupted.", Exit.INTERRUPTED)
             case BrokenPipeError():
-                quiet_stdout()
+                quiet(sys.stdout)
             case Exception():
                 self.code = self._failed(error)
             case _:
@@ -154,9 +154,11 @@ class Edge:
         return True
 
     def _failed(self, error: Exception) -> Exit:
-        from worker.errors import AssayError, Gone, Unavailable
+        from worker.errors import AssayError, Gone, LeaseLost, Unavailable
 
         match error:
+            case LeaseLost():
+                return self._say("Another process took this judging over. Judge again.", Exit.FAILED)
             case Unavailable():
                 return self._say(f"{error}. Try again later.", Exit.FAILED)
             case Gone():
@@ -166,17 +168,38 @@ class Edge:
             case _:
                 from app.commands_crash import recorded
 
-                return self._say(f"Assay itself failed. The traceback is in {recorded(error)}.", Exit.FAILED)
+                return self._say(f"Assay itself failed. {recorded(error)}", Exit.FAILED)
 
     def _say(self, words: str, code: Exit) -> Exit:
-        print(f"assay: {words}", file=sys.stderr)
+        """Tell whoever still reads; nobody there is no reason for another exit code."""
+        try:
+            print(f"assay: {words}", file=sys.stderr, flush=True)
+        except OSError:
+            quiet(sys.stderr)
         return code
 
 
-def quiet_stdout() -> None:
-    """Whoever read our output has gone: write the rest nowhere, also what Python flushes at its end."""
+def write_out(text: str) -> None:
+    """Print on standard output, if there is one. Raises BrokenPipeError, and InputError when it takes no more."""
+    if sys.stdout is None:  # it was closed before we began
+        return
+    sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - TextIO's stub lacks what every real one has
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from worker.errors import InputError
+
+        quiet(sys.stdout)
+        raise InputError(f"The result can't be written to standard output: {error.strerror}.") from error
+
+
+def quiet(stream: TextIO) -> None:
+    """Whoever read it has gone: write the rest nowhere, also what Python flushes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

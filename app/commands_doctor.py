@@ -109,9 +109,7 @@ def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
     for key in report.keys:
         name = "App key" if len(report.keys) == 1 else f"App key {key.position}"
         if key.problem:
-            yield Examined(
-                name, Health.WRONG, f"{key.problem.rstrip('.')}. ASSAY_APP_ID and the key have to be of one App."
-            )
+            yield Examined(name, Health.WRONG, f"{key.problem.rstrip('.')}.")
         else:
             yield Examined(name, Health.OK, f"accepted at {settings.github_api_url}")
     if report.app is not None:

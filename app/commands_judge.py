@@ -6,6 +6,7 @@ this judging does not need.
 """
 
 import argparse
+import gc
 from pathlib import Path
 from typing import assert_never
 
@@ -24,9 +25,13 @@ from worker.system_clock import SystemClock
 def judge(arguments: argparse.Namespace) -> Answer:
     """Judge what the arguments name, and tell it to people or, with --json, to programs."""
     settings = from_environment()
+    if arguments.save_dossier:
+        _check_place(Path(arguments.save_dossier))
     with matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
         from worker.bootstrap import judge_locally
 
+        gc.freeze()  # what is loaded stays
+        gc.enable()
         judged = judge_locally(settings, store, matter.source, matter.request, arguments.tier or settings.tier)
     if arguments.save_dossier:
         _save(judged.dossier, arguments.save_dossier)
@@ -47,9 +52,16 @@ def code_of(verdict: Verdict) -> Exit:
             assert_never(verdict)
 
 
+def _check_place(place: Path) -> None:
+    """Whether a file can be put there: not to be found out when the judging is paid for."""
+    if place.is_dir() or not place.parent.is_dir():
+        raise InputError(f"--save-dossier: {place} can't be written: expected a file in a folder that exists.")
+
+
 def _save(dossier: Dossier, name: str) -> None:
-    """Keep the complete dossier. What is unknown stays out, so that it stays unknown."""
+    """Keep the complete dossier, with its version. What is unknown stays out, so that it stays unknown."""
+    versioned = dossier.model_copy(update={"dossier_version": dossier.dossier_version})
     try:
-        Path(name).write_text(f"{dossier.model_dump_json(indent=1, exclude_unset=True)}\n", encoding="utf-8")
+        Path(name).write_text(f"{versioned.model_dump_json(indent=1, exclude_unset=True)}\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--save-dossier: {name} can't be written: {error.strerror}.") from error

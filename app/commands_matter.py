@@ -1,7 +1,7 @@
 """What `assay judge` was asked to judge: a checkout, a recorded dossier, the example, a pull request on GitHub.
 
-Does not judge. Invariant: what a caller got wrong is an InputError that names the option; GitHub's client is
-imported for a pull request on GitHub only.
+Does not judge. Invariant: what a caller got wrong is an InputError that names the option; GitHub's client and
+git's are imported for what needs them only.
 """
 
 import argparse
@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 
 from worker.domain.dossier import CiCheck
 from worker.domain.ids import DeliveryId, RepositoryId
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import InputError
-from worker.local.checkout import LAPTOP, CheckoutSource, Inputs
 from worker.local.recorded import RecordedSource, read_recorded
 from worker.ports import Clock, PullSource
 from worker.settings import Settings
@@ -68,14 +67,25 @@ def _refuse_options_of_a_checkout(arguments: argparse.Namespace) -> None:
 
 def _checkout(arguments: argparse.Namespace, clock: Clock) -> Matter:
     """The branch that is checked out here, with what the options add to it."""
+    if arguments.issue == arguments.case == "-":
+        raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
+    from worker.local.checkout import CheckoutSource, Inputs
+
     inputs = Inputs(
         issue=_text(arguments.issue, "--issue"),
         case=_text(arguments.case, "--case"),
-        body=arguments.body,
+        body=_readable(arguments.body, "--body"),
         checks=tuple(_junit(name) for name in arguments.junit or ()),
     )
-    source = CheckoutSource(Path.cwd(), base=arguments.base, head=arguments.head, inputs=inputs)
+    source = CheckoutSource(_here(), base=arguments.base, head=arguments.head, inputs=inputs)
     return Matter(source, source.request(clock.now()), source.notes())
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise InputError("The working directory was deleted. Go to a checkout, or use --dossier FILE.") from error
 
 
 def _junit(name: str) -> CiCheck:
@@ -87,6 +97,7 @@ def _junit(name: str) -> CiCheck:
 @contextmanager
 def _example(clock: Clock) -> Generator[Matter]:
     """A tiny repository, gone when it has been judged."""
+    from worker.local.checkout import CheckoutSource, Inputs
     from worker.local.example import make_example
     from worker.local.junit import read_junit
 
@@ -153,6 +164,13 @@ def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
     )
 
 
+def _readable(text: str | None, option: str) -> str | None:
+    try:
+        return text if text is None else text.encode().decode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{option} is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
+
+
 def _text(name: str | None, option: str) -> str | None:
     if name is None:
         return None
@@ -163,6 +181,8 @@ def _text(name: str | None, option: str) -> str | None:
 
 
 def _bytes(name: str, option: str) -> bytes:
+    if name == "-" and sys.stdin is None:
+        raise InputError(f"{option}: - is standard input, which is closed. Name a file.")
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:

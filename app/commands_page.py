@@ -16,7 +16,7 @@ NARROWEST: Final = 40
 
 def page() -> Page:
     """Its width, and whether it shows colour (see no-color.org)."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return Page(WIDTH)
     environ = environment()
     has_colour = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

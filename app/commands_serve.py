@@ -8,7 +8,7 @@ import signal
 
 from app.exits import Answer, Exit
 from worker.lifeline import die_with_parent
-from worker.settings import Settings, from_environment
+from worker.settings import Settings, from_environment, malformed
 
 
 def serve(end_with: int | None) -> Answer:
@@ -36,5 +36,18 @@ def _ready(end_with: int | None) -> Settings:
     if end_with is not None:
         die_with_parent(end_with, signal.SIGTERM)
     settings = from_environment()
-    settings.require_app()
+    require_usable_app(settings)
     return settings
+
+
+def require_usable_app(settings: Settings) -> None:
+    """Raises SettingError where the App is not set, or has a key that the first pull request would find damaged."""
+    app = settings.require_app()
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    for position, key in enumerate(app.private_keys, start=1):
+        try:
+            load_pem_private_key(key.get_secret_value().encode(), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+            raise malformed("ASSAY_APP_PRIVATE_KEY", f"holds a key (number {position}) that is damaged") from error

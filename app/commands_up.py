@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final, cast
 
+from app.commands_serve import require_usable_app
 from app.exits import Answer, Exit
 from worker.settings import Settings, environment, from_environment
 from worker.store.connection import attached, open_store
@@ -36,7 +37,7 @@ STOPPING: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
 def up() -> Answer:
     """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM."""
     settings = from_environment()
-    settings.require_app()
+    require_usable_app(settings)
     with signals() as inbox, open_store(settings, Role.OWNER) as store:
         return Answer(Supervisor(attached(settings, store), inbox).run())
 

@@ -111,7 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         "judge: an outage is a reject",
-        "worker/judge/rulings.py",
+        "worker/judge/asking.py",
         "return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))",
         "return replace(abstain(hearing, AbstainReason.UNPROVEN, words.judge_unavailable(reason)), signals={})",
         "test_the_model.py",

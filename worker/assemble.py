@@ -10,7 +10,6 @@ from typing import Final
 from worker.case_block import CaseError, read_case
 from worker.domain.agents import author_agent
 from worker.domain.case import Case
-from worker.domain.criteria import criteria_of
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, PullRequest
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
@@ -23,6 +22,8 @@ def complete(dossier: Dossier) -> Dossier:
     known = dossier.model_fields_set
     derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
     if "criteria" not in known:
+        from worker.domain.criteria import criteria_of  # noqa: PLC0415 - 3 ms that a complete dossier need not pay
+
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
     if not known & {"case", "case_error"}:
@@ -52,10 +53,15 @@ def _ci(dossier: Dossier) -> Ci | None:
 
 
 def ci_state(checks: Sequence[CiCheck]) -> CiState:
-    """What the checks say together: one that failed decides, then one that is not done yet."""
+    """What the checks say together: one that failed decides, then one that is not done yet.
+
+    Where every check was skipped or neutral nothing was proved: that is no result, and not green.
+    """
     if not checks:
         return CiState.MISSING
     conclusions = {check.conclusion for check in checks}
     if conclusions & FAILED:
         return CiState.FAILURE
-    return CiState.SUCCESS if conclusions <= PASSED else CiState.PENDING
+    if not conclusions <= PASSED:
+        return CiState.PENDING
+    return CiState.SUCCESS if "success" in conclusions else CiState.MISSING

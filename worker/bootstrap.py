@@ -8,15 +8,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, assert_never
 
+from worker.board import Silent
+from worker.domain.frozen import build_models
 from worker.domain.ids import CheckRunId, DeliveryId, Sha
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.errors import InputError
-from worker.judge.court import Bench
+from worker.judge.bench import Bench
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
 from worker.ports import CheckPublisher, Clock, Desk, Lease, Model, PullSource
-from worker.publish import CheckBoard, CheckDesk, Silent
 from worker.record import Keepers
 from worker.render.words import OVERDUE
 from worker.rulebook import load_prompt, load_rubric
@@ -28,8 +30,11 @@ from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from worker.github.client import AppAccess
+    from worker.publish import CheckDesk
 
 ALWAYS: Final = 2.0
+OF_JOBS: Final = ("worker.domain.criteria", "worker.judge.asking", "worker.publish")
+"""What a judging on a laptop may do without."""
 READINGS: Final = 3
 """How often a branch that is committed to while it is judged is judged again, on a laptop."""
 
@@ -46,6 +51,8 @@ class Court:
     desk: Desk
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+        from worker.publish import CheckBoard
+
         timing = self.settings.timing
         with open_bench(self.settings, self.settings.tier) as bench:
             return judge_pull_request(
@@ -92,7 +99,9 @@ class Court:
         )
         self.desk.react(ask, "eyes")
 
-    def _board(self) -> CheckDesk:
+    def _board(self) -> "CheckDesk":
+        from worker.publish import CheckDesk
+
         return CheckDesk(self.checks, self.store.checks())
 
 
@@ -103,11 +112,14 @@ def site_url(api_url: str) -> str:
 
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[Court]:
-    """Act as the App. To be opened inside the job, never before a fork."""
+    """Act as the App. What one opening loads and builds, a forked job finds done; the clients are to be its own."""
     from worker.github.checks import GitHubChecks
     from worker.github.client import app_access
     from worker.github.desk import GitHubDesk
 
+    for module in OF_JOBS:
+        import_module(module)
+    build_models()
     clock = SystemClock()
     with app_access(settings, store.vault, clock) as access:
         app_id = settings.require_app().app_id

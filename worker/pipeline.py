@@ -11,15 +11,16 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from worker.assemble import complete
+from worker.board import Board, Wait
 from worker.domain.dossier import CiState, Dossier
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
+from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
-from worker.judge.court import Bench, Docket, docket, judge
+from worker.judge.court import docket, judge
 from worker.ports import Clock, Ledger, PullSource
-from worker.publish import Board, Wait
 from worker.record import Keepers, record
 
 

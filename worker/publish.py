@@ -6,10 +6,8 @@ request will speak.
 """
 
 import contextlib
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
+from worker.board import Wait
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
@@ -18,47 +16,6 @@ from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource
 from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """What is waited for, and until when at the latest."""
-
-    names: tuple[str, ...]
-    until: datetime
-
-
-class Board(Protocol):
-    """Where the state of a pull request's judging is shown."""
-
-    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
-
-    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
-
-    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None: ...
-
-    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None: ...
-
-    def close(self, request: JudgeRequest) -> None: ...
-
-
-class Silent:
-    """A laptop's board: shows nothing, and still asks whether the head moved."""
-
-    def __init__(self, source: PullSource) -> None:
-        self._source = source
-
-    def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
-
-    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
-
-    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
-        newest = self._source.head_sha(request)
-        return None if newest == head_sha else newest
-
-    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None: ...
-
-    def close(self, request: JudgeRequest) -> None: ...
 
 
 class CheckBoard:

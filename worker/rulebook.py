@@ -8,6 +8,7 @@ the file's field by its path.
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +30,9 @@ class PromptText:
     version: str
 
 
+@cache
 def load_rubric(path: Path | None = None) -> Rubric:
-    """Read a rubric; without *path* the one that ships with Assay. Raises InputError."""
+    """Read a rubric, once a process; without *path* the one that ships with Assay. Raises InputError."""
     return read_rubric(_text(path or _shipped("rubrics/default.yml")))
 
 
@@ -45,8 +47,9 @@ def read_rubric(text: str) -> Rubric:
         raise InputError(_refusal(error)) from error
 
 
+@cache
 def load_prompt(path: Path | None = None) -> PromptText:
-    """Read the judge's prompt; without *path* the one that ships with Assay. Raises InputError."""
+    """Read the judge's prompt, once a process; without *path* the one that ships with Assay. Raises InputError."""
     text = _text(path or _shipped("prompts/judge.md"))
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 

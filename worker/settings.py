@@ -66,6 +66,10 @@ class Timing:
     stop_grace: float = 10.0
 
 
+MAY_BE_ZERO: Final = frozenset({"quiet_window", "quiet_max", "retry_delay", "ci_wait", "ci_poll", "stop_grace"})
+"""Any other duration of 0 would be a lease that nobody ever holds, or an answer that nobody waits for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All of it. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is made there."""
@@ -222,16 +226,25 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 def _timing(values: Mapping[str, str]) -> Timing:
     standard = Timing()
-    return Timing(
+    timing = Timing(
         **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__slots__}
     )
+    for name in Timing.__slots__:
+        if name not in MAY_BE_ZERO and not getattr(timing, name):
+            raise malformed(f"ASSAY_{name.upper()}", "is 0, and has to be more")
+    return timing
 
 
 def _data_dir(values: Mapping[str, str]) -> Path:
-    if "ASSAY_DATA_DIR" in values:
-        return Path(values["ASSAY_DATA_DIR"]).expanduser().absolute()
-    state = values.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser().absolute() / "assay"
+    try:
+        if "ASSAY_DATA_DIR" in values:
+            return Path(values["ASSAY_DATA_DIR"]).expanduser().absolute()
+        state = values.get("XDG_STATE_HOME") or "~/.local/state"
+        return Path(state).expanduser().absolute() / "assay"
+    except RuntimeError as error:
+        raise malformed("ASSAY_DATA_DIR", "can't be found: there is no such home folder") from error
+    except FileNotFoundError as error:
+        raise malformed("ASSAY_DATA_DIR", "is relative to the working directory, which was deleted") from error
 
 
 def _app(values: Mapping[str, str]) -> AppCredentials | None:

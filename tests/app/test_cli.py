@@ -1,4 +1,5 @@
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from app.exits import Exit
 from tests.app.assay_command import ASSAY, assay, environment
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.verdict import AbstainReason
-from worker.errors import Forbidden, Gone, InputError, Unavailable
+from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
 
 HEAVY = (
     "pydantic",
@@ -122,6 +123,56 @@ def test_a_data_folder_that_can_not_be_written_is_no_second_error(tmp_path: Path
     assert "KeyError: 'bug'" in next(tmp_path.glob("assay-*.log")).read_text()
 
 
+def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code = (
+        "import sys, tempfile, app.cli\ntempfile.tempdir = sys.argv[1]\n"
+        "with app.cli.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "file")]
+    done = subprocess.run(command, env=environment(tmp_path / "file"), capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.FAILED
+    assert done.stderr.startswith("assay: Assay itself failed. No folder can be written to")
+    assert "KeyError: 'bug'" in done.stderr
+
+
+def test_a_home_folder_that_is_not_there_is_a_setting_to_change(tmp_path: Path) -> None:
+    done = assay("judge", "--example", environ={**environment(tmp_path), "ASSAY_DATA_DIR": "~nobody-of-this-name/x"})
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_DATA_DIR can't be found: there is no such home folder.")
+
+
+def test_a_lease_that_was_lost_is_said_and_is_no_mistake_of_the_callers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ends_with(LeaseLost()) == Exit.FAILED
+    assert capsys.readouterr().err == "assay: Another process took this judging over. Judge again.\n"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "words"), [(">&-", Exit.REJECT, ""), (">/dev/full", Exit.USAGE, "No space left")]
+)
+def test_an_output_that_takes_nothing_is_no_failure_of_assays(
+    redirection: str, code: Exit, words: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" judge --example {redirection}', str(ASSAY)],
+        env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Exception" not in done.stderr
+    assert not (tmp_path / "logs").exists()
+
+
+def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(ASSAY), "judge", "--dossier", "/nowhere"], env=environment(tmp_path), stderr=writer, check=False
+    )
+    os.close(writer)
+    assert done.returncode == Exit.USAGE
+
+
 @pytest.mark.parametrize("command", ["up", "serve", "work"])
 def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
     done = assay(command, environ=environment(tmp_path / "state"))
@@ -130,6 +181,16 @@ def test_a_missing_setting_is_one_message_before_anything_is_started(command: st
         "assay: ASSAY_APP_ID is not set. Expected: the App's number. "
         "Get it from: the App's settings page, under About.\n"
     )  # fmt: skip
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("command", ["up", "serve", "work"])
+def test_a_damaged_key_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
+    app = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
+    done = assay(command, environ=environment(tmp_path / "state", **app))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
     assert not (tmp_path / "state").exists()
 
 

@@ -83,8 +83,7 @@ ok       Clock                   -2 s against GitHub's
 All is well.
 """)
     assert told([*app_lines(ill, HERE)]) == snapshot("""\
-wrong    App key 1               the PEM text can't be parsed. ASSAY_APP_ID and the key have to be
-                                 of one App.
+wrong    App key 1               the PEM text can't be parsed.
 ok       App key 2               accepted at https://api.github.com
 ok       GitHub App              assay (5)
 wrong    App permissions         the App lacks checks: write, issues: write. Add it in the App's

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.assay_command import assay, environment
+from tests.app.assay_command import ASSAY, assay, environment
 from worker.domain.verdict import VERDICT
 from worker.local.example import Example, make_example
 
@@ -93,6 +93,49 @@ def test_a_folder_that_is_no_checkout_is_the_callers_mistake(state: Path, tmp_pa
     done = judge(state, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_a_place_for_the_dossier_that_is_none_is_said_before_anything_is_started(
+    example: Example, tmp_path: Path
+) -> None:
+    for place in ("/nowhere/d.json", str(tmp_path)):
+        done = judge(tmp_path / "unused", "--save-dossier", place, cwd=example.checkout)
+        assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "unused").exists()
+
+
+def test_a_saved_dossier_names_its_version(state: Path, example: Example, tmp_path: Path) -> None:
+    judge(state, "--save-dossier", str(tmp_path / "d.json"), cwd=example.checkout)
+    assert json.loads((tmp_path / "d.json").read_text())["dossier_version"] == 1
+
+
+@pytest.mark.parametrize("arguments", [("--issue", "-"), ("--dossier", "-")])
+def test_a_standard_input_that_is_closed_is_the_callers_to_change(
+    arguments: tuple[str, str], example: Example, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", 'exec "$0" judge "$@" <&-', str(ASSAY), *arguments]
+    done = subprocess.run(
+        command, env=environment(tmp_path), cwd=example.checkout, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "which is closed" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_body_that_is_no_text_is_refused(state: Path, example: Example) -> None:
+    done = judge(state, "--body", "a\udcff", cwd=example.checkout)
+    assert (done.returncode, done.stderr) == (2, "assay: --body is not UTF-8 at character 1. Write it as UTF-8.\n")
+
+
+def test_standard_input_is_read_once(state: Path, example: Example) -> None:
+    done = judge(state, "--issue", "-", "--case", "-", cwd=example.checkout, given="summary: x")
+    assert (done.returncode, "can't both read standard input" in done.stderr) == (2, True)
+
+
+def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path: Path) -> None:
+    command = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" judge', str(ASSAY)]
+    done = subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2, "assay: The working directory was deleted. Go to a checkout, or use --dossier FILE.\n"
+    )  # fmt: skip
 
 
 def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: Example) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from worker.errors import SettingError
-from worker.settings import PEM, VARIABLES, Timing, read_settings
+from worker.settings import MAY_BE_ZERO, PEM, VARIABLES, Timing, read_settings
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
 APP = {"ASSAY_APP_ID": "7", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "hush"}
@@ -107,3 +107,17 @@ def test_the_threshold_may_be_zero_for_never_and_above_one_for_always() -> None:
 
 def test_a_key_in_another_format_is_found_too() -> None:
     assert PEM.search("-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LEASE", "HOLD", "OPEN_HOLD", "LEADER", "SWEEP", "TICK", "GITHUB_TIMEOUT", "REDIS_TIMEOUT", "CHECK_DEADLINE"],
+)
+def test_a_duration_that_nothing_can_be_done_in_is_refused(name: str) -> None:
+    with pytest.raises(SettingError, match=rf"^ASSAY_{name} is 0, and has to be more\."):
+        read_settings({f"ASSAY_{name}": "0"})
+
+
+def test_not_to_wait_is_a_choice() -> None:
+    timing = read_settings({f"ASSAY_{name.upper()}": "0" for name in MAY_BE_ZERO}).timing
+    assert {getattr(timing, name) for name in MAY_BE_ZERO} == {0.0}

@@ -1,7 +1,7 @@
 """The fingerprint: what a verdict was decided on, as one hash. Same content, same verdict.
 
-Does not decide about reuse. Invariant: only content goes in (changed lines, criteria, case, base rules, CI
-conclusions, rubric, prompt, judges); never commit ids, titles, labels, timestamps, log text, line numbers
+Does not decide about reuse. Invariant: only content goes in (changed lines, issues, criteria, case, base rules, CI
+conclusions, rubric, prompt, judges); never commit ids, the pull request's title, labels, timestamps, log text, line numbers
 or the ledger.
 """
 
@@ -14,7 +14,7 @@ from worker.domain.dossier import Ci, Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.rubric import Rubric
 
-_FORM: Final = 1
+_FORM: Final = 2
 """Changes when what goes in changes, so that no verdict of an older form is reused."""
 
 _SHORTEST_ID: Final = 7
@@ -26,6 +26,7 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
     content = {
         "form": _FORM,
         "files": _files(parse_diff(dossier.diff.encode())),
+        "issues": sorted([issue.title, issue.body] for issue in dossier.issues),
         "criteria": [[one.id, one.text, one.inferred] for one in dossier.criteria or ()],
         "case": dossier.case.model_dump(mode="json") if dossier.case else None,
         "guidance": sorted([one.path, one.text] for one in dossier.guidance),

@@ -34,10 +34,17 @@ class LedgerEntry(Frozen):
     open_conditions: tuple[ClosingCondition, ...] = ()
 
 
-def round_of(entries: Sequence[LedgerEntry], fingerprint: Fingerprint) -> int:
-    """Count the rejects on different content so far, plus this one."""
-    rejected = {entry.fingerprint for entry in entries if isinstance(entry.verdict, Reject)}
-    return len(rejected - {fingerprint}) + 1
+def round_of(entries: Sequence[LedgerEntry], head_sha: Sha, fingerprint: Fingerprint) -> int:
+    """Count the rejects on other content so far, plus this one.
+
+    One head rejected twice (by two tiers, say) is one round, and so are two heads of one content.
+    """
+    others = [
+        entry
+        for entry in entries
+        if isinstance(entry.verdict, Reject) and entry.head_sha != head_sha and entry.fingerprint != fingerprint
+    ]
+    return min(len({entry.head_sha for entry in others}), len({entry.fingerprint for entry in others})) + 1
 
 
 def in_prompt(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:

@@ -5,16 +5,19 @@ Does not carry any text of the pull request. Invariant: small, and complete enou
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 
+LAPTOP: Final = InstallationId(0)
+"""What is judged on a laptop belongs to no installation of the App."""
+
 
 class PullRef(Frozen):
-    """One pull request, by numbers that never change. A laptop's branches live under installation 0."""
+    """One pull request, by numbers that never change. A laptop's branches live under LAPTOP."""
 
     installation_id: InstallationId
     repository_id: RepositoryId

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
-from worker.errors import AssayError
+from worker.errors import AssayError, Unavailable
 from worker.github.client import Call, key_api
 from worker.github.replies import AppView
 from worker.ports import Clock
@@ -37,6 +37,9 @@ REQUIRED_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
 REQUIRED_EVENTS: Final = frozenset({"pull_request", "issue_comment", "check_run"})
 
 RANK: Final[Mapping[str, int]] = MappingProxyType({"read": 1, "write": 2, "admin": 3})
+
+
+OF_ONE_APP: Final = "ASSAY_APP_ID and the key have to be of one App"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,14 @@ def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -
         with key_api(settings, app, key, clock) as api:
             view = api.get("/app", AppView)
             skew = clock_skew(api.headers(Call("GET", "/app", is_repeatable=True)).get("date"), clock.now())
+    except Unavailable as error:
+        return Answer(None, f"{error}. Check the network and ASSAY_GITHUB_API_URL", None)
     except AssayError as error:
-        return Answer(None, str(error), None)
+        return Answer(None, f"{str(error).rstrip('.')}. {OF_ONE_APP}", None)
     if view.id != app.app_id:
-        return Answer(None, f"the key belongs to the App {view.id} ({view.slug}), not to {app.app_id}", skew)
+        return Answer(
+            None, f"the key belongs to the App {view.id} ({view.slug}), not to {app.app_id}. {OF_ONE_APP}", skew
+        )
     return Answer(view, None, skew)
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
 from worker.domain.verdict import VERDICT, Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Tokens
-from worker.judge.court import Bench, Docket
+from worker.judge.bench import Bench, Docket
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
 

@@ -5,83 +5,37 @@ could not judge says so; nothing but a bug is raised.
 """
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from worker.domain.diff import Diff, DiffError, parse_diff
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.fingerprint import fingerprint
-from worker.domain.ids import EvalId, Fingerprint, new_eval_id
+from worker.domain.ids import Fingerprint, new_eval_id
 from worker.domain.ledger import round_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.request import JudgeRequest
-from worker.domain.rubric import Rubric
 from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
-from worker.judge.claims import check_claims, claimed_ids
+from worker.judge.bench import Bench, Docket, Sitting
+from worker.judge.claims import check_claims
 from worker.judge.coverage import coverage_of
-from worker.judge.escalation import AskModel, Matter, route
+from worker.judge.escalation import AskModel, Matter, Skipped, Stop, route
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
-from worker.judge.llm import Spent, consult
-from worker.judge.prompt import Material, Question, ask_about
-from worker.judge.reply import Asked, read_reply
 from worker.judge.rulings import (
     Hearing,
     Ruling,
     abstain,
     closing_conditions,
-    reject_on_facts,
-    with_model,
+    too_large,
     without_model,
 )
 from worker.judge.scoring import composite
-from worker.judge.untrusted import shown_path
 from worker.judge.validators import read_ci
-from worker.ports import Clock, Model
-from worker.rulebook import PromptText
+from worker.ports import Clock
 
 ALWAYS: Final = 1.0
 """Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always)."""
-
-    rubric: Rubric
-    prompt: PromptText
-    threshold: float
-    model: Model | None = None
-
-    @property
-    def judges(self) -> str:
-        """The allowed tiers and models, as the fingerprint takes them."""
-        return f"threshold={self.threshold:g} model={self.model.name if self.model else None}"
-
-
-@dataclass(frozen=True, slots=True)
-class Docket:
-    """What is written above every verdict."""
-
-    eval_id: EvalId
-    subject: Subject
-    created_at: datetime
-    fingerprint: Fingerprint
-    monotonic_ms: Callable[[], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """How the verdict came about: what was ruled, what was read, and who was asked at which price."""
-
-    ruling: Ruling
-    coverage: Coverage
-    reason: str
-    asked: bool = False
-    spent: Spent = field(default_factory=Spent)
 
 
 def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:
@@ -153,50 +107,22 @@ def _unreadable(hearing: Hearing, problem: str) -> Sitting:
 def _sit(hearing: Hearing, docket: Docket, bench: Bench) -> Sitting:
     matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None)
     chosen = route(matter)
+    is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
+    if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci:
+        return _nothing_read(hearing)
     if isinstance(chosen, AskModel) and bench.model is not None:
-        return _ask(hearing, docket, bench, bench.model, chosen.reason)
+        from worker.judge.asking import ask  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+
+        return ask(hearing, docket, bench, bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
     coverage = coverage_of(hearing.dossier, hearing.diff)
     return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
 
 
-def _ask(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason: str) -> Sitting:
-    material = Material(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci)
-    question = ask_about(material, bench.rubric, bench.prompt, docket.eval_id)
-    if question is None:
-        return _too_long(hearing, reason)
-    return _consult(hearing, question, bench, model, reason)
-
-
-def _too_long(hearing: Hearing, reason: str) -> Sitting:
-    coverage = coverage_of(hearing.dossier, hearing.diff, hidden=[file.path for file in hearing.diff.files])
-    if hearing.opinion.facts:
-        return Sitting(reject_on_facts(hearing), coverage, f"{reason}; the question does not fit any model")
-    ruling = abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
-    return Sitting(ruling, coverage, f"{reason}; the question does not fit any model")
-
-
-def _consult(hearing: Hearing, question: Question, bench: Bench, model: Model, reason: str) -> Sitting:
-    asked = _asked(hearing, bench.rubric)
-    consultation = consult(model, question.prompt, lambda reply: read_reply(reply, asked))
-    ruling = with_model(hearing, consultation, question.coverage)
-    return Sitting(ruling, question.coverage, reason, asked=True, spent=consultation.spent)
-
-
-def _asked(hearing: Hearing, rubric: Rubric) -> Asked:
-    opaque = (
-        file.path
-        for file in hearing.diff.files
-        if file.is_binary or file.is_submodule or file.is_symlink or not (file.added or file.removed)
-    )
-    return Asked(
-        criteria=hearing.criteria,
-        rubric=rubric,
-        places=hearing.places,
-        claimed=claimed_ids(hearing.dossier.case, hearing.criteria),
-        paths={shown_path(path): path for path in hearing.places.paths},
-        bare=frozenset(opaque),
-    )
+def _nothing_read(hearing: Hearing) -> Sitting:
+    """Something changed, and none of it could be read: nobody can judge that, and nobody is asked."""
+    coverage = coverage_of(hearing.dossier, hearing.diff)
+    return Sitting(too_large(hearing, coverage), coverage, "the model is not asked: no changed file could be read")
 
 
 def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:
@@ -211,7 +137,7 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
             "eval_id": docket.eval_id,
             "subject": docket.subject,
             "author_agent": hearing.dossier.pull_request.author_agent,
-            "round": round_of(hearing.dossier.ledger, docket.fingerprint),
+            "round": round_of(hearing.dossier.ledger, docket.subject.head_sha, docket.fingerprint),
             "fingerprint": docket.fingerprint,
             "created_at": docket.created_at,
             "rubric_id": bench.rubric.id,

@@ -5,13 +5,12 @@ cost is counted, used or not.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Final
 
 from worker.domain.opinion import ModelOpinion
-from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
+from worker.judge.bench import Spent
 from worker.judge.reply import ReplyError, ReplyFault
 from worker.judge.untrusted import cut, redacted, visible
 from worker.ports import Model, Prompt, Reply
@@ -22,20 +21,6 @@ ECHO_BYTES: Final = 16_000
 """How much of an unusable reply goes back to the model."""
 
 _SILENCE: Final = "(no text)"
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What the replies cost so far. `cost_usd` None: there is one whose price is not known."""
-
-    tokens: Tokens = field(default_factory=Tokens)
-    cost_usd: Decimal | None = Decimal(0)
-    replies: int = 0
-
-    def plus(self, reply: Reply) -> "Spent":
-        known = self.cost_usd is not None and reply.cost_usd is not None
-        cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
-        return Spent(self.tokens + reply.tokens, cost, self.replies + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""What the court holds: the heuristic tier alone, or joined with what the model said.
+"""What the court holds by code alone.
 
-Does not build the verdict's frame (`worker.judge.court` does) and asks nobody. Invariant: a fact rejects whatever the
-model says; an accept needs every changed file read; nothing that went wrong with the model is a reject or a pass.
+Does not build the verdict's frame (`worker.judge.court` does) and asks nobody (`worker.judge.asking` does). Invariant:
+a fact rejects; an accept needs every changed file read.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
 from worker.domain.dossier import Criterion, Dossier
-from worker.domain.opinion import HeuristicOpinion, Leaning, ModelOpinion
+from worker.domain.opinion import HeuristicOpinion
 from worker.domain.verdict import (
     AbstainReason,
     Category,
@@ -29,8 +29,6 @@ from worker.judge import words
 from worker.judge.claims import claimed_ids
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Skipped, Stop
 from worker.judge.evidence import Places
-from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable
-from worker.judge.reply import ReplyFault
 from worker.judge.validators import CiReport
 
 FACT_SCORE: Final = 0.1
@@ -97,24 +95,6 @@ def without_model(hearing: Hearing, route: RejectOnFacts | AcceptAsSafe | Stop, 
             return stopped(hearing, route)
         case _:
             assert_never(route)
-
-
-def with_model(hearing: Hearing, consultation: Consultation, coverage: Coverage) -> Ruling:
-    """What the model said, joined with what the heuristic tier knows."""
-    if hearing.opinion.facts:
-        return _joined_with_facts(hearing, consultation)
-    match consultation:
-        case Answered(opinion=opinion):
-            return _by_opinion(hearing, opinion, coverage)
-        case ReplyInvalid(errors=errors) if errors[-1].fault is ReplyFault.TOO_LONG:
-            return abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
-        case ReplyInvalid(errors=errors):
-            ruling = abstain(hearing, AbstainReason.REPLY_INVALID, words.reply_invalid(errors[-1].problems[0]))
-            return replace(ruling, signals={"parse_failed": True})
-        case Unreachable(reason=reason):
-            return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))
-        case _:
-            assert_never(consultation)
 
 
 def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> Ruling:
@@ -192,7 +172,7 @@ def _all(hearing: Hearing, status: CriterionStatus) -> tuple[CriterionVerdict, .
 
 def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
     if not coverage.is_complete:
-        return _too_large(hearing, coverage)
+        return too_large(hearing, coverage)
     evidence = tuple(islice(changed_places(hearing), CONSIDERED))
     if not evidence:
         return stopped(hearing, Stop(AbstainReason.UNPROVEN, Skipped.TIER, hearing.opinion.reason))
@@ -245,80 +225,9 @@ def _sentence(text: str) -> str:
     return said[0].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
 
 
-def _joined_with_facts(hearing: Hearing, consultation: Consultation) -> Ruling:
-    """Facts reject. A model that rejects for the same reason words it better and adds what it saw."""
-    ruling = reject_on_facts(hearing)
-    if not isinstance(consultation, Answered):
-        return ruling
-    opinion = consultation.opinion
-    agrees = opinion.decision is Leaning.REJECT and opinion.category is ruling.category
-    return Ruling(
-        concern=opinion.concern if agrees else words.overruled(ruling.concern, opinion),
-        next_step=(opinion.next_step if agrees else None) or ruling.next_step,
-        score=min(ruling.score, opinion.score),
-        confidence=max(ruling.confidence, opinion.confidence) if agrees else ruling.confidence,
-        category=ruling.category,
-        evidence=tuple(dict.fromkeys((*ruling.evidence, *(opinion.evidence if agrees else ())))),
-        criteria=opinion.criteria if agrees else ruling.criteria,
-        scores=opinion.scores,
-        signals={"model_decision": opinion.decision.value},
-    )
-
-
-def _by_opinion(hearing: Hearing, opinion: ModelOpinion, coverage: Coverage) -> Ruling:
-    match opinion.decision:
-        case Leaning.ACCEPT if not coverage.is_complete:
-            return _too_large(hearing, coverage, opinion)
-        case Leaning.ACCEPT:
-            return _of_model(opinion, evidence=opinion.evidence or _first_of_each(opinion))
-        case Leaning.REJECT:
-            return _of_model(opinion, evidence=opinion.evidence)
-        case Leaning.CANNOT_TELL:
-            return _undecided(
-                opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, words.cannot_tell(opinion.next_step))
-            )
-        case _:
-            assert_never(opinion.decision)
-
-
-def _first_of_each(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:
-    return tuple(dict.fromkeys(one.evidence[0] for one in opinion.criteria if one.evidence))
-
-
-def _of_model(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> Ruling:
-    return Ruling(
-        concern=opinion.concern,
-        next_step=opinion.next_step,
-        score=opinion.score,
-        confidence=opinion.confidence,
-        category=opinion.category,
-        evidence=evidence,
-        criteria=opinion.criteria,
-        scores=opinion.scores,
-    )
-
-
-def _undecided(opinion: ModelOpinion, reason: AbstainReason, said: tuple[str, str]) -> Ruling:
-    """The model's scores and places stay on record; they decide nothing."""
-    concern, next_step = said
-    return Ruling(
-        concern=concern,
-        next_step=next_step,
-        score=opinion.score,
-        confidence=opinion.confidence,
-        abstain_reason=reason,
-        evidence=opinion.evidence,
-        criteria=opinion.criteria,
-        scores=opinion.scores,
-        signals={"model_decision": opinion.decision.value},
-    )
-
-
-def _too_large(hearing: Hearing, coverage: Coverage, opinion: ModelOpinion | None = None) -> Ruling:
-    said = words.too_large([*coverage.unread, *coverage.partly])
-    if opinion is not None:
-        return _undecided(opinion, AbstainReason.TOO_LARGE, said)
-    return abstain(hearing, AbstainReason.TOO_LARGE, said)
+def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
+    """Not everything could be read; the files are named."""
+    return abstain(hearing, AbstainReason.TOO_LARGE, words.too_large([*coverage.unread, *coverage.partly]))
 
 
 def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:

@@ -15,9 +15,9 @@ from typing import Final
 from worker.case_block import CaseError, read_case, read_case_file
 from worker.domain.case import Case
 from worker.domain.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.issue_links import closing_links
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
 from worker.local.cited import cited_files
@@ -25,7 +25,6 @@ from worker.local.commits import commits_between
 from worker.local.git import GitFailedError, Repository, open_repository
 from worker.local.guidance import guidance_at
 
-LAPTOP: Final = InstallationId(0)
 BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
 REMOTE: Final = re.compile(
     r"(?:[a-z+]+://[^/]+/|[^/:]+@[^/:]+:)(?:.*/)?(?P<owner>[^/\s]+)/(?P<name>[^/\s]+?)(?:\.git)?/*"
@@ -53,6 +52,7 @@ class CheckoutSource:
     ) -> None:
         self._repository = open_repository(path)
         self._inputs = inputs or Inputs()
+        _refuse_an_empty_issue(self._inputs.issue)
         self._head = head or "HEAD"
         self._base = _known_base(self._repository, base)
         self._is_base_given = base is not None
@@ -194,6 +194,12 @@ def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
         return (Issue(number=0, title=title, body=body),)
     (link,) = links
     return (Issue(repository=link.repository, number=link.number, title=title, body=body, linked_by=link.words),)
+
+
+def _refuse_an_empty_issue(text: str | None) -> None:
+    """Judging by the title alone would look as if the issue had been used."""
+    if text is not None and not text.strip().lstrip("#").strip():
+        raise InputError("--issue: the issue is empty: expected Markdown that says what is asked for.")
 
 
 def _words(commits: tuple[Commit, ...]) -> tuple[str, str]:

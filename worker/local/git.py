@@ -192,7 +192,7 @@ def find_program() -> Program:
     if path is None:
         raise InputError("git was not found on PATH: a checkout can't be read. Install git, or use --dossier FILE.")
     program = Program(path)
-    answer = program.run(("version",), Path.cwd(), environment()).decode(errors="replace").strip()
+    answer = program.run(("version",), Path(os.sep), environment()).decode(errors="replace").strip()
     found = re.search(r"(\d+)\.(\d+)", answer)
     if found is None or (int(found[1]), int(found[2])) < OLDEST:
         raise InputError(f'{path} says "{answer}": expected git 2.31 or newer. Install a newer git.')

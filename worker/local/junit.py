@@ -37,6 +37,7 @@ class _Report:
     skipped: int = 0
     bad: list[_Case] = field(default_factory=list[_Case])
     counted_bad: int = 0
+    counted_in_all: int = 0
     case: _Case | None = None
     inside: str = ""
     is_root_known: bool = False
@@ -47,7 +48,9 @@ class _Report:
             self.is_root_known = True
             if name not in {"testsuites", "testsuite"}:
                 raise _NotJUnitError(f"the root is <{tag}>, expected <testsuites> or <testsuite>")
-        if name == "testsuite":
+        if name == "testsuites":
+            self.counted_in_all = _count(attributes, "failures") + _count(attributes, "errors")
+        elif name == "testsuite":
             self.counted_bad += _count(attributes, "failures") + _count(attributes, "errors")
         elif name == "testcase":
             self.case = _Case(_test_name(attributes))
@@ -88,7 +91,7 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
     if len(raw) > MOST_BYTES:
         raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
     report = _parsed(raw, name)
-    failed = max(len(report.bad), report.counted_bad)
+    failed = max(len(report.bad), report.counted_bad, report.counted_in_all)
     return CiCheck(
         name=f"junit: {name}",
         app="junit",

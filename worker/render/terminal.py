@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier import Dossier
-from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Side, Verdict
+from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.visible import exact_line, fit, fit_end, one_line
@@ -101,17 +101,26 @@ def _criterion(one: CriterionVerdict, text: str, page: Page) -> Iterator[str]:
 
 
 def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
-    """What the code checks suspect besides the evidence."""
-    shown = {(pointer.path, pointer.line) for pointer in verdict.evidence}
-    rest = [one for one in verdict.findings if (one.path, one.line) not in shown]
+    """What the code checks saw besides the evidence. A reject's fact without a place is its concern."""
+    shown = {(pointer.path, pointer.line, pointer.side) for pointer in verdict.evidence}
+    rest = [one for one in verdict.findings if (one.path, one.line, one.side) not in shown]
+    if isinstance(verdict, Reject):
+        rest = [one for one in rest if not (one.fact and one.path is None)]
     if rest:
         yield page.ink("Also seen", Ink.BOLD)
     for one in rest[:MOST_FINDINGS]:
-        place = "" if one.path is None else f" at {exact_line(one.path)}{'' if one.line is None else f':{one.line}'}"
         note = f": {one_line(one.note)}" if one.note else ""
-        yield from wrapped(f"{one_line(one.signal.replace('_', ' '))}{place}{note}", page, indent=2)
+        yield from wrapped(f"{one_line(one.signal.replace('_', ' '))}{_where(one)}{note}", page, indent=2)
     if left := rest[MOST_FINDINGS:]:
         yield f"  … and {len(left)} more (--json shows all)"
+
+
+def _where(finding: Finding) -> str:
+    if finding.path is None:
+        return ""
+    line = "" if finding.line is None else f":{finding.line}"
+    side = "" if finding.side is Side.HEAD else " (before the change)"
+    return f" at {exact_line(finding.path)}{line}{side}"
 
 
 def _facts(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str]) -> Iterator[str]:

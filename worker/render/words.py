@@ -25,6 +25,8 @@ from worker.render.visible import fit, fit_end, one_line
 
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
+ONLY_WORDS: Final = "only documentation, comments or white space changed"
+"""All that code alone accepts; whether the words are good is not its to say."""
 OVERDUE: Final = "no judge finished within the time allowed for this check."
 """Why the watchdog closed a check."""
 PASSING: Final = frozenset({"success", "neutral", "skipped"})
@@ -87,8 +89,9 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
     """One line that says what was decided and where to look first. A path in it is visible, and no Markdown."""
     would = is_observed(dossier)
     match verdict:
-        case Accept():
-            line = f"{'Would have accepted' if would else 'Accepted'}: solves what {_asked_by(dossier)}"
+        case Accept(judge_kind=kind):
+            why = ONLY_WORDS if kind is JudgeKind.HEURISTIC else f"solves what {_asked_by(dossier)}"
+            line = f"{'Would have accepted' if would else 'Accepted'}: {why}"
         case Reject():
             line = (
                 f"{'Would have rejected' if would else 'Rejected'}: {category_words(verdict.category)}{_first(verdict)}"
@@ -171,8 +174,9 @@ def judge_words(verdict: Verdict) -> str:
 
 
 def asked_words(verdict: Verdict) -> str:
-    """Whether the model was asked, and why (not)."""
-    return f"{'asked' if verdict.escalated else 'not asked'}: {one_line(verdict.escalation_reason)}"
+    """Whether the model was asked, and why (not). Nobody asks for what is carried over from a verdict before."""
+    once = " for the verdict that is carried over" if verdict.carried_from else ""
+    return f"{f'asked{once}' if verdict.escalated else 'not asked'}: {one_line(verdict.escalation_reason)}"
 
 
 def duration_words(milliseconds: int) -> str:

@@ -49,6 +49,7 @@ def dossier(changed: Changed | None = None, pull: Changed | None = None) -> Doss
     whole = {
         "pull_request": request | dict(pull or {}),
         "diff": DIFF,
+        "issues": [{"number": 7, "title": "Retry", "body": "On 503"}],
         "criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#7"}],
         "case": {"summary": "Retries now"},
         "guidance": [{"path": "AGENTS.md", "text": "No print"}],
@@ -110,7 +111,7 @@ ENTRY = {
         ({}, {"base_sha": "d" * 40, "head_sha": "e" * 40, "merge_base_sha": "f" * 40}),
         ({}, {"title": "Other", "labels": ["bug"], "body": "Other", "author": "bob", "draft": True, "head_ref": "x"}),
         ({}, {"commits": [{"sha": "d" * 40, "message": "m"}]}),
-        ({"issues": [{"number": 7, "title": "t", "body": "b", "edited_at": "2026-11-20T20:05:00Z"}]}, {}),
+        ({"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]}, {}),
         ({"diff": DIFF.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")}, {}),
         ({"diff": DIFF.replace("1111111..2222222", "3333333..4444444")}, {}),
         (
@@ -141,6 +142,8 @@ def test_what_is_no_content_does_not_change_it(changed: Changed, pull: Changed) 
         {"diff": DIFF.replace("up.py", "down.py")},
         {"diff": DIFF.replace("100644", "100755")},
         {"diff": DIFF + "\\ No newline at end of file\n"},
+        {"issues": [{"number": 7, "title": "Retry", "body": "On 500"}]},
+        {"issues": [{"number": 7, "title": "Try", "body": "On 503"}]},
         {"criteria": [{"id": "AC1", "text": "Retries twice"}]},
         {"criteria": [{"id": "AC2", "text": "Retries"}]},
         {"case": {"summary": "Other"}},

@@ -69,7 +69,9 @@ def test_each_bad_key_is_told_apart(settings: Settings) -> None:
 def test_a_key_of_another_app_is_told(place: Place, settings: Settings) -> None:
     place.github.fault("GET /app$", kind="status", status=200, body={"id": 9, "slug": "other"})
     report = examine(settings, SystemClock())
-    assert [key.problem for key in report.keys] == ["the key belongs to the App 9 (other), not to 4711"]
+    assert [key.problem for key in report.keys] == [
+        "the key belongs to the App 9 (other), not to 4711. ASSAY_APP_ID and the key have to be of one App"
+    ]
     assert (report.app, report.missing_permissions, report.missing_events) == (None, (), ())
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import (
+    BASE,
     DIFF,
     NOW,
     ScriptedModel,
@@ -376,7 +377,12 @@ def test_claims_are_checked_in_every_verdict() -> None:
 
 def test_a_round_counts_rejects_on_different_content() -> None:
     earlier = rejected(fingerprint="sha256:other")
-    assert judged(ledger=(entry(earlier),)).round == 2
+    assert judged(ledger=(entry(earlier, head_sha=BASE),)).round == 2
+    assert judged(ledger=(entry(earlier),)).round == 1, "the same head, rejected by another tier"
+    again = rejected(fingerprint="sha256:another")
+    assert judged(ledger=(entry(earlier, head_sha=BASE), entry(again, head_sha=BASE))).round == 2
+    empty_commit = entry(earlier, head_sha="c" * 40)
+    assert judged(ledger=(entry(earlier, head_sha=BASE), empty_commit)).round == 2
     assert judged(ledger=(entry(rejected(fingerprint="sha256:now")),)).round == 1
 
 
@@ -455,3 +461,25 @@ def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:
         fingerprint(dossier(diff="x")),
     ]
     assert len({plain, *others}) == 4
+
+
+def test_a_change_of_which_nothing_could_be_read_is_too_large_and_not_empty() -> None:
+    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
+    for model in (None, model_of()):
+        verdict = judge(dossier(diff="", files=(), files_unread=unread), docket(), bench(model))
+        assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
+        assert "big.txt" in f"{verdict.concern} {verdict.next_step}"
+
+
+def test_failed_ci_is_told_before_what_could_not_be_read() -> None:
+    red = Ci(state=CiState.FAILURE, checks=(CiCheck(name="test", conclusion="failure"),))
+    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
+    assert judge(dossier(diff="", files_unread=unread, ci=red), docket(), bench()).abstain_reason == "ci_failed"
+
+
+def test_what_is_missed_in_a_change_that_was_not_shown_whole_is_no_reject() -> None:
+    unread = (UnreadFile(path="upload.py", reason=UnreadReason.OVER_LIMIT),)
+    missed = reject(evidence=[], category="acceptance_gap", criteria=criteria("missing", "missing", at=[]))
+    verdict = judge(dossier(files_unread=unread), docket(), bench(model_of(missed)))
+    assert judge(dossier(), docket(), bench(model_of(missed))).decision == "reject"
+    assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")

@@ -24,7 +24,8 @@ from worker.domain.dossier import (
 )
 from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, JudgeKind, Reject
 from worker.errors import Unavailable
-from worker.judge.court import Bench, judge
+from worker.judge.bench import Bench
+from worker.judge.court import judge
 
 WORD = st.sampled_from(
     ["retry", "docs", "é", "\u202e", "\x00", " ", "", "AC1", "a" * 300, "[[x end]]", "```", "fix: x"]

@@ -158,6 +158,14 @@ def test_an_issue_file_becomes_the_issue(laptop: Laptop) -> None:
     assert [one.text for one in complete(dossier).criteria or ()] == ["Retries"]
 
 
+@pytest.mark.parametrize("text", ["", " \n\t\n", "#\n"])
+def test_an_issue_file_that_says_nothing_is_refused(laptop: Laptop, text: str) -> None:
+    laptop.commits({"a.py": "one\n"}, "Retry uploads")
+    with pytest.raises(InputError) as error:
+        laptop.source(inputs=Inputs(issue=text))
+    assert str(error.value) == "--issue: the issue is empty: expected Markdown that says what is asked for."
+
+
 def test_an_issue_file_without_a_heading_has_the_branchs_title(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, "Retry")
     assert laptop.dossier(inputs=Inputs(issue="It fails.\n")).issues == (

@@ -56,6 +56,11 @@ def test_failures_that_are_only_counted_count() -> None:
     assert suite('<testcase name="a"/>', 'failures="x" errors="99999999999"').conclusion == "success"
 
 
+def test_failures_that_only_the_root_counts_count() -> None:
+    check = read_junit(b'<testsuites failures="1" errors="1"><testsuite/></testsuites>', "report.xml")
+    assert (check.conclusion, check.summary) == ("failure", "2 tests, 2 failed, 0 skipped")
+
+
 def test_a_failure_without_message_is_told_by_its_text() -> None:
     assert suite('<testcase name="a"><failure>assert x\n  == y</failure></testcase>').summary.endswith(
         "a: assert x == y"

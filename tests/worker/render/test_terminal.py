@@ -127,6 +127,28 @@ Verdict    0199aaaa-0000-7000-8000-000000000001, carried over from 0199
 """)
 
 
+def test_a_place_that_the_change_took_away_is_said_to_be_one() -> None:
+    gone = rejected().findings[1].model_copy(update={"path": "upload.py", "line": 17, "side": Side.BASE, "note": ""})
+    text = report(rejected(findings=(gone,)), dossier(), PAGE)
+    assert "\nAlso seen\n  no assertions at upload.py:17 (before the change)\n" in text
+
+
+def test_a_fact_without_a_place_is_said_once() -> None:
+    empty = rejected().findings[0].model_copy(update={"path": None, "line": None, "note": "the diff is empty"})
+    unmet = (CriterionVerdict(id="any-change", status=CriterionStatus.MISSING),)
+    verdict = rejected(findings=(empty,), evidence=(), criteria=unmet, concern="The diff is empty.")
+    text = report(verdict, dossier(), PAGE)
+    assert text.casefold().count("the diff is empty") == 1
+    assert "Also seen" not in text
+    not_judged = abstained(AbstainReason.CI_FAILED, findings=(empty,))
+    assert "\nAlso seen\n  stub body: the diff is empty\n" in report(not_judged, dossier(ci=FAILED_CI), PAGE)
+
+
+def test_a_verdict_that_is_carried_over_does_not_claim_that_the_model_was_asked_again() -> None:
+    text = report(accepted(carried_from=EvalId("0199")), dossier(), PAGE)
+    assert "\nModel      asked for the verdict that is carried over: confidence 0.58 < 0.70:" in text
+
+
 def test_long_lists_are_cut_and_say_so() -> None:
     paths = tuple(f"{number}.py" for number in range(45))
     finding = rejected().findings[1]

