@@ -183,12 +183,10 @@ class Function:
 
 def functions_of(source: Source) -> Iterator[Function]:
     """Every function with a body and a name, in the order of the text."""
-    for node in find(source.root, source.language, _TYPES[source.language]):
-        body = node.child_by_field_name("body")
-        if body is not None:
-            function = Function(node, body, source)
-            if function.name:
-                yield function
+    nodes = find(source.root, source.language, _TYPES[source.language])
+    bodies = ((node, node.child_by_field_name("body")) for node in nodes)
+    functions = (Function(node, body, source) for node, body in bodies if body is not None)
+    return (function for function in functions if function.name)
 
 
 def _is_docstring(node: "Node") -> bool:

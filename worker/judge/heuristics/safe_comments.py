@@ -115,8 +115,8 @@ def _tokens(root: "Node", language: Language, shown: Container[int]) -> Iterator
         if children:
             yield depth, node.type, ""
             stack.extend((child, depth + 1) for child in reversed(children))
-        elif text := text_of(node).strip():  # a grammar may have a token for the end of a line
-            yield depth, node.type, text if node.is_named else ""
+        else:
+            yield depth, node.type, text_of(node).strip() if node.is_named else ""
 
 
 @lru_cache(maxsize=2048)

@@ -148,3 +148,8 @@ def test_a_text_that_does_not_fit_the_diff_proves_nothing() -> None:
         plain_dossier(file_diff("a.py", "# a\n", "# b\n"), files=[{"path": "a.py", "text": "# c\n"}])
     ).files
     assert not is_comments_only(file)
+
+
+def test_the_ends_of_lines_that_a_grammar_has_tokens_for_are_no_program() -> None:
+    before = "package a\n\n// odl\nfunc f() {\n\tg()\n\tg()\n}\n"
+    assert is_comments_only(changed_file("a.go", before, before.replace("odl", "old")))

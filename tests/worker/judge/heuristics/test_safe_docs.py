@@ -142,5 +142,11 @@ def test_without_the_whole_text_a_fence_nearby_leaves_the_side_open() -> None:
     assert not is_prose_only(changed_file("README.md", near, near + "Some new words in a sentence.\n", texts=False))
 
 
+def test_without_the_whole_text_a_fence_below_leaves_the_side_open_too() -> None:
+    below = "```\ncode\n```\n"
+    added = FAR + "Some new words in a sentence.\n" + below
+    assert not is_prose_only(changed_file("README.md", FAR + below, added, texts=False))
+
+
 def test_front_matter_that_never_ends_is_all_front_matter() -> None:
     assert not is_prose_only(changed_file("docs/a.md", "---\nwords here\n", "---\nother words here\n"))

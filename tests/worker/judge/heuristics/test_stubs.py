@@ -267,3 +267,7 @@ def test_a_file_full_of_stubs_is_told_ten_times() -> None:
 
 def test_a_text_that_does_not_parse_is_no_reason_to_fail() -> None:
     assert kinds("a.py", "def f(:\n  pass\n)))\nclass\n\tdef todo\n") == []
+
+
+def test_a_function_without_a_name_is_nobodys_stub() -> None:
+    assert kinds("a.js", 'run(function () {\n  throw new Error("not implemented");\n});\n') == []

@@ -1,0 +1,22 @@
+"""Functions with a name."""
+
+import pytest
+
+from worker.judge.heuristics.change import Source
+from worker.judge.heuristics.functions import functions_of
+from worker.judge.heuristics.paths import Language
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("run(function () { return 1 })\nfunction named() {}\n", ["named"]),
+        ("run(() => { return 1 })\n", []),
+        ("const kept = () => { return 1 }\n", ["kept"]),
+        ('it("works", () => { return 1 })\n', ["works"]),
+    ],
+    ids=["anonymous", "arrow", "kept arrow", "test"],
+)
+def test_only_functions_with_a_name_are_looked_at(text: str, names: list[str]) -> None:
+    found = functions_of(Source(text, 1, whole=True, language=Language.JAVASCRIPT))
+    assert [function.name for function in found] == names
