@@ -4,6 +4,7 @@ Does not import what judges: no queue worker, no GitHub or model client, no cryp
 answer holds a traceback; standard output gets exactly one line, when deliveries can be sent.
 """
 
+import errno
 import json
 import logging
 import socket
@@ -29,6 +30,7 @@ from worker.system_clock import SystemClock
 
 SHUTDOWN_SECONDS: Final = 10
 BACKLOG: Final = 2048
+THE_PORTS_FAULT: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
 def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) -> Litestar:
@@ -131,11 +133,14 @@ def listen(host: str, port: int) -> socket.socket:
     """Take the address. Port 0: any free one. Raises SettingError when it can't be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        host.encode("idna")  # as the socket will, which would not close itself after a name that is none
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise malformed(
-            "ASSAY_PORT", f'is {port}, and "{host}:{port}" can\'t be listened at ({error.strerror})'
-        ) from error
+        reason = (error.strerror or str(error)).partition(" (while attempting")[0]
+        name, found = ("ASSAY_PORT", port) if error.errno in THE_PORTS_FAULT else ("ASSAY_HOST", f'"{host}"')
+        raise malformed(name, f'is {found}, and "{host}:{port}" can\'t be listened at ({reason})') from error
+    except UnicodeError as error:
+        raise malformed("ASSAY_HOST", f'is "{host}", which is no host\'s name') from error
 
 
 def _url(listening: socket.socket) -> str:

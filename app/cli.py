@@ -143,7 +143,7 @@ class Edge:
     ) -> bool:
         """Speak about *error*, and let nothing but an exit pass."""
         match error:
-            case KeyboardInterrupt():
+            case KeyboardInterrupt() | Exception() if is_interrupt(error):
                 self.code = self._say("Interrupted.", Exit.INTERRUPTED)
             case BrokenPipeError():
                 quiet(sys.stdout)
@@ -177,6 +177,13 @@ class Edge:
         except OSError:
             quiet(sys.stderr)
         return code
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is at the bottom of it: what it interrupts may make another error of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def write_out(text: str) -> None:

@@ -22,7 +22,7 @@ from worker import dispatch
 from worker.bootstrap import open_bench
 from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
-from worker.jobs import SCENE, Scene, horse_killed
+from worker.jobs import SCENE, Scene, bring_back, horse_killed
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import judge_queue, rq_connection
@@ -49,7 +49,9 @@ FAILURE_EXIT: Final = 4
 
 
 class JudgeWorker(Worker):
-    """RQ's worker without its command thread, since it forks; its jobs die with it."""
+    """RQ's worker without its command thread, since it forks; its jobs die with it and are brought back."""
+
+    at_work: Job | None = None
 
     def subscribe(self) -> None:
         """Take no orders through Redis: that would need a thread in the process that forks."""
@@ -57,6 +59,20 @@ class JudgeWorker(Worker):
     def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
         die_with_parent(os.getppid(), signal.SIGKILL)
         super().main_work_horse(job, queue)
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        self.at_work = job
+        super().execute_job(job, queue)
+        self.at_work = None
+
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """Stop at once. RQ kills the job then, and does not call `horse_killed`."""
+        try:
+            super().request_force_stop(signum, frame)
+        except SystemExit:
+            if self.at_work is not None:
+                bring_back(self.at_work)
+            raise
 
 
 class Stop:

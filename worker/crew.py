@@ -24,6 +24,9 @@ LONGEST_PAUSE_S: Final = 10.0
 HEALTHY_S: Final = 10.0
 """Whoever lived as long is restarted without delay."""
 
+DROP: Final = ((signal.SIGTERM, 1.2), (signal.SIGTERM, 3.0))
+"""Twice: RQ's worker takes what comes within a second of the first signal for the first one's echo."""
+
 STOPS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -88,9 +91,10 @@ class Crew:
             LOG.warning("ended, is restarted", extra={"hand": hand.name, "status": status, "pause_s": pause})
 
     def _stop(self) -> None:
-        """Ask twice, then make them: the second time they drop what they are at. Who asks us again shortens it."""
+        """Ask, have them drop what they are at, then make them. Who asks us again shortens it."""
         self.asked += 1
-        for how, patience_s in ((signal.SIGTERM, self.grace_s), (signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
+        terms = (signal.SIGTERM, self.grace_s), *DROP
+        for how, patience_s in (*terms, (signal.SIGKILL, 5.0)):
             for hand in self.hands:
                 if hand.process:
                     with suppress(ProcessLookupError):

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import inf
 from typing import Final, Protocol, assert_never
 
 from worker.domain.ids import CheckRunId, Sha
@@ -31,6 +32,8 @@ ERRANDS: Final = 8
 """How many errands may be under way at a time."""
 
 LONGEST_PAUSE_S: Final = 5.0
+OPEN_AGAIN_S: Final = 2.0
+"""How soon a check run that GitHub did not open is tried again: somebody looks at the pull request right now."""
 
 
 class Clerk(Protocol):
@@ -48,12 +51,13 @@ OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off."""
+    """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off; *again_s*: at most so long."""
 
     name: str
     work: Callable[[Clerk], None]
     done: Callable[[], None]
     later: Callable[[timedelta], None] = lambda _: None
+    again_s: float = inf
     attempt: int = 1
     fields: dict[str, object] = field(default_factory=dict[str, object])
 
@@ -145,6 +149,8 @@ class Dispatcher:
             name="open check",
             work=lambda clerk: clerk.open_check(request, head_sha),
             done=lambda: self._store.pulls.opened(request.pull, head_sha),
+            later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
+            again_s=OPEN_AGAIN_S,
             fields={"repository": request.repository, "number": request.pull.number, "head_sha": head_sha},
         )
 
@@ -194,7 +200,7 @@ class Dispatcher:
                 raise error
 
     def _failed(self, errand: Errand, error: Exception) -> None:
-        rule = RetryRule(self._settings.retries, timedelta(seconds=self._timing.retry_delay))
+        rule = RetryRule(self._settings.retries, timedelta(seconds=min(self._timing.retry_delay, errand.again_s)))
         fields = errand.fields | {"errand": errand.name, "attempt": errand.attempt}
         match classify(error, errand.attempt, rule):
             case RetryIn(delay):

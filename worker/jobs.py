@@ -88,11 +88,15 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
 
 
 def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
-    """The process of a job was killed: bring its pull request back without waiting for the lease."""
-    arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
-    installation_id, repository_id, number, fence = arguments
-    pull = _pull(installation_id, repository_id, number)
+    """RQ found the process of a job killed: bring its pull request back without waiting for the lease."""
+    pull, fence = _told(job)
     LOG.error("a judge was killed", extra={"pull": pull.model_dump(), "fence": fence, "pid": pid, "status": status})
+    bring_back(job)
+
+
+def bring_back(job: Job) -> None:
+    """The process of this job is dead: have its pull request judged again, if it was not done."""
+    pull, fence = _told(job)
     try:
         with open_store(SCENE.get().settings) as store:
             store.pulls.died(pull, fence)
@@ -199,6 +203,13 @@ def _caught(work: Callable[[], T]) -> T | Exception:
         return work()
     except Exception as error:
         return error
+
+
+def _told(job: Job) -> tuple[PullRef, int]:
+    """Which pull request the job judges, under which fence."""
+    arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
+    installation_id, repository_id, number, fence = arguments
+    return _pull(installation_id, repository_id, number), fence
 
 
 def _pull(installation_id: int, repository_id: int, number: int) -> PullRef:

@@ -131,6 +131,10 @@ class CheckRegistry(Protocol):
 
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
 
+    def release(self, pull: PullRef, head_sha: Sha) -> None:
+        """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
+        ...
+
     def concluded(self, pull: PullRef, head_sha: Sha) -> None: ...
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:

@@ -116,5 +116,8 @@ class CheckDesk:
             self._registry.concluded(request.pull, head_sha)
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
-        check = self._checks.create(request, head_sha, content)
+        with contextlib.ExitStack() as unless_created:
+            unless_created.callback(self._registry.release, request.pull, head_sha)
+            check = self._checks.create(request, head_sha, content)
+            unless_created.pop_all()
         self._registry.opened(request.pull, head_sha, check)

@@ -1,6 +1,7 @@
 """The web process as a user starts it. Invariant: one line on standard output, a clean end, nothing heavy loaded."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -75,6 +76,17 @@ def test_the_web_process_loads_nothing_that_judges() -> None:
 def test_a_port_that_is_taken_is_told_with_its_variable() -> None:
     with listen("127.0.0.1", 0) as taken, pytest.raises(SettingError, match=r"ASSAY_PORT is .* can't be listened at"):
         listen("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [("nonsense.invalid", "can't be listened at ("), ("192.0.2.1", "Cannot assign"), ("ä..b", "no host's")],
+)
+def test_a_host_that_is_none_is_told_with_its_variable(host: str, reason: str) -> None:
+    with pytest.raises(SettingError, match=f'^ASSAY_HOST is "{re.escape(host)}"') as refused:
+        listen(host, 0)
+    assert reason in str(refused.value)
+    assert "attempting" not in str(refused.value)
 
 
 def test_an_address_of_version_6_may_be_listened_at() -> None:

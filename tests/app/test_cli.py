@@ -2,6 +2,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,34 @@ assay: no
 assay: There is nothing to judge: deleted.
 assay: GitHub is unavailable: status 502. Try again later.
 """)
+
+
+class Interrupted:
+    """Ctrl-C while a class is made: Python 3.11 makes a RuntimeError of it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+def made_while_interrupted() -> None:
+    type("Made", (), {"field": Interrupted()})
+
+
+def cleaned_up_while_interrupted() -> None:
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("work", [made_while_interrupted, cleaned_up_while_interrupted])
+def test_an_error_that_ctrl_c_became_is_an_interrupt(
+    work: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Edge() as edge:
+        work()
+    assert edge.code == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "assay: Interrupted.\n"
 
 
 def test_what_is_no_error_passes_the_edge() -> None:

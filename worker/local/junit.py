@@ -19,6 +19,7 @@ MOST_TAIL: Final = 1_500
 MOST_LOG: Final = 12_000
 
 BAD: Final = ("failure", "error")
+SUITES: Final = ("testsuites", "testsuite")
 
 
 @dataclass
@@ -30,14 +31,26 @@ class _Case:
 
 
 @dataclass
+class _Suite:
+    """How many failures it states, and how many are within: the same ones, where both are told."""
+
+    stated: int
+    within: int = 0
+
+    @property
+    def failed(self) -> int:
+        return max(self.stated, self.within)
+
+
+@dataclass
 class _Report:
     """What the elements said so far."""
 
     tests: int = 0
     skipped: int = 0
     bad: list[_Case] = field(default_factory=list[_Case])
-    counted_bad: int = 0
-    counted_in_all: int = 0
+    failed: int = 0
+    suites: list[_Suite] = field(default_factory=list[_Suite])
     case: _Case | None = None
     inside: str = ""
     is_root_known: bool = False
@@ -46,12 +59,10 @@ class _Report:
         name = tag.rpartition(":")[2]
         if not self.is_root_known:
             self.is_root_known = True
-            if name not in {"testsuites", "testsuite"}:
+            if name not in SUITES:
                 raise _NotJUnitError(f"the root is <{tag}>, expected <testsuites> or <testsuite>")
-        if name == "testsuites":
-            self.counted_in_all = _count(attributes, "failures") + _count(attributes, "errors")
-        elif name == "testsuite":
-            self.counted_bad += _count(attributes, "failures") + _count(attributes, "errors")
+        if name in SUITES:
+            self.suites.append(_Suite(_count(attributes, "failures") + _count(attributes, "errors")))
         elif name == "testcase":
             self.case = _Case(_test_name(attributes))
         elif self.case is not None and name in {*BAD, "skipped"}:
@@ -74,12 +85,22 @@ class _Report:
         if name == "testcase" and self.case is not None:
             self._close(self.case)
             self.case = None
+        if name in SUITES:
+            self._failed(self.suites.pop().failed)
 
     def _close(self, case: _Case) -> None:
         self.tests += 1
         self.skipped += case.outcome == "skipped"
         if case.outcome in BAD:
             self.bad.append(case)
+            self._failed(1)
+
+    def _failed(self, count: int) -> None:
+        """Add to the suite that is open; the outermost one's count is the report's."""
+        if self.suites:
+            self.suites[-1].within += count
+        else:
+            self.failed = count
 
 
 class _NotJUnitError(Exception):
@@ -91,12 +112,11 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
     if len(raw) > MOST_BYTES:
         raise InputError(f"{name} has {len(raw)} bytes: expected a JUnit report of at most {MOST_BYTES}.")
     report = _parsed(raw, name)
-    failed = max(len(report.bad), report.counted_bad, report.counted_in_all)
     return CiCheck(
         name=f"junit: {name}",
         app="junit",
-        conclusion="failure" if failed else "success" if report.tests else "neutral",
-        summary=_summary(report, failed),
+        conclusion="failure" if report.failed else "success" if report.tests else "neutral",
+        summary=_summary(report),
         log_tail=_log_tail(report.bad),
     )
 
@@ -137,12 +157,12 @@ def _test_name(attributes: Mapping[str, str]) -> str:
     return f"{place}::{name}" if place else name
 
 
-def _summary(report: _Report, failed: int) -> str:
+def _summary(report: _Report) -> str:
     """A line of counts, then one line for each test that failed."""
-    tests = max(report.tests, failed)
+    tests = max(report.tests, report.failed)
     listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.bad[:MOST_LISTED]]
     more = [f"and {len(report.bad) - MOST_LISTED} more"] if len(report.bad) > MOST_LISTED else []
-    return "\n".join((f"{tests} tests, {failed} failed, {report.skipped} skipped", *listed, *more))
+    return "\n".join((f"{tests} tests, {report.failed} failed, {report.skipped} skipped", *listed, *more))
 
 
 def _one_line(text: str) -> str:

@@ -72,6 +72,9 @@ class RedisChecks:
             note.model_dump_json(),
         )
 
+    def release(self, pull: PullRef, head_sha: Sha) -> None:
+        run(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
+
     def concluded(self, pull: PullRef, head_sha: Sha) -> None:
         on = [keys.check(pull, head_sha), keys.checks(pull), keys.DEADLINES, keys.DEADLINE_NOTES]
         run(self._wire, Script.CHECK_CONCLUDED, on, head_sha)

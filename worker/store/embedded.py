@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,9 @@ from worker.store.wire import Connection, Refused, address, text
 OLDEST: Final = 7
 LONGEST_SOCKET_PATH: Final = 103
 """Bytes, where macOS stops (Linux: 107)."""
+
+AGAIN: Final = frozenset({"locked", "interrupted"})
+"""Somebody else starts or stops a server right now; or Ctrl-C came before the keeper had left our session."""
 
 START_S: Final = 35.0
 STOP_S: Final = 10.0
@@ -114,9 +118,9 @@ def _reach(data_dir: Path, path: Path, role: Role) -> bool:
         word = _start(data_dir, path, role)
         if word == "ready":
             return True
-        if word != "locked":
+        if word not in AGAIN:
             raise InputError(f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir)}")
-        time.sleep(0.05)  # somebody else starts or stops one right now
+        time.sleep(0.05)
     raise Unavailable("Redis", f"another process holds {data_dir} and its server does not answer")
 
 
@@ -126,9 +130,14 @@ def _start(data_dir: Path, path: Path, role: Role) -> str:
     orders = [str(os.getpid()), role, str(data_dir / "server.lock"), str(_log(data_dir)), str(path)]
     command = server_command(find_server(), data_dir, path)
     done = subprocess.run(  # noqa: S603 - our own program
-        [*keeper, *orders, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, cwd=data_dir
+        [*keeper, *orders, *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+        cwd=data_dir,
+        start_new_session=True,  # Ctrl-C is for us alone: the keeper sees that we end
     )
-    return done.stdout.decode()
+    return done.stdout.decode() or ("interrupted" if done.returncode == -signal.SIGINT else "")
 
 
 def server_command(server: Path, data_dir: Path, path: Path) -> Sequence[str]:
@@ -162,7 +171,9 @@ def find_server() -> Path:
 
 
 def _major_version(program: str) -> int:
-    done = subprocess.run([program, "--version"], capture_output=True, check=False, timeout=10)  # noqa: S603 - Redis
+    done = subprocess.run(  # noqa: S603 - Redis
+        [program, "--version"], capture_output=True, check=False, timeout=10, start_new_session=True
+    )
     found = re.search(rb"v=(\d+)\.", done.stdout)
     return int(found[1]) if found else 0
 

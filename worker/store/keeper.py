@@ -62,7 +62,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _say(word: str) -> int:
-    os.write(1, word.encode())
+    with suppress(OSError):  # whoever called us was interrupted; `_stay` sees whether it ended
+        os.write(1, word.encode())
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)

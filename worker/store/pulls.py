@@ -137,6 +137,11 @@ class Pulls:
         """The check run of this head is there, or is refused for good."""
         self._run(Script.OPENED, [keys.pull(pull)], head_sha)
 
+    def open_later(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
+        """The check run of this head can't be opened now: `next_to_open` gives it again after *delay*."""
+        delay_ms = max(0, milliseconds(delay.total_seconds()))
+        self._run(Script.OPEN_LATER, [keys.pull(pull)], head_sha, delay_ms)
+
     def sweep(self, queue_key: str) -> int:
         """Bring back what was lost on the way; how many were."""
         hold = milliseconds(self._timing.hold)

@@ -57,14 +57,17 @@ class Address:
 
 def address(url: str) -> Address:
     """Read a redis://, rediss:// or unix:// URL as redis-py does, so that RQ finds the same server."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise _misread("is no URL") from error
     query = parse_qs(parts.query)
     is_socket = parts.scheme == "unix"
     number = query.get("db", ["0" if is_socket else parts.path.strip("/") or "0"])[0]
     unknown = sorted(set(query) - {"db"})
     if unknown:
         raise _misread(f'has the option "{unknown[0]}"')
-    if not number.isdigit():
+    if not number.isdecimal():
         raise _misread(f'has the database "{number}"')
     try:
         port = parts.port or 6379

@@ -61,6 +61,20 @@ def test_failures_that_only_the_root_counts_count() -> None:
     assert (check.conclusion, check.summary) == ("failure", "2 tests, 2 failed, 0 skipped")
 
 
+@pytest.mark.parametrize(
+    ("raw", "summary"),
+    [
+        ('<testsuites failures="1"><testsuite failures="1"><testsuite failures="1">CASE</testsuite></testsuite></testsuites>', "1 tests, 1 failed"),
+        ('<testsuite><testsuite failures="1">CASE</testsuite><testsuite errors="1"/></testsuite>', "2 tests, 2 failed"),
+        ('<testsuites><testsuite failures="1"/><testsuite>CASE</testsuite></testsuites>', "2 tests, 2 failed"),
+        ('<testsuites failures="3"><testsuite failures="1"><testsuite/></testsuite></testsuites>', "3 tests, 3 failed"),
+    ],
+)  # fmt: skip
+def test_a_failure_that_each_suite_around_it_states_is_one(raw: str, summary: str) -> None:
+    told = raw.replace("CASE", '<testcase name="a"><failure/></testcase>').encode()
+    assert read_junit(told, "report.xml").summary.startswith(f"{summary}, 0 skipped")
+
+
 def test_a_failure_without_message_is_told_by_its_text() -> None:
     assert suite('<testcase name="a"><failure>assert x\n  == y</failure></testcase>').summary.endswith(
         "a: assert x == y"

@@ -49,6 +49,10 @@ class World:
         """What the next judgings of this pull request do, one step each; then they judge."""
         self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
 
+    def creates_none(self, reason: str) -> None:
+        """The next check run is not created."""
+        self._wire.call("SET", "world:creates_none", reason)
+
     def next_step(self, pull: PullRef) -> str:
         return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
 
@@ -76,6 +80,8 @@ class Checks:
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         check = f"{name_of(request.pull)} {head_sha}"
+        if refused := text(self._wire.call("GETDEL", "world:creates_none")):
+            raise Unavailable("GitHub", refused)
         number = whole(self._wire.call("HGET", "world:check_ids", check))
         if not number:
             number = whole(self._wire.call("INCR", "world:check_count"))

@@ -21,6 +21,7 @@ from worker.domain.ids import CheckRunId
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings
 from worker.store.connection import Store, open_store
+from worker.store.wire import text
 from worker.system_clock import SystemClock
 
 NAMES = count(1)
@@ -97,6 +98,27 @@ def test_a_check_that_could_not_be_opened_now_is_opened_later(here: Settings, st
     with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
         store.pulls.want(wish())
         assert becomes(world.checks)
+
+
+@pytest.mark.parametrize("retry_delay", [0.05, 3600])
+def test_a_check_that_github_did_not_create_is_created_soon(
+    here: Settings, store: Store, world: World, retry_delay: float
+) -> None:
+    world.creates_none("502")
+    with dispatching(replace(here, timing=replace(QUICK, open_hold=3600, retry_delay=retry_delay))):
+        store.pulls.want(wish())
+        assert becomes(world.checks)
+
+
+def test_a_check_that_waits_for_a_rate_limit_is_not_opened_before(here: Settings, store: Store, world: World) -> None:
+    world.order(pull(1001), "limited 3600")
+    with dispatching(here):
+        store.pulls.want(wish())
+        opening, name = keys.opening(pull().installation_id).name, keys.pull(pull()).name
+        until = lambda: float(text(store.wire.call("ZSCORE", opening, name)) or 0) / 1000  # noqa: E731 - asked again
+        now = SystemClock().now().timestamp()
+        assert becomes(lambda: until() > now + 3000)
+    assert world.checks() == {}
 
 
 @pytest.mark.usefixtures("dispatcher")

@@ -1,6 +1,7 @@
 """`python -m worker` as it runs in production, with a scripted court."""
 
 import signal
+from functools import partial
 
 import pytest
 
@@ -34,6 +35,20 @@ def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Red
         harm(working.horses[0], signal.SIGKILL)
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
         assert '"a judge was killed"' in working.log
+
+
+@pytest.mark.parametrize("grace_s", ["0", "1.5"])
+def test_what_was_judged_when_all_was_stopped_is_judged_at_the_next_start(
+    redis_server: Redis, store: Store, world: World, grace_s: str
+) -> None:
+    start = partial(Working.on, redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600", ASSAY_STOP_GRACE=grace_s)
+    world.order(pull(), "think 600")
+    with start() as working:
+        store.pulls.want(wish())
+        assert becomes(lambda: world.story("began"))
+        assert working.stop() == 0
+    with start():
+        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
 
 
 def test_a_dossier_that_kills_every_judge_is_given_up(redis_server: Redis, store: Store, world: World) -> None:

@@ -1,5 +1,6 @@
 """The private server: who starts it, who stops it, and what survives. Real processes, since processes are the point."""
 
+import fcntl
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ import pytest
 from tests.worker.store.played import becomes
 from worker.errors import InputError, SettingError, Unavailable
 from worker.settings import Settings
+from worker.store import keeper
 from worker.store.connection import attached, open_store
 from worker.store.embedded import Role, embedded, find_server, server_command, socket_path
 from worker.store.wire import Connection, Wire, address
@@ -22,7 +24,7 @@ from worker.store.wire import Connection, Wire, address
 ENDS_IN_S = 15.0
 
 USER = """
-import sys, threading
+import signal, sys, threading
 from pathlib import Path
 from worker.settings import Settings
 from worker.store.connection import open_store
@@ -34,6 +36,9 @@ def use(role):
         print("open", flush=True)
         sys.stdin.read()
 
+if sys.argv[3:] == ["deaf to Ctrl-C"]:
+    signal.signal(signal.SIGINT, lambda *_: None)
+    print("deaf", flush=True)
 if sys.argv[3:] == ["in a thread that ends"]:
     started = open_store(Settings(data_dir=Path(sys.argv[1])), Role(sys.argv[2]))
     thread = threading.Thread(target=started.__enter__)
@@ -59,6 +64,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
 
     def is_open(self) -> bool:
@@ -116,6 +122,33 @@ def test_the_server_outlives_the_thread_that_started_it(folder: Path) -> None:
     user = Process(folder, Role.GUEST, "in a thread that ends")
     assert user.is_open()
     assert user.end() == ""
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: Role) -> None:
+    user = Process(folder, role, "deaf to Ctrl-C")
+    assert user.popen.stdout is not None
+    assert user.popen.stdout.readline() == "deaf\n"
+    while not select.select([user.popen.stdout], [], [], 0.002)[0]:
+        os.killpg(user.popen.pid, signal.SIGINT)
+    assert user.is_open()
+    server = server_process(socket_path(folder))
+    user.kill()
+    assert ends(server)
+
+
+def test_a_keeper_whose_caller_was_interrupted_says_nothing(folder: Path) -> None:
+    folder.mkdir()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (folder / "server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        orders = [str(os.getpid()), Role.GUEST, lock.name, str(folder / "log"), str(folder / "s"), "none"]
+        done = subprocess.run(
+            [sys.executable, keeper.__file__, *orders], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+    os.close(writer)
+    assert done.stderr == b""
 
 
 def test_the_server_dies_with_its_keeper(folder: Path) -> None:

@@ -171,6 +171,19 @@ def test_a_maker_that_died_is_replaced(store: Store) -> None:
     assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
 
 
+def test_a_maker_that_failed_lets_the_next_one_in_and_nobody_elses_claim_go(store: Store) -> None:
+    maker, other = store.checks(), store.checks()
+    assert maker.claim(pull(), HEAD) is None
+    other.release(pull(), HEAD)
+    assert text(store.wire.call("GET", keys.check(pull(), HEAD).name)).startswith("making ")
+    maker.release(pull(), HEAD)
+    maker.release(pull(), HEAD)
+    assert other.claim(pull(), HEAD) is None
+    other.opened(pull(), HEAD, CheckRunId(77))
+    other.release(pull(), HEAD)
+    assert maker.claim(pull(), HEAD) == 77
+
+
 def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
     store.wire.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
     hurried = RedisChecks(store.wire, Timing(open_hold=0.01, tick=0.001))

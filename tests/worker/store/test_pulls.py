@@ -304,6 +304,29 @@ def test_each_new_head_gets_its_check_opened_once(store: Store) -> None:
     assert store.pulls.next_to_open() is None, "the same head again"
 
 
+def test_a_check_that_can_not_be_opened_now_comes_again_after_its_delay(store: Store) -> None:
+    store.pulls.want(wish())
+    assert store.pulls.next_to_open()
+    assert store.pulls.next_to_open() is None
+    store.pulls.open_later(pull(), HEAD, timedelta(hours=1))
+    assert store.pulls.next_to_open() is None
+    store.pulls.open_later(pull(), HEAD, timedelta(0))
+    assert store.pulls.next_to_open()
+    store.pulls.opened(pull(), HEAD)
+    store.pulls.open_later(pull(), HEAD, timedelta(0))
+    assert not store.wire.call("ZCARD", keys.opening(pull().installation_id).name)
+
+
+def test_what_failed_for_an_older_head_puts_off_no_newer_one(store: Store) -> None:
+    store.pulls.want(wish())
+    store.pulls.next_to_open()
+    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.open_later(pull(), HEAD, timedelta(hours=1))
+    opening = store.pulls.next_to_open()
+    assert opening is not None
+    assert opening.head_sha == NEWER
+
+
 def test_a_head_that_came_while_the_older_was_opened_is_opened_too(store: Store) -> None:
     store.pulls.want(wish())
     store.pulls.next_to_open()

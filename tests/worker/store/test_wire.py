@@ -157,6 +157,8 @@ def test_an_address_is_read_as_redis_py_reads_it_and_shows_no_password() -> None
     [
         ("redis://h/x", 'has the database "x"'),
         ("redis://h?ssl_cert_reqs=none", 'has the option "ssl_cert_reqs"'),
+        ("redis://h/²", 'has the database "²"'),
+        ("redis://[::1", "is no URL"),
         ("redis://h:port/0", "has a port that is none"),
     ],
 )
