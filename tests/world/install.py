@@ -23,7 +23,7 @@ def is_installed() -> bool:
 def install() -> None:
     if is_installed():
         return
-    command = [str(npm()), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    command = [*npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
     subprocess.run(command, cwd=GITHUB, env=environment(), check=True)
     STAMP.write_text(_wanted(), encoding="ascii")
 

