@@ -5,10 +5,8 @@ head that moved; a verdict is recorded before it is published; and one that was 
 died is published, not judged again.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from worker.assemble import complete
 from worker.board import Board, Wait
@@ -22,15 +20,6 @@ from worker.judge.carry import carried
 from worker.judge.court import docket, judge
 from worker.ports import Clock, Ledger, PullSource
 from worker.record import Keepers, record
-
-
-class Stage(StrEnum):
-    """Where a judging stands; a test may stop a worker at each."""
-
-    ASSEMBLED = "assembled"
-    JUDGED = "judged"
-    RECORDED = "recorded"
-    PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +42,6 @@ class Deps:
     bench: Bench
     clock: Clock
     patience: CiPatience
-    on_stage: Callable[[Stage], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +90,17 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     dossier = assemble(request, deps)
     head_sha = dossier.pull_request.head_sha
     deps.board.begin(request, head_sha)
-    deps.on_stage(Stage.ASSEMBLED)
     if wait := still_running(dossier, deps.clock.now(), deps.patience):
         deps.board.wait_for_ci(request, head_sha, wait)
         return WaitForCi(deps.patience.poll, wait.names)
     opened = docket(request, dossier, deps.bench, deps.clock)
     recorded = recorded_already(request, dossier, opened)
     verdict = recorded or carried(dossier, opened, deps.bench) or judge(dossier, opened, deps.bench)
-    deps.on_stage(Stage.JUDGED)
     if newer := deps.board.newer_head(request, head_sha):
         return Overtaken(newer)
     if recorded is None:
         record(request.pull, verdict, dossier, deps.keepers)
-        deps.on_stage(Stage.RECORDED)
     deps.board.publish(request, verdict, dossier)
-    deps.on_stage(Stage.PUBLISHED)
     return Judged(verdict, dossier)
 
 

@@ -1,8 +1,8 @@
 """Publish a verdict as a check run.
 
-Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that
-was judged, by the judge that still holds the pull request; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and the newer
-request will speak.
+Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that was
+judged, by the judge that still holds the pull request; and one head has one check run. A head that moved is not an
+error: its check is cancelled, naming the newer commit, and the newer request will speak.
 """
 
 import contextlib
