@@ -114,10 +114,6 @@ class Lease(Protocol):
         """Prolong it. Called right before every outside write. Raises LeaseLost."""
         ...
 
-    def newer_event(self) -> bool:
-        """Whether something happened to the pull request since this judge began. Raises LeaseLost."""
-        ...
-
 
 class CheckRegistry(Protocol):
     """Which check run belongs to which head: one per head, for all processes."""

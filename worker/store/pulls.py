@@ -76,19 +76,15 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """The Lease of one judging. *seen* is the number of the last event that it knew at its start."""
+    """The Lease of one judging."""
 
     pulls: "Pulls"
     pull: PullRef
     token: str
     fence: int
-    seen: int
 
     def keep(self) -> None:
         self.pulls.keep(self)
-
-    def newer_event(self) -> bool:
-        return self.pulls.keep(self) > self.seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +151,9 @@ class Pulls:
         reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
         if text(reply[0]) != "go":
             return None
-        _, seen, attempt, flags, request, waiting = reply
+        _, attempt, flags, request, waiting = reply
         return Taken(
-            lease=HeldLease(self, pull, token, fence, whole(seen)),
+            lease=HeldLease(self, pull, token, fence),
             request=_forced(_request(request)) if FORCE in text(flags).split() else _request(request),
             attempt=whole(attempt),
             waiting_since=datetime.fromtimestamp(float(text(waiting)) / 1000, UTC) if waiting else None,
@@ -181,14 +177,12 @@ class Pulls:
                 f"{request.repository} is being judged by another process right now. Wait for it, or, if it died, "
                 f"for {self._timing.lease:g} s."
             )
-        return HeldLease(self, request.pull, token, fence=whole(reply[2]), seen=whole(reply[1]))
+        return HeldLease(self, request.pull, token, fence=whole(reply[1]))
 
-    def keep(self, lease: HeldLease) -> int:
-        """Prolong a lease; the number of the last event. Raises LeaseLost."""
-        seq = whole(self._run(Script.KEEP, [keys.pull(lease.pull)], lease.token, milliseconds(self._timing.lease)))
-        if not seq:
+    def keep(self, lease: HeldLease) -> None:
+        """Prolong a lease. Raises LeaseLost."""
+        if not self._run(Script.KEEP, [keys.pull(lease.pull)], lease.token, milliseconds(self._timing.lease)):
             raise LeaseLost
-        return seq
 
     def finish(self, lease: HeldLease, how: Finish, wait: timedelta = timedelta(0)) -> Answer:
         """End a judging. *wait* matters to RETRY and WAIT."""

@@ -70,9 +70,7 @@ def test_requests_that_wait_become_one_and_the_newest_is_judged(store: Store) ->
 def test_a_push_while_judging_is_judged_after_it(store: Store) -> None:
     store.pulls.want(wish())
     judging = taken(store)
-    assert not judging.lease.newer_event()
     store.pulls.want(wish(head_sha=NEWER))
-    assert judging.lease.newer_event()
     assert given(store) is None, "one judge at a time"
     assert store.pulls.finish(judging.lease, Finish.JUDGED) is Answer.AGAIN
     assert taken(store).request.head_sha == NEWER
@@ -132,8 +130,6 @@ def test_a_judge_that_was_not_heard_of_is_replaced_and_may_not_finish(store: Sto
     assert store.pulls.sweep(QUEUE) == 1
     newer = taken(store)
     assert (newer.attempt, newer.lease.fence > lost.lease.fence) == (2, True)
-    with pytest.raises(LeaseLost):
-        lost.lease.newer_event()
     assert store.pulls.finish(lost.lease, Finish.JUDGED) is Answer.LOST
     assert store.pulls.finish(newer.lease, Finish.JUDGED) is Answer.CLOSED
 
@@ -358,7 +354,6 @@ def test_a_laptop_judges_at_once_and_nobody_beside_it(store: Store) -> None:
     request = wish(number=0, installation=0, trigger=Trigger.LOCAL)
     lease = store.pulls.seize(request)
     lease.keep()
-    assert not lease.newer_event()
     with pytest.raises(AlreadyJudged, match="acme/widgets is being judged"):
         store.pulls.seize(request)
     assert store.pulls.finish(lease, Finish.JUDGED) is Answer.CLOSED
