@@ -33,6 +33,7 @@ FILES_AND_TEXTS = (
     ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
     ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
 )
+MOST_JOBS = 256
 TIERS = "code checks alone, the model too where they are not certain, or the model always"
 
 
@@ -59,6 +60,10 @@ def parser() -> argparse.ArgumentParser:
         "judge", help="judge a branch, a pull request or a recorded dossier; posts nothing",
         description="Judge the current branch, a pull request on GitHub, or a recorded dossier. Posts nothing.",
         epilog=EXAMPLES + EXITS, formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))  # fmt: skip
+    _bench_options(commands.add_parser(
+        "bench", help="judge recorded dossiers by the hundred, and report how right that was",
+        description="Judge recorded dossiers, and report how right that was. The format of a line: docs/bench.md.",
     ))  # fmt: skip
     for name, run, words in (
         ("up", _up, "run all of Assay: Redis if none is configured, web door, dispatcher and worker"),
@@ -87,6 +92,30 @@ def _judge_options(judge: argparse.ArgumentParser) -> None:
     judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
     judge.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
     judge.set_defaults(run=_judge)
+
+
+def _bench_options(bench: argparse.ArgumentParser) -> None:
+    bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
+    bench.add_argument(
+        "--out", metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
+    )
+    bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    bench.add_argument("--rubric", metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)")
+    bench.add_argument("--against", metavar="DIR", help="compare with an earlier run, dossier by dossier")
+    bench.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one for each core)")
+    bench.set_defaults(run=_bench)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MOST_JOBS}, found {text!r}")
+    return int(text)
+
+
+def _bench(arguments: argparse.Namespace) -> Answer:
+    from app.commands_bench import bench
+
+    return bench(arguments)
 
 
 def _judge(arguments: argparse.Namespace) -> Answer:

@@ -14,7 +14,7 @@ from app.commands_matter import matter_of
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.dossier import Dossier
-from worker.domain.verdict import VERDICT, Abstain, Accept, Reject, Verdict
+from worker.domain.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import InputError
 from worker.render.terminal import report
 from worker.settings import from_environment
@@ -36,7 +36,7 @@ def judge(arguments: argparse.Namespace) -> Answer:
     if arguments.save_dossier:
         _save(judged.dossier, arguments.save_dossier)
     if arguments.json:
-        return Answer(code_of(judged.verdict), f"{VERDICT.dump_json(judged.verdict, indent=2).decode()}\n")
+        return Answer(code_of(judged.verdict), f"{judged.verdict.model_dump_json(indent=2)}\n")
     return Answer(code_of(judged.verdict), report(judged.verdict, judged.dossier, page(), matter.notes))
 
 

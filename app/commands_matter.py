@@ -6,32 +6,31 @@ git's are imported for what needs them only.
 
 import argparse
 import hashlib
-import re
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from worker.domain.dossier import CiCheck
 from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.pattern import pattern
 from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.value import Value
 from worker.errors import InputError
 from worker.local.recorded import RecordedSource, read_recorded
 from worker.ports import Clock, PullSource
 from worker.settings import Settings
 
-SHORT: Final = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
-PAGE: Final = re.compile(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
+SHORT: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
+PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
 OF_A_CHECKOUT: Final = ("base", "head", "issue", "case", "body", "junit")
 AS_ANYBODY: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
 
 
-@dataclass(frozen=True, slots=True)
-class Matter:
+class Matter(Value):
     """What is to be judged, and what a person should know about it."""
 
     source: PullSource

@@ -30,17 +30,25 @@ from worker.store.embedded import Role
 from worker.store.wire import items, text
 
 STORY = "bench:story"
+TICKS_S = os.sysconf("SC_CLK_TCK")
 SDKS = "import anthropic, githubkit"
+ONE_AT_A_TIME = 100_000
+"""Where the numbers of the pull requests begin that are judged one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyCourt:
-    """Opens what a judging needs, notes when it was there and what it weighs, and judges nothing."""
+    """Opens what a judging needs, notes when it was there, and judges nothing.
+
+    What it weighs is noted only where jobs come one at a time: asking the kernel takes as long as a tenth of the job.
+    """
 
     store: Store
 
     def judge(self, request: JudgeRequest, _lease: Lease, _since: datetime | None) -> Outcome:
-        self.store.wire.call("RPUSH", STORY, f"{request.delivery_id} {time.time()} {private_kb()}")
+        ready = time.time()
+        weight = private_kb() if request.pull.number >= ONE_AT_A_TIME else 0
+        self.store.wire.call("RPUSH", STORY, f"{request.delivery_id} {ready} {weight}")
         return Dropped("bench")
 
     def open_check(self, *_: object) -> None:
@@ -90,26 +98,58 @@ def story(store: Store, count: int) -> list[list[str]]:
     return [text(line).split() for line in lines]
 
 
-def latency_ms(store: Store, rounds: int) -> Sequence[float]:
-    """From due to clients ready, one job at a time."""
-    found: list[float] = []
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A job that had the machine to itself."""
+
+    ready_ms: float
+    own_mb: float
+
+
+def alone(store: Store, rounds: int) -> Sequence[Alone]:
+    """From due to clients ready, and the job's own memory then; one job at a time."""
+    found: list[Alone] = []
     for number in range(rounds):
         store.wire.call("DEL", STORY)
         due = time.time()
-        store.pulls.want(request(100_000 + number))
-        found.append((float(story(store, 1)[0][1]) - due) * 1000)
+        store.pulls.want(request(ONE_AT_A_TIME + number))
+        _, ready, weight = story(store, 1)[0]
+        found.append(Alone((float(ready) - due) * 1000, int(weight) / 1024))
         time.sleep(0.05)
     return found
 
 
-def throughput(store: Store, count: int) -> tuple[float, float]:
-    """Jobs a second, and the median of their own memory in MB."""
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Many jobs, one after the other: how many a second, and what CPU time each took, in its own process and around it."""
+
+    jobs_s: float
+    job_ms: float
+    worker_ms: float
+
+
+def burst(store: Store, count: int, worker: int) -> Burst:
     store.wire.call("DEL", STORY)
+    before = cpu_ms(worker)
     for number in range(count):
         store.pulls.want(request(number))
-    lines = story(store, count)
-    moments = sorted(float(line[1]) for line in lines)
-    return (count - 1) / (moments[-1] - moments[0]), statistics.median(int(line[2]) for line in lines) / 1024
+    moments = sorted(float(line[1]) for line in story(store, count))
+    time.sleep(0.2)  # until the last one is reaped
+    own, jobs = (after - then for after, then in zip(cpu_ms(worker), before, strict=True))
+    return Burst((count - 1) / (moments[-1] - moments[0]), jobs / count, own / count)
+
+
+def cpu_ms(process: int) -> tuple[float, float]:
+    """CPU time of a process, and of its children that ended."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    own, own_kernel, children, children_kernel = (int(field) * 1000 / TICKS_S for field in fields[11:15])
+    return own + own_kernel, children + children_kernel
+
+
+def worker_of(crew: int) -> int:
+    """The crew's worker: the one of its processes whose children work."""
+    hands = Path(f"/proc/{crew}/task/{crew}/children").read_text(encoding="ascii").split()
+    return max(map(int, hands), key=lambda hand: cpu_ms(hand)[1])
 
 
 def cold_ms() -> float:
@@ -133,24 +173,27 @@ def main() -> None:
             "ASSAY_LOG_LEVEL": "ERROR",
         }
         settings = read_settings(environ)
-        with open_store(settings, Role.OWNER) as store, working(attached(settings, store), environ):
-            latency_ms(store, 3)
-            ready = statistics.median(latency_ms(store, 20))
-            jobs, own_mb = throughput(store, count)
+        with open_store(settings, Role.OWNER) as store, working(attached(settings, store), environ) as crew:
+            alone(store, 3)
+            singles = alone(store, 20)
+            many = burst(store, count, worker_of(crew))
+    ready = statistics.median(single.ready_ms for single in singles)
+    own_mb = statistics.median(single.own_mb for single in singles)
     cold = statistics.median(cold_ms() for _ in range(3))
     print(f"due to clients ready: {ready:.0f} ms; importing the SDKs alone: {cold:.0f} ms ({cold / ready:.0f}x)")
-    print(f"empty jobs: {jobs:.0f} a second a worker; memory of its own: {own_mb:.1f} MB a job")
+    print(f"empty jobs: {many.jobs_s:.0f} a second a worker; memory of its own: {own_mb:.1f} MB a job")
+    print(f"CPU time of an empty job: {many.job_ms:.1f} ms, and {many.worker_ms:.1f} ms in its worker")
 
 
 @contextmanager
-def working(settings: Settings, environ: dict[str, str]) -> Generator[None]:
-    """`python -m worker` with one worker."""
+def working(settings: Settings, environ: dict[str, str]) -> Generator[int]:
+    """`python -m worker` with one worker; its process."""
     assert settings.redis_url is not None
     environ = environ | {"REDIS_URL": settings.redis_url.get_secret_value(), "PATH": os.defpath, "PYTHONPATH": "."}
     command = [sys.executable, "-m", "worker", "--court", "bench.empty_jobs:open_court", "--with-parent"]
     with subprocess.Popen(command, env=environ) as process:
         try:
-            yield
+            yield process.pid
         finally:
             process.terminate()
 

@@ -2,9 +2,10 @@
 
     .venv/bin/python bench/start.py [runs]
 
-Prints the medians: `assay judge --tier heuristic` on a ready dossier (a server is running) against a program that
-imports the packages which that loads (tree-sitter with Python's grammar, PyYAML, pydantic, AES-GCM, zstd) and makes one
-model, for pydantic loads a part of itself only then; and `assay --help` against a bare argparse program.
+Prints, for `assay judge --tier heuristic` on a ready dossier (a server is running) against a program that imports the
+packages which that loads (tree-sitter with Python's grammar, PyYAML, pydantic, AES-GCM, zstd) and makes one model, for
+pydantic loads a part of itself only then, and for `assay --help` against a bare argparse program: the medians of wall
+time, and the least CPU time, which a busy machine changes less. Refuses a baseline that imports what `judge` does not.
 """
 
 import os
@@ -26,14 +27,25 @@ from {ZSTD} import zstd
 class Bare(BaseModel): x: int
 Bare(x=1)
 """
+BASELINE = (
+    "tree_sitter",
+    "tree_sitter_python",
+    "yaml",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "pydantic",
+    f"{ZSTD}.zstd",
+)
+"""What IMPORTS imports."""
+
 ARGPARSE = "import argparse; p = argparse.ArgumentParser(); p.add_argument('x', nargs='?'); p.parse_args(['--help'])"
 
 
 @dataclass(frozen=True)
 class Run:
-    """Wall time in ms, and the peak of resident memory in MB."""
+    """Wall and CPU time in ms, and the peak of resident memory in MB."""
 
     wall_ms: float
+    cpu_ms: float
     peak_mb: float
 
 
@@ -43,7 +55,20 @@ def measured(command: list[str], environ: dict[str, str]) -> Run:
         _, _, usage = os.wait4(process.pid, 0)
         process.returncode = 0
     scale = 1024 if sys.platform == "linux" else 1024 * 1024
-    return Run((time.perf_counter() - started) * 1000, usage.ru_maxrss / scale)
+    wall = time.perf_counter() - started
+    return Run(wall * 1000, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / scale)
+
+
+def check_baseline(judge: list[str], environ: dict[str, str]) -> None:
+    """Whether judging loads all that the baseline imports: else the ratio would flatter us."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *judge], env=environ, check=False, capture_output=True, text=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    parts = {f"{name}." for name in loaded}  # a package that importlib is asked for is listed by its parts alone
+    idle = [name for name in BASELINE if not any(part.startswith(f"{name}.") for part in parts)]
+    if idle:
+        sys.exit(f"The baseline imports what `assay judge` does not load: {', '.join(idle)}")
 
 
 def compared(name: str, command: list[str], baseline: list[str], environ: dict[str, str], runs: int) -> None:
@@ -54,9 +79,11 @@ def compared(name: str, command: list[str], baseline: list[str], environ: dict[s
     ours = statistics.median(one.wall_ms for one, _ in pairs)
     bare = statistics.median(one.wall_ms for _, one in pairs)
     peaks = [max(one.peak_mb for one in side) for side in zip(*pairs, strict=True)]
+    least, least_bare = (min(one.cpu_ms for one in side) for side in zip(*pairs, strict=True))
     print(
         f"{name}: {ours:.0f} ms against {bare:.0f} ms bare: {ours / bare:.2f}x"
-        f" (peak {peaks[0]:.0f} MB against {peaks[1]:.0f} MB)"
+        f" (CPU {least:.0f} against {least_bare:.0f}: {least / least_bare:.2f}x;"
+        f" peak {peaks[0]:.0f} MB against {peaks[1]:.0f} MB)"
     )
 
 
@@ -68,6 +95,7 @@ def main() -> None:
         example = [str(BIN / "assay"), "judge", "--example", "--save-dossier", dossier]
         subprocess.run(example, env=environ, check=False, stdout=subprocess.DEVNULL)
         judge = [str(BIN / "assay"), "judge", "--dossier", dossier, "--tier", "heuristic"]
+        check_baseline(judge, environ)
         compared("judge, server started and stopped", judge, [sys.executable, "-c", IMPORTS], environ, runs)
         with running_server(environ):
             compared("judge, server running", judge, [sys.executable, "-c", IMPORTS], environ, runs)

@@ -13,21 +13,20 @@ from functools import partial
 from importlib import import_module
 from pkgutil import resolve_name
 from types import FrameType
-from typing import Final, NoReturn
-
-from rq import Queue, Worker
-from rq.job import Job
+from typing import Final
 
 from worker import dispatch
 from worker.bootstrap import open_bench
 from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
-from worker.jobs import SCENE, Scene, bring_back, horse_killed
+from worker.jobs import SCENE, Scene, horse_killed
+from worker.judge_worker import JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import judge_queue, rq_connection
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, open_store
+from worker.store.lua import Script, digest
 from worker.system_clock import SystemClock
 
 COURT: Final = "worker.bootstrap:open_court"
@@ -46,33 +45,6 @@ WORKER_TTL_S: Final = 30
 MAINTENANCE_S: Final = 30
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4
-
-
-class JudgeWorker(Worker):
-    """RQ's worker without its command thread, since it forks; its jobs die with it and are brought back."""
-
-    at_work: Job | None = None
-
-    def subscribe(self) -> None:
-        """Take no orders through Redis: that would need a thread in the process that forks."""
-
-    def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
-        die_with_parent(os.getppid(), signal.SIGKILL)
-        super().main_work_horse(job, queue)
-
-    def execute_job(self, job: Job, queue: Queue) -> None:
-        self.at_work = job
-        super().execute_job(job, queue)
-        self.at_work = None
-
-    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Stop at once. RQ kills the job then, and does not call `horse_killed`."""
-        try:
-            super().request_force_stop(signum, frame)
-        except SystemExit:
-            if self.at_work is not None:
-                bring_back(self.at_work)
-            raise
 
 
 class Stop:
@@ -125,18 +97,20 @@ def run_dispatcher(settings: Settings, court: str = COURT) -> None:
 
 def run_worker(settings: Settings, court: str = COURT) -> None:
     """One worker: takes jobs one after the other, each in a process of its own."""
-    SCENE.set(Scene(settings, court, SystemClock()))
-    queue = judge_queue(rq_connection(settings))
-    worker = JudgeWorker(
-        [queue],
-        connection=queue.connection,
-        serializer=queue.serializer,
-        worker_ttl=WORKER_TTL_S,
-        maintenance_interval=MAINTENANCE_S,
-        work_horse_killed_handler=horse_killed,
-        log_job_description=False,
-    )
-    worker.work(logging_level=None)
+    with open_store(settings) as store:
+        store.wire.close()
+        SCENE.set(Scene(settings, court, SystemClock(), store))
+        queue = judge_queue(rq_connection(settings))
+        worker = JudgeWorker(
+            [queue],
+            connection=queue.connection,
+            serializer=queue.serializer,
+            worker_ttl=WORKER_TTL_S,
+            maintenance_interval=MAINTENANCE_S,
+            work_horse_killed_handler=horse_killed,
+            log_job_description=False,
+        )
+        worker.work(logging_level=None)
 
 
 def _preload(settings: Settings, store: Store, court: str) -> None:
@@ -145,6 +119,8 @@ def _preload(settings: Settings, store: Store, court: str) -> None:
         import_module(module)
     with resolve_name(court)(settings, store), open_bench(settings, settings.tier):
         pass
+    for script in Script:
+        digest(script)
     gc.collect()
     gc.freeze()
 

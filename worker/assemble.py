@@ -55,11 +55,13 @@ def _ci(dossier: Dossier) -> Ci | None:
 def ci_state(checks: Sequence[CiCheck]) -> CiState:
     """What the checks say together: one that failed decides, then one that is not done yet.
 
-    Where every check was skipped or neutral nothing was proved: that is no result, and not green.
+    Where every check was skipped or neutral nothing was proved: that is no result, and not green. What is known not to
+    be required counts only where nothing else does: the heuristic tier doubts a change by it.
     """
     if not checks:
         return CiState.MISSING
-    conclusions = {check.conclusion for check in checks}
+    counting = [check for check in checks if check.required is not False] or checks
+    conclusions = {check.conclusion for check in counting}
     if conclusions & FAILED:
         return CiState.FAILURE
     if not conclusions <= PASSED:

@@ -3,19 +3,18 @@
 Does not know check runs (`worker.publish` does). Invariant: a head that moved is seen on every board.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest
+from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.ports import PullSource
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Value):
     """What is waited for, and until when at the latest."""
 
     names: tuple[str, ...]

@@ -6,15 +6,18 @@ that it may run in a forked job.
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.board import Silent
 from worker.domain.frozen import build_models
 from worker.domain.ids import CheckRunId, DeliveryId, Sha
+from worker.domain.pattern import compile_patterns
 from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.domain.value import Value
 from worker.errors import InputError
 from worker.judge.bench import Bench
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
@@ -33,14 +36,13 @@ if TYPE_CHECKING:
     from worker.publish import CheckDesk
 
 ALWAYS: Final = 2.0
-OF_JOBS: Final = ("worker.domain.criteria", "worker.judge.asking", "worker.publish")
+OF_JOBS: Final = ("worker.domain.criteria", "worker.judge.asking", "worker.publish", "worker.store.checks")
 """What a judging on a laptop may do without."""
 READINGS: Final = 3
 """How often a branch that is committed to while it is judged is judged again, on a laptop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Court:
+class Court(Value):
     """What one process needs to judge the pull requests of the App's installations."""
 
     settings: Settings
@@ -117,9 +119,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
     from worker.github.client import app_access
     from worker.github.desk import GitHubDesk
 
-    for module in OF_JOBS:
-        import_module(module)
-    build_models()
+    _prepare()
     clock = SystemClock()
     with app_access(settings, store.vault, clock) as access:
         app_id = settings.require_app().app_id
@@ -133,6 +133,15 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
         )
 
 
+@cache
+def _prepare() -> None:
+    """Load and build what jobs need: once in a process, and for all that it forks."""
+    for module in OF_JOBS:
+        import_module(module)
+    build_models()
+    compile_patterns()
+
+
 def github_source(settings: Settings, access: "AppAccess") -> PullSource:
     from worker.github.source import GitHubPullSource, looking
 
@@ -140,9 +149,9 @@ def github_source(settings: Settings, access: "AppAccess") -> PullSource:
 
 
 @contextmanager
-def open_bench(settings: Settings, tier: str) -> Generator[Bench]:
-    """Who judges: the rubric and prompt that ship with Assay, and a model where one is configured and may be asked."""
-    rubric = load_rubric()
+def open_bench(settings: Settings, tier: str, rubric_file: Path | None = None) -> Generator[Bench]:
+    """Who judges: the rubric (ours, or a file's) and our prompt, and a model where one is set up and may be asked."""
+    rubric = load_rubric(rubric_file)
     hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS}[tier]
     with open_model(settings, threshold) as model:

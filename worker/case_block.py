@@ -7,12 +7,12 @@ A block in a quotation or in an HTML comment (a template's example) is none.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 from worker.domain.case import Case, CoverageClaim
 from worker.domain.claim_pointer import read_pointer
 from worker.domain.markdown import fences
+from worker.domain.value import Value
 from worker.strict_yaml import StrictYamlError, load_strict_yaml
 
 FENCE_WORD: Final = "assay"
@@ -20,8 +20,7 @@ FIELDS: Final = ("summary", "ac_coverage", "work_arounds", "uncertainties")
 CLAIM_FIELDS: Final = ("criterion", "addressed_by", "evidence")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseError:
+class CaseError(Value):
     """The one error to fix: what, where, expected, found, what to do."""
 
     message: str

@@ -14,8 +14,9 @@ Does not retry or sleep. Invariant: adapters raise these and nothing of their SD
 is a bug, and a bug is raised, never judged.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from worker.domain.value import Value
 
 
 class AssayError(Exception):
@@ -67,32 +68,27 @@ class LeaseLost(AssayError):
     """This judge was overtaken. It must not write anything any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryIn:
+class RetryIn(Value):
     delay: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class RetryAt:
+class RetryAt(Value):
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(Value):
     """Publish `judge_unavailable` with this reason."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Value):
     """Nothing to write: nobody is waiting, or somebody else will answer."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bug:
+class Bug(Value):
     """Not one of ours: log the traceback, tell the check that Assay failed, raise."""
 
 
@@ -118,8 +114,7 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return Bug()
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRule:
+class RetryRule(Value):
     """Retries after the first try: `first_delay`, then *factor* times as long each."""
 
     attempts: int

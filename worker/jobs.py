@@ -23,7 +23,7 @@ from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryR
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Clock, Lease
 from worker.settings import Settings
-from worker.store.connection import Store, open_store
+from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.pulls import Answer, Finish, Taken
 
@@ -47,11 +47,15 @@ OpenBench = Callable[[Settings, Store], AbstractContextManager[Bench]]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the jobs of a process work with. *court* names what opens a court, as `module:function`."""
+    """What the jobs of a process work with. *court* names what opens a court, as `module:function`.
+
+    A job inherits the store: it was spoken to and has its keys, and a forked process makes connections of its own.
+    """
 
     settings: Settings
     court: str
     clock: Clock
+    store: Store
 
 
 SCENE: Final[ContextVar[Scene]] = ContextVar("scene")
@@ -59,7 +63,7 @@ SCENE: Final[ContextVar[Scene]] = ContextVar("scene")
 
 
 class JudgingFailed(Exception):
-    """What RQ remembers of a bug. The error itself is in the log only: its words may quote a private source."""
+    """A bug, for whoever runs the job. The error itself is in the log only: its words may quote a private source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +80,23 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
     """Judge a pull request under this fence, if the fence still admits it."""
     scene = SCENE.get()
     pull = _pull(installation_id, repository_id, number)
-    with open_store(scene.settings) as store:
-        taken = store.pulls.take(pull, fence)
-        if taken is None:
-            LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), "fence": fence})
-            return
-        end = Sitting(scene, store, taken).end()
-        _close(store, taken, end)
+    taken = scene.store.pulls.take(pull, fence)
+    if taken is None:
+        LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), "fence": fence})
+        return
+    end = Sitting(scene, taken).end()
+    _close(scene.store, taken, end)
     if end.is_bug:
         raise JudgingFailed(f"fence {fence}: see the log")
+
+
+def performed(job: Job) -> bool:
+    """Do what this job says; whether that went well. What went wrong is in the log, and nowhere else."""
+    pull, fence = _told(job)
+    error = _caught(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
+    if error is not None:
+        LOG.error("a job failed", exc_info=error, extra={"pull": pull.model_dump(), "fence": fence})
+    return error is None
 
 
 def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
@@ -97,19 +109,20 @@ def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
 def bring_back(job: Job) -> None:
     """The process of this job is dead: have its pull request judged again, if it was not done."""
     pull, fence = _told(job)
+    store = SCENE.get().store
     try:
-        with open_store(SCENE.get().settings) as store:
-            store.pulls.died(pull, fence)
+        store.pulls.died(pull, fence)
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error)
+    finally:
+        store.wire.close()  # here is where jobs are forked
 
 
 class Sitting:
     """One judging that was begun."""
 
-    def __init__(self, scene: Scene, store: Store, taken: Taken) -> None:
+    def __init__(self, scene: Scene, taken: Taken) -> None:
         self._scene = scene
-        self._store = store
         self._taken = taken
         self._rule = RetryRule(scene.settings.retries, timedelta(seconds=scene.settings.timing.retry_delay))
         self._open_bench: OpenBench = resolve_name(scene.court)
@@ -130,7 +143,7 @@ class Sitting:
             return self._after_error(result) if isinstance(result, Exception) else self._after(result)
 
     def _judge(self) -> Outcome:
-        with self._open_bench(self._scene.settings, self._store) as bench:
+        with self._open_bench(self._scene.settings, self._scene.store) as bench:
             return bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
 
     def _after(self, outcome: Outcome) -> End:
@@ -185,7 +198,7 @@ class Sitting:
                 assert_never(never)
 
     def _tell(self, reason: str) -> None:
-        with self._open_bench(self._scene.settings, self._store) as bench:
+        with self._open_bench(self._scene.settings, self._scene.store) as bench:
             bench.give_up(self._taken.request, self._taken.lease, reason)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
+from redis.client import Pipeline
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -25,6 +26,9 @@ from worker.settings import Settings
 NAME: Final = "judge"
 JOB: Final = "worker.jobs.judge"
 KEEP_FAILURES: Final = timedelta(days=7)
+
+Batch = Pipeline
+"""Writes of RQ that go together, in one round trip."""
 
 
 def rq_connection(settings: Settings) -> Redis:

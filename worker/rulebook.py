@@ -7,7 +7,6 @@ the file's field by its path.
 """
 
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain.rubric import Rubric
+from worker.domain.value import Value
 from worker.errors import InputError
 from worker.strict_yaml import StrictYamlError, load_strict_yaml
 
@@ -22,8 +22,7 @@ PACKAGE: Final = Path(__file__).resolve().parent
 """Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptText:
+class PromptText(Value):
     """The stable part of what the model reads. `version` is the hash of the text, so no edit goes unnoticed."""
 
     text: str

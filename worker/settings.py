@@ -16,15 +16,16 @@ from typing import Final, TypeVar
 
 from pydantic import SecretStr
 
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.errors import SettingError
 
 T = TypeVar("T")
 
-PEM: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
+PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class AppCredentials:
+class AppCredentials(Value):
     """A GitHub App's three secrets. Two keys and two webhook secrets may be set while one is rotated out."""
 
     app_id: int
@@ -97,8 +98,7 @@ class Settings:
         return self.app
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Value):
     """One variable of the environment, as documentation and error messages tell it."""
 
     name: str

@@ -6,11 +6,12 @@ decimal numbers, booleans and null only, in bounded time; everything else is one
 """
 
 import json
-import re
 from collections.abc import Hashable
 from typing import Final, Never, cast
 
 import yaml
+
+from worker.domain.pattern import pattern
 
 MOST_BYTES: Final = 64 * 1024
 MOST_LEVELS: Final = 32
@@ -116,7 +117,7 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-for _tag, _pattern, _first in STRICT_TYPES:
+for _tag, _form, _first in STRICT_TYPES:
     StrictLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
-        _tag, re.compile(rf"^(?:{_pattern})$"), list(_first)
+        _tag, pattern(rf"^(?:{_form})$"), list(_first)
     )

@@ -5,14 +5,14 @@ name alone never makes an agent; logins, mail addresses and branch prefixes that
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier import PullRequest
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class AgentMark:
+class AgentMark(Value):
     """How one agent signs. `logins` are whole (GitHub's, or a git author's name); `trailer` is searched for."""
 
     agent: str
@@ -77,10 +77,8 @@ AGENTS: Final = (
     AgentMark("amp", trailer=r"<amp@ampcode\.com>"),
 )
 
-SIGNED: Final = tuple(
-    (mark.agent, re.compile(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None
-)
-SIGNING_LINE: Final = re.compile(
+SIGNED: Final = tuple((mark.agent, pattern(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None)
+SIGNING_LINE: Final = pattern(
     r"^(?:co-authored-by|assisted-by|generated-by):.*|.*\bgenerated with \[.*", re.IGNORECASE | re.MULTILINE
 )
 

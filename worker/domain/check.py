@@ -4,9 +4,10 @@ Does not render texts. Invariant: `success` is spelled in one place only, `Concl
 (see `worker.publish`), and a queued or running check has no conclusion.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from worker.domain.value import Value
 
 CHECK_NAME: Final = "Assay"
 """What branch protection requires."""
@@ -27,8 +28,7 @@ class AnnotationLevel(StrEnum):
     FAILURE = "failure"
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Value):
     """One note at lines of the head's version. GitHub takes 50 a request and 64 KB a message."""
 
     path: str
@@ -39,8 +39,7 @@ class Annotation:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckContent:
+class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already."""
 
     title: str

@@ -14,30 +14,32 @@ from typing import Final
 from worker.domain.dossier import Criterion, Issue
 from worker.domain.markdown import blocks, without_comments
 from worker.domain.outline import Item, Paragraph, Part, Row, Title, outline
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 MOST_CRITERIA: Final = 100
 MOST_PROSE: Final = 6000
 MOST_TITLE: Final = 120
 
 ASKING_TITLES: Final = (
-    re.compile(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
-    re.compile(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
-    re.compile(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
+    pattern(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
+    pattern(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
+    pattern(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
 )
 """Best first: where an issue has several such sections, the ones of the best row count."""
 
-OTHER_TITLES: Final = re.compile(r"(?:out of scope|non[- ]?goals?|notes?|not in scope|nice to haves?|optional)\b.*")
-PLACEHOLDER: Final = re.compile(
+OTHER_TITLES: Final = pattern(r"(?:out of scope|non[- ]?goals?|notes?|not in scope|nice to haves?|optional)\b.*")
+PLACEHOLDER: Final = pattern(
     r"\[[^\]]*\]|<[^>]*>|\W*|(?:todo|tb[ad]|n/?a|none|nothing|xxx)(?: yet| so far)?\W*"
     r"|(?:(?:first|second|third|another|your) )?(?:criteri(?:a|on)|items?|steps?|requirements?|tasks?|ac|example)\s?#?\d{0,2}\W*",
     re.IGNORECASE | re.DOTALL,
 )
-STRUCK: Final = re.compile(r"~~.*~~\W*", re.DOTALL)
-BOLD_MARK: Final = re.compile(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
-CRITERION_COLUMN: Final = re.compile(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
-SCENARIO: Final = re.compile(r"^\s*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
-NEWLINE: Final = re.compile(r"\r\n?|\n")  # as markdown-it counts lines
-TRAILER: Final = re.compile(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
+STRUCK: Final = pattern(r"~~.*~~\W*", re.DOTALL)
+BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
+SCENARIO: Final = pattern(r"^\s*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
+NEWLINE: Final = pattern(r"\r\n?|\n")  # as markdown-it counts lines
+TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
 
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
@@ -47,8 +49,7 @@ def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criteri
     return _numbered(found for issue in issues for found in _of_issue(issue))
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Value):
     text: str
     source: str | None
     inferred: bool

@@ -132,6 +132,8 @@ class Policy(Frozen):
     """The repository's configuration at the base commit."""
 
     mode: Literal["block", "observe"] = "block"
+    signals: dict[str, Literal["off", "suspicion"]] = {}
+    """Heuristic signals switched off, or demoted from fact to suspicion."""
 
 
 class Seed(Frozen):

@@ -7,20 +7,19 @@ the installation inside Redis, so `scripts/pull.lua` puts the names of `due`, `o
 together from the pull's field `inst`; a test holds both spellings together.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
 
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, Sha
 from worker.domain.request import PullRef
+from worker.domain.value import Value
 
 KeyType = Literal["string", "hash", "list", "set", "zset"]
 
 MONTH: Final = timedelta(days=30)
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Value):
     """*name* in Redis, its *type*, how long it stays (None: for good)."""
 
     name: str

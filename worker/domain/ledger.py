@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from worker.domain.case import Case
 from worker.domain.frozen import Frozen
@@ -20,6 +20,8 @@ PROMPT_WINDOW: Final = 5
 
 class LedgerEntry(Frozen):
     """One judged head. `changed_lines` holds hashes only, never the lines."""
+
+    model_config = ConfigDict(defer_build=False)  # a dossier takes over what is built already, and else builds its own
 
     eval_id: EvalId
     created_at: datetime

@@ -5,21 +5,21 @@ Does not render. Invariant: any text is parsed without an exception, and only re
 a fence inside a quotation, a list mark inside a code block are what CommonMark says they are.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-BACKTICKS: Final = re.compile(r"`+")
+BACKTICKS: Final = pattern(r"`+")
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Value):
     """A fenced block outside quotations. `word` is the first word of its info string."""
 
     word: str

@@ -21,6 +21,10 @@ class HeuristicOpinion(Frozen):
     score: Unit
     confidence: Unit
     findings: tuple[Finding, ...] = ()
+    criteria: tuple[CriterionVerdict, ...] = ()
+    """Criteria that the change shows nothing of, or only a part: told, never decided upon."""
+    signals: dict[str, str | int | float | bool | None] = {}
+    """What else was measured or seen, by name, for the verdict's record."""
     safe: Text | None = None
     reason: Text
     """Why the confidence is what it is, in one clause that reads after "confidence 0.58 < 0.70: "."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.markdown import blocks, unquoted, without_comments
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -17,23 +19,21 @@ if TYPE_CHECKING:
 LABEL_LEVEL: Final = 7
 """The level of a title that is no heading: bold text, `<summary>`, a line that ends in a colon."""
 
-BOLD_LINE: Final = re.compile(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
-COLON_LINE: Final = re.compile(r"([^\n:]{1,60}):")
-SUMMARY: Final = re.compile(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
-TAG: Final = re.compile(r"</?\w+>")
-BOX: Final = re.compile(r"\[[ xX]\]\s+")
+BOLD_LINE: Final = pattern(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
+COLON_LINE: Final = pattern(r"([^\n:]{1,60}):")
+SUMMARY: Final = pattern(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
+TAG: Final = pattern(r"</?\w+>")
+BOX: Final = pattern(r"\[[ xX]\]\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(Value):
     """`level` counts from 1 (`#`); LABEL_LEVEL is the lowest. An empty text ends a `<details>`."""
 
     text: str
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value):
     """The first paragraph of a list item. `depth` counts lists from 1."""
 
     text: str
@@ -41,16 +41,14 @@ class Item:
     is_task: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Value):
     """A table's row under its header."""
 
     header: tuple[str, ...]
     cells: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Value):
     """Text outside lists."""
 
     text: str

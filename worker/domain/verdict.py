@@ -8,9 +8,9 @@ next step, a score on the wrong side) can't be built.
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints, TypeAdapter, field_serializer, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, field_serializer, model_validator
 
 from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId, RepositoryName, Sha
@@ -292,5 +292,8 @@ class Abstain(Judged):
 
 Verdict = Annotated[Accept | Reject | Abstain, Field(discriminator="decision")]
 
-VERDICT: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict)
-"""Reads and writes a verdict as JSON."""
+KINDS: Final = {"accept": Accept, "reject": Reject, "abstain": Abstain}
+"""The model of each decision. Who knows the decision builds a third of what VERDICT builds."""
+
+VERDICT: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict, config=ConfigDict(defer_build=True))
+"""Reads and writes any verdict as JSON."""

@@ -5,11 +5,11 @@ Imported only when a model is asked: nothing here is needed to judge by code alo
 read; nothing that went wrong with the model is a reject or a pass.
 """
 
-from dataclasses import replace
 from typing import assert_never
 
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.rubric import Rubric
+from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Coverage, EvidencePointer
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Sitting

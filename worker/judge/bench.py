@@ -4,20 +4,19 @@ Does not judge. Invariant: knows the model as a port only, and nothing of questi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
 from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.rubric import Rubric
+from worker.domain.value import Value
 from worker.domain.verdict import Coverage, Subject, Tokens
 from worker.judge.rulings import Ruling
 from worker.ports import Model, Reply
 from worker.rulebook import PromptText
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Value):
     """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always)."""
 
     rubric: Rubric
@@ -31,8 +30,7 @@ class Bench:
         return f"threshold={self.threshold:g} model={self.model.name if self.model else None}"
 
 
-@dataclass(frozen=True, slots=True)
-class Docket:
+class Docket(Value):
     """What is written above every verdict."""
 
     eval_id: EvalId
@@ -42,11 +40,10 @@ class Docket:
     monotonic_ms: Callable[[], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Value):
     """What the replies cost so far. `cost_usd` None: there is one whose price is not known."""
 
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: Tokens = Tokens()
     cost_usd: Decimal | None = Decimal(0)
     replies: int = 0
 
@@ -56,12 +53,11 @@ class Spent:
         return Spent(self.tokens + reply.tokens, cost, self.replies + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Sitting:
+class Sitting(Value):
     """How the verdict came about: what was ruled, what was read, and who was asked at which price."""
 
     ruling: Ruling
     coverage: Coverage
     reason: str
     asked: bool = False
-    spent: Spent = field(default_factory=Spent)
+    spent: Spent = Spent()

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
-from worker.domain.verdict import VERDICT, Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Tokens
+from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Tokens
 from worker.judge.bench import Bench, Docket
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
@@ -29,7 +29,7 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
     criteria = [_criterion(one, places) for one in known.criteria]
     if evidence is None or None in criteria:
         return None
-    again = VERDICT.validate_python(
+    return type(known).model_validate(
         {
             **dict(known),
             "eval_id": docket.eval_id,
@@ -44,8 +44,6 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
             "tokens": Tokens(),
         }
     )
-    assert not isinstance(again, Abstain)  # noqa: S101 - it was none
-    return again
 
 
 def _anew(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:

@@ -7,17 +7,18 @@ behind the end). No claim ever rejects, and none clears anything.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.case import Case, CoverageClaim
 from worker.domain.claim_pointer import ClaimPointer, read_pointer
 from worker.domain.diff import ChangeKind, Diff, text_lines
 from worker.domain.dossier import Criterion, Dossier
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.domain.verdict import ClaimStatus, ClaimVerdict
 from worker.judge.evidence import Places
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = pattern(r"[^\W\d]\w*")
 
 
 def check_claims(dossier: Dossier, diff: Diff, places: Places) -> tuple[ClaimVerdict, ...]:
@@ -52,8 +53,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(Value):
     """What the dossier knows of files: whole texts at the head, shown lines, and what is not there."""
 
     texts: dict[str, str]

@@ -14,7 +14,7 @@ from worker.domain.ids import Fingerprint, new_eval_id
 from worker.domain.ledger import round_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.request import JudgeRequest
-from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
+from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Sitting
 from worker.judge.claims import check_claims
@@ -127,7 +127,7 @@ def _nothing_read(hearing: Hearing) -> Sitting:
 
 def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:
     """The whole verdict; what contradicts itself can't be built."""
-    return VERDICT.validate_python(
+    return KINDS[sitting.ruling.decision].model_validate(
         {
             **_ruled(sitting.ruling, hearing),
             **_by_whom(sitting, bench),
@@ -163,7 +163,7 @@ def _ruled(ruling: Ruling, hearing: Hearing) -> dict[str, object]:
         "score": ruling.score,
         "confidence": ruling.confidence,
         "closing_conditions": closing_conditions(ruling, hearing),
-        "signals": {**tiers, **ruling.signals},
+        "signals": {**tiers, **hearing.opinion.signals, **ruling.signals},
     }
 
 

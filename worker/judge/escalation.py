@@ -6,12 +6,12 @@ model is never asked; 0 means never asked, above 1 always.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from worker.domain.dossier import CiState
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.value import Value
 from worker.domain.verdict import AbstainReason
 from worker.judge.validators import CiReport
 
@@ -24,8 +24,7 @@ class Skipped(StrEnum):
     NO_MODEL = "no_model"
 
 
-@dataclass(frozen=True, slots=True)
-class Matter:
+class Matter(Value):
     """All that the choice depends on."""
 
     ci: CiReport
@@ -34,18 +33,15 @@ class Matter:
     has_model: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RejectOnFacts:
+class RejectOnFacts(Value):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptAsSafe:
+class AcceptAsSafe(Value):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Value):
     """Nobody judges."""
 
     abstain: AbstainReason
@@ -53,8 +49,7 @@ class Stop:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AskModel:
+class AskModel(Value):
     reason: str
 
 

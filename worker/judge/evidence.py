@@ -4,15 +4,14 @@ Does not judge what a line means. Invariant: a pointer that passed `check` carri
 the file; a sentence that says what is wrong is worded for a model to fix.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, parse_diff, text_lines
 from worker.domain.dossier import Dossier
+from worker.domain.value import Value
 from worker.domain.verdict import EvidencePointer, Side
 
 _SHOWN: Final = 160
@@ -20,8 +19,7 @@ _MOST_RANGES: Final = 8
 _MOST_LINES: Final = 400
 
 
-@dataclass(frozen=True)
-class _Version:
+class _Version(Value):
     """One side of one file. *whole*: every line is known; else only those that the diff shows.
 
     *lines* is None for what has no lines to point at (a link, a submodule, a binary file).
@@ -202,4 +200,8 @@ def _cut(text: str) -> str:
 def _nearest_path(path: str, paths: frozenset[str]) -> str | None:
     name = path.rpartition("/")[2]
     same_name = sorted(known for known in paths if known.rpartition("/")[2] == name)
-    return next(iter(same_name or difflib.get_close_matches(path, sorted(paths), n=1)), None)
+    if same_name:
+        return same_name[0]
+    import difflib  # noqa: PLC0415 - 1 ms that only a wrong pointer needs
+
+    return next(iter(difflib.get_close_matches(path, sorted(paths), n=1)), None)

@@ -5,10 +5,11 @@ cost is counted, used or not.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from worker.domain.opinion import ModelOpinion
+from worker.domain.value import Value
 from worker.errors import Unavailable
 from worker.judge.bench import Spent
 from worker.judge.reply import ReplyError, ReplyFault
@@ -23,22 +24,19 @@ ECHO_BYTES: Final = 16_000
 _SILENCE: Final = "(no text)"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Value):
     opinion: ModelOpinion
     spent: Spent
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyInvalid:
+class ReplyInvalid(Value):
     """`errors`: of each reply, in order."""
 
     errors: tuple[ReplyError, ...]
     spent: Spent
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(Value):
     reason: str
     spent: Spent
 

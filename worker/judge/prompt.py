@@ -6,7 +6,6 @@ others wrote stands inside a fence; what does not fit is listed as not read, and
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from worker.domain.diff import Diff
@@ -14,6 +13,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ledger import LedgerEntry, in_prompt
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
+from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Coverage, Finding, Reject
 from worker.judge.coverage import coverage_of
 from worker.judge.reply import reply_schema
@@ -37,8 +37,7 @@ CONTEST_BYTES: Final = 2_000
 LEAST: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Value):
     """What the question is made from: the dossier, and what code found out about it."""
 
     dossier: Dossier
@@ -48,16 +47,14 @@ class Material:
     ci: CiReport
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Value):
     """`coverage`: what the model gets to see of the change."""
 
     prompt: Prompt
     coverage: Coverage
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Value):
     """One heading of the question: a sentence of ours, then texts of others, each with our label."""
 
     heading: str

@@ -7,7 +7,6 @@ Invariant: an opinion that is returned contradicts nothing, answers exactly what
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Final, cast
@@ -18,6 +17,7 @@ from worker.domain.dossier import Criterion
 from worker.domain.frozen import Frozen
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.rubric import Rubric
+from worker.domain.value import Value
 from worker.domain.verdict import Category, CriterionStatus, CriterionVerdict, EvidencePointer, Score, Side
 from worker.judge.evidence import Places
 from worker.judge.scoring import LINE, is_on_the_accepting_side, strength, verdict_score
@@ -116,16 +116,14 @@ class ReplyFault(StrEnum):
     POINTER = "pointer"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyError:
+class ReplyError(Value):
     """Why a reply can't be used. `problems` are sentences for the model, the most important first."""
 
     fault: ReplyFault
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Value):
     """What the model was asked: the reply has to answer this, and nothing else.
 
     `paths` are the real paths of those that were shown escaped; `bare` the changed files without a line to point at.

@@ -4,14 +4,15 @@ Does not build the verdict's frame (`worker.judge.court` does) and asks nobody (
 a fact rejects; an accept needs every changed file read.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.opinion import HeuristicOpinion
+from worker.domain.value import Value, replace
 from worker.domain.verdict import (
     AbstainReason,
     Category,
@@ -37,17 +38,19 @@ FACT_SCORE: Final = 0.1
 SAFE_SCORE: Final = 0.9
 """No verdict that rests on a safe change scores lower."""
 
+EXPLICIT: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPTANCE_GAP})
+"""Facts about what somebody wrote down: an issue, a rule, the case."""
+
 EVIDENCE: Final = 20
 """How many places of a fact or a safe change a verdict names."""
 
 CONSIDERED: Final = 2_000
 """How many changed lines of a safe change are looked through for one that shows a criterion."""
 
-Signals = dict[str, str | int | float | bool | None]
+Signals = Mapping[str, str | int | float | bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Hearing:
+class Hearing(Value):
     """What lies before the court once code has read it."""
 
     dossier: Dossier
@@ -62,8 +65,7 @@ class Hearing:
         return self.dossier.criteria or ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Value):
     """The deciding part of a verdict. Exactly one of accept, `category` (reject) and `abstain_reason`."""
 
     concern: str
@@ -75,7 +77,7 @@ class Ruling:
     evidence: tuple[EvidencePointer, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
     scores: tuple[Score, ...] = ()
-    signals: Signals = field(default_factory=dict[str, str | int | float | bool | None])
+    signals: Signals = MappingProxyType({})
 
     @property
     def decision(self) -> str:
@@ -106,7 +108,7 @@ def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> R
         score=hearing.opinion.score,
         confidence=hearing.opinion.confidence,
         abstain_reason=reason,
-        criteria=_all(hearing, CriterionStatus.UNVERIFIABLE),
+        criteria=_as_far_as_seen(hearing),
     )
 
 
@@ -138,7 +140,8 @@ def reject_on_facts(hearing: Hearing) -> Ruling:
 
 
 def gravest_first(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
-    return tuple(sorted(opinion.facts, key=lambda one: -one.weight))
+    """What breaks somebody's explicit word before what the change shows by itself, then by weight."""
+    return tuple(sorted(opinion.facts, key=lambda one: (one.category not in EXPLICIT, -one.weight)))
 
 
 def _pointers(facts: tuple[Finding, ...], hearing: Hearing) -> tuple[EvidencePointer, ...]:
@@ -160,7 +163,7 @@ def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:
 def _criteria_under_facts(hearing: Hearing, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
     """A fact without a place says that nothing is there: then nothing is met, be it only that something changes."""
     if any(fact.path for fact in facts):
-        return _all(hearing, CriterionStatus.UNVERIFIABLE)
+        return _as_far_as_seen(hearing)
     nothing = CriterionVerdict(id="any-change", status=CriterionStatus.MISSING, note=facts[0].note)
     return _all(hearing, CriterionStatus.MISSING) or (nothing,)
 
@@ -168,6 +171,15 @@ def _criteria_under_facts(hearing: Hearing, facts: tuple[Finding, ...]) -> tuple
 def _all(hearing: Hearing, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
     claimed = claimed_ids(hearing.dossier.case, hearing.criteria)
     return tuple(CriterionVerdict(id=one.id, status=status, claimed=one.id in claimed) for one in hearing.criteria)
+
+
+def _as_far_as_seen(hearing: Hearing) -> tuple[CriterionVerdict, ...]:
+    """Nobody can tell, but for the criteria that the change shows nothing of."""
+    seen = {one.id: one for one in hearing.opinion.criteria}
+    return tuple(
+        one.model_copy(update={"status": seen[one.id].status, "note": seen[one.id].note}) if one.id in seen else one
+        for one in _all(hearing, CriterionStatus.UNVERIFIABLE)
+    )
 
 
 def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
@@ -231,11 +243,16 @@ def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
 
 
 def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:
-    """What a reject freezes: its next step, and each criterion that is not met."""
+    """What a reject freezes: its next step, and each criterion that is not met (what is only suspected binds nobody)."""
     if ruling.category is None or ruling.next_step is None:
         return ()
     texts = {one.id: one.text for one in hearing.criteria}
-    unmet = [one for one in ruling.criteria if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL}]
+    suspected = {(one.id, one.note) for one in hearing.opinion.criteria}
+    unmet = [
+        one
+        for one in ruling.criteria
+        if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} and (one.id, one.note) not in suspected
+    ]
     asked = [f"{one.id} is met: {texts[one.id]}" for one in unmet if one.id in texts]
     return tuple(
         ClosingCondition(id=f"c{number}", text=text) for number, text in enumerate([ruling.next_step, *asked], start=1)

@@ -5,22 +5,23 @@ reorder text is visible, and no step changes the number of lines.
 """
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+
 _SECRETS: Final = (
-    ("github token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})")),
-    ("anthropic key", re.compile(r"\bsk-ant-[A-Za-z0-9_-]{10,255}")),
-    ("aws key", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    ("slack token", re.compile(r"\bxox[baprs]-[A-Za-z0-9-]{10,255}")),
-    ("jwt", re.compile(r"\beyJ[A-Za-z0-9_-]{8,2048}\.eyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,2048}")),
+    ("github token", pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})")),
+    ("anthropic key", pattern(r"\bsk-ant-[A-Za-z0-9_-]{10,255}")),
+    ("aws key", pattern(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
+    ("slack token", pattern(r"\bxox[baprs]-[A-Za-z0-9-]{10,255}")),
+    ("jwt", pattern(r"\beyJ[A-Za-z0-9_-]{8,2048}\.eyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,2048}")),
 )
-_KEY_BEGINS: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_ENDS: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_BODY: Final = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_KEY_BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_BODY: Final = pattern(r"[A-Za-z0-9+/=]{16,}")
 _KEY: Final = "[redacted: private key]"
 _KEY_LINES: Final = 200
 """A private key is not longer; what never ends is no reason to redact a whole file."""
@@ -28,15 +29,15 @@ _KEY_LINES: Final = 200
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
-_ASCII_SAFE: Final = re.compile(r"[\t\n -~]*")
+_ASCII_SAFE: Final = pattern(r"[\t\n -~]*")
 
 
 def redacted(text: str) -> str:
     """*text* with what looks like a secret replaced, line by line."""
     if "PRIVATE KEY" in text:
         text = _without_keys(text)
-    for name, pattern in _SECRETS:
-        text = pattern.sub(f"[redacted: {name}]", text)
+    for name, secret in _SECRETS:
+        text = secret.sub(f"[redacted: {name}]", text)
     return text
 
 
@@ -105,8 +106,7 @@ def cut(text: str, limit: int) -> str:
     return f"{kept}\n[cut here: {left_out} more bytes are not shown]"
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Value):
     """Marks that no fenced text contains, since the word was chosen after the texts were known."""
 
     word: str

@@ -4,12 +4,12 @@ Does not wait for anything. Invariant: a check that failed or that is required a
 whatever the dossier's summary of them says.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's conclusions that let a required check pass."""
@@ -19,12 +19,12 @@ NAMED_TESTS: Final = 20
 JUNIT: Final = "junit"
 """The app of a check that was read from a JUnit report: its summary has one line per failing test."""
 
-_JUNIT_LINE: Final = re.compile(r"(\S{1,300}::.{1,300}?): .*")
+_JUNIT_LINE: Final = pattern(r"(\S{1,300}::.{1,300}?): .*")
 
-_ANSI: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_ANSI: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _FAILING_TEST: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
+    pattern(line)
+    for line in (
         r"(?:FAILED|ERROR) (\S{1,300}\.py(?:::.{1,300}?)?)(?: - .*)?",  # pytest
         r"\s*--- FAIL: (\S{1,300})(?: \(.*\))?",  # go
         r"test (\S{1,300}) \.\.\. FAILED",  # cargo
@@ -37,8 +37,7 @@ _FAILING_TEST: Final = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CiReport:
+class CiReport(Value):
     """`failed` and `unfinished` are the checks, `tests` the failing tests that their reports name."""
 
     state: CiState
@@ -76,6 +75,6 @@ def failing_tests(check: CiCheck) -> Iterator[str]:
         yield from (found[1] for line in check.summary.splitlines() if (found := _JUNIT_LINE.fullmatch(line)))
         return
     for line in _ANSI.sub("", f"{check.summary}\n{check.log_tail}").splitlines():
-        found = next(filter(None, (pattern.fullmatch(line.rstrip()) for pattern in _FAILING_TEST)), None)
+        found = next(filter(None, (form.fullmatch(line.rstrip()) for form in _FAILING_TEST)), None)
         if found:
             yield found[1].strip()

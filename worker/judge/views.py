@@ -6,12 +6,13 @@ of that line in the file, nothing is shown in part without saying so, and the wh
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, DiffLine, FileDiff, text_lines
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.judge.coverage import is_told
 from worker.judge.untrusted import cut, redacted, shown_path, visible
 
@@ -22,14 +23,13 @@ WORTH_SHOWING: Final = 4_000
 _FENCE: Final = 60
 _NUMBERS: Final = 16
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
-_TEST_NAME: Final = re.compile(r"(?:^test_|_test\.|\.test\.|\.spec\.|_spec\.|(?:Test|Tests|IT)\.\w+$|^conftest\.py$)")
-_LATER: Final = re.compile(
+_TEST_NAME: Final = pattern(r"(?:^test_|_test\.|\.test\.|\.spec\.|_spec\.|(?:Test|Tests|IT)\.\w+$|^conftest\.py$)")
+_LATER: Final = pattern(
     r"(?:\.(?:md|rst|txt|json|ya?ml|toml|cfg|ini|csv|svg|xml)|(?:^|[./-])lock(?:\.\w+)?)$", re.IGNORECASE
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Value):
     """The change as the model sees it; `cut` and `hidden` are the paths shown in part and not at all."""
 
     manifest: str

@@ -6,11 +6,11 @@ Does not know verdicts. Invariant: colour changes no text, and without it no esc
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
+from worker.domain.value import Value
 from worker.render.visible import visible
 
 TAB: Final = 4
@@ -26,8 +26,7 @@ class Ink(StrEnum):
     YELLOW = "1;33"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Value):
     """What is written on: its width in columns, and whether it shows colour."""
 
     width: int = 80

@@ -4,10 +4,10 @@ Does not look at anything. Invariant: whatever is not right says what to do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.value import Value
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.visible import one_line
 
@@ -18,8 +18,7 @@ class Health(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Value):
     """One thing that was looked at. *words* say what was found and, unless all is well, what to do."""
 
     name: str

@@ -5,17 +5,17 @@ whole and named in `cut`.
 """
 
 import json
-import re
 from typing import Any, Final
 
-from worker.domain.verdict import VERDICT, Verdict
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Verdict
 from worker.render.markdown import fenced
 from worker.render.visible import fit
 
 LEAVE_OUT: Final = (
     "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
 )  # fmt: skip
-RUN: Final = re.compile("`{3,}")
+RUN: Final = pattern("`{3,}")
 LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
 TEXT_BYTES: Final = 1_000
 FENCE_BYTES: Final = 500
@@ -26,7 +26,7 @@ def json_block(verdict: Verdict, limit: int) -> str:
     """A folded block of at most *limit* bytes with the verdict in JSON."""
     head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
     room = limit - len(head) - len(tail)
-    return f"{head}{_fitting(VERDICT.dump_python(verdict, mode='json'), room)}{tail}"
+    return f"{head}{_fitting(verdict.model_dump(mode='json'), room)}{tail}"
 
 
 def _fitting(fields: dict[str, Any], room: int) -> str:

@@ -12,23 +12,24 @@ from itertools import accumulate
 from typing import Final
 from urllib.parse import quote
 
+from worker.domain.pattern import pattern
 from worker.render.visible import exact_line, fit, one_line, visible
 
 GAP: Final = "&#8203;"
 """A space without width: GitHub looks for mentions and links after a backslash is gone, so that can't stop them."""
 
 ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
-CODE_SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-BACKTICKS: Final = re.compile("`+")
-PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]")
+CODE_SPAN: Final = pattern(r"(?<!`)`([^`]+)`(?!`)")
+BACKTICKS: Final = pattern("`+")
+PUNCTUATION: Final = pattern(r"[!-/:-@\[-`{-~]")
 
-SPECIAL: Final = re.compile(
+SPECIAL: Final = pattern(
     r"(?P<entity>[&<$|])"
     r"|(?P<gap>@|\#(?=\d)|:(?=//)|:(?=[\w+-]+:)|\bwww(?=\.)|\bGH-(?=\d))"
     r"|[\\`*\[\]~]|(?<![^\W_])_|_(?![^\W_])",  # snake_case is left as it is
     re.IGNORECASE,
 )
-BLOCK_START: Final = re.compile(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
+BLOCK_START: Final = pattern(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
 
 
 def prose(text: str, limit: int = 4_000) -> str:

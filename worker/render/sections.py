@@ -5,10 +5,10 @@ that has nothing to say is no block, and whatever others wrote goes through `wor
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from worker.domain.dossier import CiCheck, Dossier
+from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words
 from worker.render.markdown import address, bullets, code, fenced, link, prose, table
@@ -21,8 +21,7 @@ MOST_ROWS: Final = 50
 MOST_PATHS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Value):
     """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end."""
 
     url: str

@@ -7,7 +7,9 @@ and tab, nothing that reorders or hides text, and can always be encoded.
 import re
 from typing import Final
 
-UNSEEN: Final = re.compile(
+from worker.domain.pattern import pattern
+
+UNSEEN: Final = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: an ESC among them rewrites the reader's screen
     "\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # hide, join or reorder
     "\ud800-\udfff\U000e0000-\U000e0fff]"  # half characters; tags

@@ -4,19 +4,18 @@ Does not check who may give one. Invariant: a command stays until it is `done`; 
 again after the hold.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from worker.domain import keys
 from worker.domain.request import Ask
+from worker.domain.value import Value
 from worker.settings import Timing
 from worker.store.door import Outcome, ask, milliseconds
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAsk:
+class OpenAsk(Value):
     """A command to answer; *attempt* counts from 1."""
 
     ask: Ask

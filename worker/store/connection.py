@@ -7,27 +7,30 @@ newer, and encrypts with keys that will still be there tomorrow.
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.errors import SettingError
 from worker.settings import Settings, Timing, missing
 from worker.store.archive import RedisArchive, Vault
 from worker.store.asks import Asks
-from worker.store.checks import RedisChecks
 from worker.store.codec import Codec, key_of, ring_of
 from worker.store.embedded import OLDEST, Role, embedded
 from worker.store.ledger import RedisLedger
 from worker.store.pulls import Pulls
 from worker.store.wire import Wire, text
 
-VERSION: Final = re.compile(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
+if TYPE_CHECKING:
+    from worker.store.checks import RedisChecks
+
+VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Value):
     """All that is kept, by what it is for. `url` is where RQ finds the same server."""
 
     wire: Wire
@@ -55,8 +58,10 @@ class Store:
     def asks(self) -> Asks:
         return Asks(self.wire, self.timing)
 
-    def checks(self) -> RedisChecks:
+    def checks(self) -> "RedisChecks":
         """A registry for one judging: what it claimed, it may claim again; others wait."""
+        from worker.store.checks import RedisChecks  # noqa: PLC0415 - a laptop has no check runs
+
         return RedisChecks(self.wire, self.timing)
 
     def ping(self) -> None:

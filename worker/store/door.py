@@ -4,13 +4,13 @@ Imports neither rq nor cryptography nor redis-py: the door starts fast and stays
 back. Invariant: a delivery counts once, however often it comes; both calls answer in one round trip.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import DeliveryId
 from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.domain.value import Value
 from worker.settings import Timing
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
@@ -29,8 +29,7 @@ class Outcome(StrEnum):
     DUPLICATE = "duplicate"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Value):
     """What became of a request. `seq` numbers it among all events; 0 for a duplicate."""
 
     outcome: Outcome

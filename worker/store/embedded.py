@@ -11,8 +11,6 @@ import os
 import platform
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -125,6 +123,9 @@ def _reach(data_dir: Path, path: Path, role: Role) -> bool:
 
 
 def _start(data_dir: Path, path: Path, role: Role) -> str:
+    import signal  # noqa: PLC0415 - 2 ms that a server which runs already saves
+    import subprocess  # noqa: PLC0415 - as above
+
     _log(data_dir).unlink(missing_ok=True)
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
     orders = [str(os.getpid()), role, str(data_dir / "server.lock"), str(_log(data_dir)), str(path)]
@@ -171,6 +172,8 @@ def find_server() -> Path:
 
 
 def _major_version(program: str) -> int:
+    import subprocess  # noqa: PLC0415 - as above
+
     done = subprocess.run(  # noqa: S603 - Redis
         [program, "--version"], capture_output=True, check=False, timeout=10, start_new_session=True
     )

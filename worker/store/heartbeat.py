@@ -3,7 +3,6 @@
 Does not tell the judge that it lost its lease: its next write does. Invariant: the thread ends with the block.
 """
 
-import logging
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from typing import Final
 from worker.errors import LeaseLost, Unavailable
 from worker.ports import Lease
 
-LOG: Final = logging.getLogger(__name__)
 BEATS: Final = 4
 """How often in one lease."""
 
@@ -35,6 +33,12 @@ def _beat(lease: Lease, every_s: float, stop: threading.Event) -> None:
         try:
             lease.keep()
         except Unavailable as error:
-            LOG.warning("the lease was not prolonged: %s", error)
+            _warn(error)
         except LeaseLost:
             return
+
+
+def _warn(error: Unavailable) -> None:
+    import logging  # noqa: PLC0415 - 2 ms of every judging on a laptop, which logs nothing else
+
+    logging.getLogger(__name__).warning("the lease was not prolonged: %s", error)

@@ -5,46 +5,40 @@ types. Invariant: a fence admits one judge, and whoever lost its lease learns it
 """
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.ids import DeliveryId, Sha
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.ids import DeliveryId, RepositoryId, Sha
+from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.value import Value
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
 from worker.store.door import FORCE, FORCING, Wanted, lifetime_s, milliseconds, want
 from worker.store.lua import Script, run
 from worker.store.wire import Argument, Reply, Wire, items, text, whole
 
-LAPTOP: Final = 0
-"""The installation of everything that no App brought: `assay judge`."""
-
 
 class AlreadyJudged(AssayError):
     """Somebody else on this machine judges the same branch right now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Value):
     """The dispatcher's next job."""
 
     fence: int
     request: JudgeRequest
 
 
-@dataclass(frozen=True, slots=True)
-class ToOpen:
+class ToOpen(Value):
     """A head that needs its check run."""
 
     head_sha: Sha
     request: JudgeRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """How many judgings may be out at a time: of one installation, and of all."""
 
     per_installation: int
@@ -74,8 +68,7 @@ class Answer(StrEnum):
     LOST = "lost"
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLease:
+class HeldLease(Value):
     """The Lease of one judging."""
 
     pulls: "Pulls"
@@ -87,8 +80,7 @@ class HeldLease:
         self.pulls.keep(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Value):
     """A judging that may begin. *attempt* counts from 1; `waiting_since`: how long this head waits for CI."""
 
     lease: HeldLease
@@ -208,7 +200,7 @@ class Pulls:
         return run(self._wire, script, on, *arguments)
 
 
-NOBODY: Final = PullRef.model_validate({"installation_id": LAPTOP, "repository_id": 0, "number": 0})
+NOBODY: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)
 
 
 def _request(reply: Reply) -> JudgeRequest:

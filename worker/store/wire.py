@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BufferedReader
 from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from worker.domain.value import Value
 from worker.errors import SettingError, Unavailable
 
 Argument = str | bytes | int | float
@@ -36,8 +36,7 @@ class Refused(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Value):
     """Where Redis is. `path` for a unix socket, else `host` and `port`."""
 
     path: str | None

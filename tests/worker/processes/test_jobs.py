@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextvars import copy_context
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -15,6 +14,7 @@ from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Limits
+from worker.store.wire import Wire
 from worker.system_clock import SystemClock
 
 COURT = "tests.worker.processes.scripted_court:open_court"
@@ -31,7 +31,7 @@ def run(here: Settings, store: Store) -> Run:
         if given is None:
             return None
         context = copy_context()
-        context.run(SCENE.set, Scene(here, COURT, SystemClock()))
+        context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
         ref = given.request.pull
         context.run(judge, ref.installation_id, ref.repository_id, ref.number, given.fence)
         return given.fence
@@ -56,7 +56,7 @@ def test_a_job_that_was_started_twice_judges_once(run: Run, here: Settings, stor
     fence = run()
     assert fence is not None
     context = copy_context()
-    context.run(SCENE.set, Scene(here, COURT, SystemClock()))
+    context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
     context.run(judge, 100, 7, 1, fence)
     assert len(world.story("began")) == 1
 
@@ -162,9 +162,9 @@ def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run
     assert newest.trigger is Trigger.LATE
 
 
-def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings) -> None:
-    nowhere = replace(here, redis_url=type(here.redis_url)("unix:///nowhere/r.sock") if here.redis_url else None)
+def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings, store: Store) -> None:
+    nowhere = Store(Wire("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
     context = copy_context()
-    context.run(SCENE.set, Scene(nowhere, COURT, SystemClock()))
+    context.run(SCENE.set, Scene(here, COURT, SystemClock(), nowhere))
     with pytest.raises(Unavailable, match="Redis"):
         context.run(judge, 100, 7, 1, 1)

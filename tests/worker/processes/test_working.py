@@ -9,7 +9,9 @@ from tests.worker.processes.crowd import Working, harm
 from tests.worker.processes.scripted_court import World
 from tests.worker.store.played import HEAD, becomes, pull, settings, wish
 from tests.world.redis import Redis
+from worker.queue import KEEP_FAILURES
 from worker.store.connection import Store, open_store
+from worker.store.wire import blob, items, text, whole
 
 pytestmark = pytest.mark.slow
 CHECK = f"100/1 {HEAD}"
@@ -35,6 +37,31 @@ def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Red
         harm(working.horses[0], signal.SIGKILL)
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
         assert '"a judge was killed"' in working.log
+
+
+def test_a_job_leaves_nothing_behind_in_redis_but_a_failure_without_its_words(
+    redis_server: Redis, store: Store, world: World
+) -> None:
+    world.order(pull(2), "bug a_line_of_a_private_source")
+    with Working.on(redis_server.url) as working:
+        store.pulls.want(wish())
+        assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
+        assert becomes(lambda: left_by_jobs(store) == [])
+        store.pulls.want(wish(2))
+        assert becomes(lambda: "rq:failed:judge" in left_by_jobs(store))
+        assert becomes(lambda: not any(key.startswith("rq:execution") for key in left_by_jobs(store)))
+        assert '"a judge was killed"' not in working.log
+    (job,) = (key for key in left_by_jobs(store) if key.startswith("rq:job:"))
+    assert text(store.wire.call("HGET", job, "status")) == "failed"
+    assert 0 < whole(store.wire.call("TTL", job)) <= KEEP_FAILURES.total_seconds()
+    for key in left_by_jobs(store):
+        assert b"private" not in blob(store.wire.call("DUMP", key))
+
+
+def left_by_jobs(store: Store) -> list[str]:
+    """RQ's keys but those that say which queues and workers there are."""
+    found = [text(key) for key in items(store.wire.call("KEYS", "rq:*"))]
+    return sorted(key for key in found if key != "rq:queues" and not key.startswith(("rq:worker", "rq:clean_")))
 
 
 @pytest.mark.parametrize("grace_s", ["0", "1.5"])

@@ -1,0 +1,234 @@
+"""The lines of a diff before a file's first hunk: which file it is, and what happened to it besides its lines.
+
+Does not read hunks (`diff.py` does). Invariant: a path is the bytes that git meant, unquoted and without its prefix; only
+the text that a file's paths, modes and ids say is decoded.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.pattern import pattern
+
+
+class ChangeKind(StrEnum):
+    ADDED = "added"
+    DELETED = "deleted"
+    MODIFIED = "modified"
+    RENAMED = "renamed"
+    COPIED = "copied"
+
+
+class DiffError(ValueError):
+    """A text that is not a diff as git prints it; the message names the line of the diff."""
+
+
+class Reader:
+    """A place in a diff, each of whose lines ends in a newline; `line` is the next one, None at the end."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw if raw.endswith(b"\n") or not raw else raw + b"\n"
+        self.at = 0
+
+    @property
+    def line(self) -> bytes | None:
+        end = self.raw.find(b"\n", self.at)
+        return self.raw[self.at : end] if end >= 0 else None
+
+    def take(self) -> bytes:
+        line = self.line or b""
+        self.at += len(line) + 1
+        return line
+
+    def starts(self, prefix: bytes) -> bool:
+        return self.raw.startswith(prefix, self.at)
+
+    def wrong(self, problem: str) -> DiffError:
+        lines = self.raw.count(b"\n", 0, self.at)
+        return DiffError(f"Diff refused at line {lines + 1}: {problem}")
+
+
+@dataclass(slots=True)
+class Header:
+    """What the lines between `diff --git` and the first hunk said."""
+
+    paths: tuple[bytes, bytes]
+    """Before and after; empty while nothing told them apart."""
+    old_mode: str | None = None
+    new_mode: str | None = None
+    change: ChangeKind = ChangeKind.MODIFIED
+    is_binary: bool = False
+    blobs: tuple[str, str] | None = None
+    moved: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+
+    def read(self, key: bytes, value: bytes) -> None:
+        mode = text_of(value)
+        match key:
+            case b"old mode":
+                self.old_mode = mode
+            case b"new mode":
+                self.new_mode = mode
+            case b"new file mode":
+                self.change, self.new_mode = ChangeKind.ADDED, mode
+            case b"deleted file mode":
+                self.change, self.old_mode = ChangeKind.DELETED, mode
+            case b"rename from" | b"rename to" | b"copy from" | b"copy to":
+                self.change = ChangeKind.RENAMED if key.startswith(b"rename") else ChangeKind.COPIED
+                self.moved[key.rpartition(b" ")[2]] = _unquoted(value)
+            case b"index":
+                self._index(value)
+            case _:  # similarity and dissimilarity say nothing that the lines do not say
+                pass
+
+    def _index(self, value: bytes) -> None:
+        ids, _, mode = value.partition(b" ")
+        old, _, new = text_of(ids).partition("..")
+        self.blobs = (old, new)
+        if mode:
+            self.old_mode = self.new_mode = text_of(mode)
+
+
+_KEYS: Final = pattern(
+    rb"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
+    rb"|similarity index|dissimilarity index|index) ([^\n]*)\n"
+)
+START: Final = b"diff --git "
+_NO_PATH: Final = b"/dev/null"
+
+
+def read_header(reader: Reader) -> Header:
+    """Read the lines up to the first hunk. Raises DiffError."""
+    found = _USUAL.match(reader.raw, reader.at)
+    if found is None:
+        return _read_slowly(reader)
+    path, added, old, new, mode = found.groups()
+    reader.at = found.end()
+    header = Header(paths=(path, path), blobs=(text_of(old), text_of(new)))
+    if added is not None:
+        header.change, header.new_mode = ChangeKind.ADDED, text_of(added)
+    elif mode is not None:
+        header.old_mode = header.new_mode = text_of(mode)
+    return header
+
+
+_USUAL: Final = pattern(
+    rb'diff --git a/([^\s"]+) b/\1\n(?:new file mode (\d+)\n)?index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?\n'
+    rb"--- (?(2)/dev/null|a/\1)\n\+\+\+ b/\1\n(?=@@)"
+)
+"""Nine files in ten: changed or added, with lines, under a path that needs no quotes. Read at once; all others line by line."""
+
+
+def _read_slowly(reader: Reader) -> Header:
+    if not reader.starts(START):
+        raise reader.wrong(f'expected "diff --git", found "{shown(reader.line)}"')
+    start = reader.take()
+    header = Header(paths=_both_names(start.removeprefix(START)))
+    while (found := _KEYS.match(reader.raw, reader.at)) is not None:
+        header.read(found[1], found[2])
+        reader.at = found.end()
+    _names(reader, header)
+    _binary(reader, header)
+    header.paths = _paths(reader, header)
+    return header
+
+
+def _names(reader: Reader, header: Header) -> None:
+    """Read `---` and `+++`, which say the paths without doubt, and /dev/null for the side that is not there."""
+    if not reader.starts(b"--- "):
+        return
+    old = _named(reader, b"--- ", b"a/")
+    if not reader.starts(b"+++ "):
+        raise reader.wrong('expected "+++" after "---"')
+    new = _named(reader, b"+++ ", b"b/")
+    if old is None and new is None:
+        raise reader.wrong("a file that is on neither side")
+    if old is None:
+        header.change = ChangeKind.ADDED
+    elif new is None:
+        header.change = ChangeKind.DELETED
+    header.paths = (old or new or b"", new or old or b"")
+
+
+def _named(reader: Reader, prefix: bytes, side: bytes) -> bytes | None:
+    name = _unquoted(reader.take().removeprefix(prefix))
+    if name == _NO_PATH:
+        return None
+    if not name.startswith(side) or name == side:
+        wanted = text_of(side)
+        raise reader.wrong(f'the path "{shown(name)}" does not start with "{wanted}"; let git print its own prefixes')
+    return name.removeprefix(side)
+
+
+def _binary(reader: Reader, header: Header) -> None:
+    if reader.starts(b"Binary files "):
+        header.is_binary = True
+        reader.take()
+    elif reader.starts(b"GIT binary patch"):
+        header.is_binary = True
+        # base 85 has no space in its alphabet, so no line of the patch looks like the next file
+        end = reader.raw.find(b"\n" + START, reader.at)
+        reader.at = len(reader.raw) if end < 0 else end + 1
+
+
+def _paths(reader: Reader, header: Header) -> tuple[bytes, bytes]:
+    if header.change in {ChangeKind.RENAMED, ChangeKind.COPIED}:
+        if header.moved.keys() != {b"from", b"to"}:
+            raise reader.wrong("a rename or copy needs both of its paths")
+        return header.moved[b"from"], header.moved[b"to"]
+    if not header.paths[0]:
+        raise reader.wrong("the two paths of the file can't be told apart")
+    return header.paths
+
+
+def _both_names(names: bytes) -> tuple[bytes, bytes]:
+    """Split `a/x b/x`. Where both paths are not the same, only later header lines can say which they are."""
+    if names.startswith(b'"'):
+        quoted = _QUOTED.match(names)
+        old, new = (_unquoted(quoted[0]), _unquoted(names[quoted.end() + 1 :])) if quoted else (b"", b"")
+    else:
+        middle = len(names) // 2
+        old, new = names[:middle], names[middle + 1 :]
+    if not old.startswith(b"a/") or not new.startswith(b"b/") or old[2:] != new[2:] or not old[2:]:
+        return b"", b""
+    return old[2:], new[2:]
+
+
+_QUOTED: Final = pattern(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPE: Final = pattern(rb"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPES: Final = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
+
+
+def _unquoted(name: bytes) -> bytes:
+    """Undo git's quoting of a path, and drop the tab that it puts behind one with a space."""
+    quoted = _QUOTED.match(name)
+    if quoted is None:
+        return name.removesuffix(b"\t")
+    return _ESCAPE.sub(_unescaped, quoted[0][1:-1])
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    code: bytes = found[1]
+    return bytes([int(code, 8) & 0xFF]) if code.isdigit() and len(code) == _OCTAL else _ESCAPES.get(code, code)
+
+
+_OCTAL: Final = 3
+
+
+def text_of(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+_SHOWN: Final = 60
+
+
+def shown(raw: bytes | None) -> str:
+    return "the end" if raw is None else text_of(raw[:_SHOWN])

@@ -1,0 +1,114 @@
+"""RQ's worker as we run it: one fork per job, and only the writes that somebody reads.
+
+Does not judge (`worker.jobs` does) and prepares nothing (`worker.__main__` does). Overrides hooks of RQ that are not its
+public face, so that RQ is pinned to one minor version. Invariant: a job whose process ended in any other way than by
+saying how is brought back.
+"""
+
+import gc
+import os
+import signal
+from datetime import timedelta
+from resource import struct_rusage
+from types import FrameType
+from typing import Final, NoReturn
+
+from rq import Queue, Worker
+from rq.executions import Execution
+from rq.job import Job
+from rq.timeouts import JobTimeoutException
+from rq.utils import now
+
+from worker.jobs import bring_back, performed
+from worker.lifeline import die_with_parent
+from worker.queue import Batch
+
+BEAT: Final = timedelta(seconds=5)
+
+FAILED_EXIT: Final = 3
+"""A job that failed says so."""
+
+SEE_LOG: Final = "Its log says why."
+"""What RQ remembers of a failure: the error's own words may quote a private source."""
+
+
+class JudgeWorker(Worker):
+    """RQ's worker without its command thread, since it forks; its jobs die with it and are brought back.
+
+    All that RQ writes about a job is written here, on the connection that is open: a job that opened one of its own
+    would spend more on that than on becoming ready to judge.
+    """
+
+    at_work: Job | None = None
+    status: int | None = None
+
+    def subscribe(self) -> None:
+        """Take no orders through Redis: that would need a thread in the process that forks."""
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Batch | None = None) -> None:
+        """RQ beats three times around each job. Its hash lives for more than a minute after each."""
+        is_fresh = self.last_heartbeat is not None and now() - self.last_heartbeat < BEAT
+        if pipeline is not None or timeout is not None or not is_fresh:
+            super().heartbeat(timeout, pipeline)
+
+    def set_state(self, state: str, pipeline: Batch | None = None) -> None:
+        if pipeline is not None or state != self.get_state():
+            super().set_state(state, pipeline)
+
+    def set_current_job_working_time(self, current_job_working_time: float, pipeline: Batch | None = None) -> None:
+        if pipeline is not None or current_job_working_time != self.current_job_working_time:
+            super().set_current_job_working_time(current_job_working_time, pipeline)
+
+    def prepare_execution(self, job: Job) -> Execution:
+        execution = super().prepare_execution(job)
+        self.prepare_job_execution(job, remove_from_intermediate_queue=True)
+        return execution
+
+    def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
+        """The job's whole life, in a process of its own."""
+        try:
+            gc.freeze()  # what is here is the worker's: to look through it would copy it
+            die_with_parent(os.getppid(), signal.SIGKILL)
+            self.setup_work_horse_signals()
+            with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):
+                os._exit(os.EX_OK if performed(job) else FAILED_EXIT)
+        finally:
+            os._exit(1)  # whatever happens, a job does not go on as its worker
+
+    def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
+        """To RQ, a job that says that it failed is one that was killed; so we tell RQ that it is over."""
+        process, status, usage = super().wait_for_horse()
+        self.status = None if status is None or os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+        return process, os.EX_OK if self.status == FAILED_EXIT else status, usage
+
+    def monitor_work_horse(self, job: Job, queue: Queue) -> None:
+        super().monitor_work_horse(job, queue)
+        job.ended_at = now()
+        if self.status == os.EX_OK:
+            self._forget(job)
+        elif self.status == FAILED_EXIT:
+            self.handle_job_failure(  # pyright: ignore[reportUnknownMemberType] - RQ leaves a registry untyped
+                job, queue, exc_string=SEE_LOG
+            )
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        self.at_work = job
+        super().execute_job(job, queue)
+        self.at_work = None
+
+    def _forget(self, job: Job) -> None:
+        """Leave nothing behind of a job that went well. It has no result, and no other job waits for it."""
+        with self.connection.pipeline() as pipeline:  # pyright: ignore[reportUnknownMemberType] - as redis has it
+            self.increment_successful_job_count(pipeline)
+            self.cleanup_execution(job, pipeline)
+            pipeline.delete(job.key)
+            pipeline.execute()
+
+    def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
+        """Stop at once. RQ kills the job then, and does not call `horse_killed`."""
+        try:
+            super().request_force_stop(signum, frame)
+        except SystemExit:
+            if self.at_work is not None:
+                bring_back(self.at_work)
+            raise
