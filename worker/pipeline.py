@@ -5,14 +5,15 @@ head that moved; a verdict is recorded before it is published; and one that was 
 died is published, not judged again.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from worker.assemble import complete
 from worker.board import Board, Wait
 from worker.domain.dossier import CiState, Dossier
 from worker.domain.ids import Sha
-from worker.domain.request import JudgeRequest
+from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.judge.bench import Bench, Docket
@@ -22,8 +23,7 @@ from worker.ports import Clock, Ledger, PullSource
 from worker.record import Keepers, record
 
 
-@dataclass(frozen=True, slots=True)
-class CiPatience:
+class CiPatience(Value):
     """How long to wait for other checks, since when, and how often to look."""
 
     wait: timedelta
@@ -31,8 +31,7 @@ class CiPatience:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
+class Deps(Value):
     """Everything that one judging needs from outside."""
 
     source: PullSource
@@ -44,37 +43,36 @@ class Deps:
     patience: CiPatience
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Value):
     """Recorded and published."""
 
     verdict: Accept | Reject | Abstain
     dossier: Dossier
 
 
-@dataclass(frozen=True, slots=True)
-class Overtaken:
+class Overtaken(Value):
     """The head moved: its check is cancelled, and the newer one has to be judged."""
 
     newer: Sha
 
 
-@dataclass(frozen=True, slots=True)
-class WaitForCi:
+class WaitForCi(Value):
     """Other checks still run: look again after `poll`."""
 
     poll: timedelta
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Value):
     """Nobody waits for this verdict any more."""
 
     reason: str
 
 
 Outcome = Judged | Overtaken | WaitForCi | Dropped
+
+ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
+"""They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
 
 
 def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
@@ -123,8 +121,8 @@ def still_running(dossier: Dossier, now: datetime, patience: CiPatience) -> Wait
 
 
 def recorded_already(request: JudgeRequest, dossier: Dossier, opened: Docket) -> Accept | Reject | Abstain | None:
-    """The verdict of this very request, if a judge died between recording and publishing it."""
+    """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery."""
     last = dossier.ledger[-1] if dossier.ledger else None
-    if last is None or last.head_sha != dossier.pull_request.head_sha or last.created_at < request.requested_at:
+    if last is None or last.head_sha != dossier.pull_request.head_sha or opened.fingerprint != last.fingerprint:
         return None
-    return last.verdict if opened.fingerprint == last.fingerprint else None
+    return last.verdict if request.trigger in ARRIVALS or last.created_at >= request.requested_at else None

@@ -16,6 +16,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, JudgeRequest, PullRef
+from worker.domain.value import Value
 from worker.domain.verdict import Tokens
 
 
@@ -49,6 +50,10 @@ class CheckPublisher(Protocol):
         """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two."""
         ...
 
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        """Our check run of this head, if there is one."""
+        ...
+
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None: ...
 
 
@@ -70,8 +75,7 @@ class Prompt:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Value):
     """What came back, billed. `cost_usd` is None where the price is not known."""
 
     text: str
@@ -135,6 +139,14 @@ class CheckRegistry(Protocol):
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         """The checks of this pull request that were opened and not concluded yet."""
+        ...
+
+    def begun(self, pull: PullRef) -> tuple[Sha, ...]:
+        """The heads whose check run somebody claimed, and of which nobody said yet that it was opened or concluded."""
+        ...
+
+    def newest(self, pull: PullRef) -> Sha | None:
+        """The head that the newest event named."""
         ...
 
 

@@ -6,6 +6,7 @@ error: its check is cancelled, naming the newer commit, and the newer request wi
 """
 
 import contextlib
+from collections.abc import Iterable
 
 from worker.board import Wait
 from worker.domain.check import CheckContent
@@ -50,6 +51,7 @@ class CheckBoard:
         """Write the verdict on the head that it was made for. Raises LeaseLost."""
         self._lease.keep()
         self._desk.write(request, verdict.subject.head_sha, check_content(verdict, dossier, self._site_url))
+        self._desk.end_begun(request, verdict.subject.head_sha)
 
     def close(self, request: JudgeRequest) -> None:
         """The pull request was closed: nobody waits for its checks any more."""
@@ -65,10 +67,18 @@ class CheckDesk:
         self._registry = registry
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Give this head its check run, and cancel the unfinished ones of older heads. An existing one is left."""
-        if self._registry.claim(request.pull, head_sha) is None:
+        """Give this head its check run, and cancel the unfinished ones of older heads. An existing one is left.
+
+        Whether it still is the newest is asked once the claim is there to be seen: whoever judges a newer one either
+        sees the claim, or is seen here.
+        """
+        check = self._registry.claim(request.pull, head_sha)
+        newest = self._registry.newest(request.pull) or head_sha
+        if check is None and newest == head_sha:
             self._create(request, head_sha, judging())
-        self.supersede(request, head_sha)
+        elif check is None:
+            self._adopt(request, head_sha)
+        self.supersede(request, newest)
 
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Show that this head is being judged: a finished check run goes back to `in_progress`."""
@@ -76,8 +86,8 @@ class CheckDesk:
         if check is None:
             self._create(request, head_sha, judging())
         elif head_sha not in self._registry.open_checks(request.pull):
+            self._registry.opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
             self._checks.update(request, check, judging())
-            self._registry.opened(request.pull, head_sha, check)
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         """Write content to this head's check run."""
@@ -96,8 +106,15 @@ class CheckDesk:
                 self._checks.update(request, check, superseded(newest))
                 self._registry.concluded(request.pull, head_sha)
 
+    def end_begun(self, request: JudgeRequest, newest: Sha) -> None:
+        """Cancel the check runs of other heads that somebody began to create and never told the end of."""
+        if begun := [head_sha for head_sha in self._registry.begun(request.pull) if head_sha != newest]:
+            self._adopt_all(request, begun)
+            self.supersede(request, newest)
+
     def finish_all(self, request: JudgeRequest, content: CheckContent) -> None:
         """Conclude every unfinished check of the pull request. A repository that is gone needs none."""
+        self._adopt_all(request, self._registry.begun(request.pull))
         for head_sha, check in self._registry.open_checks(request.pull).items():
             with contextlib.suppress(Gone):
                 self._checks.update(request, check, content)
@@ -114,6 +131,21 @@ class CheckDesk:
         if self._registry.open_checks(request.pull).get(head_sha) == check:
             self._checks.update(request, check, failed(reason))
             self._registry.concluded(request.pull, head_sha)
+
+    def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
+        """Have every check run that is being created known by its id; waits for makers that are still at it."""
+        for head_sha in begun:
+            if self._registry.claim(request.pull, head_sha) is None:
+                self._adopt(request, head_sha)
+
+    def _adopt(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Take over what an earlier maker may have left on this head, whose claim is ours; create nothing."""
+        with contextlib.suppress(Gone):
+            if check := self._checks.find(request, head_sha):
+                self._registry.opened(request.pull, head_sha, check)
+                return
+        self._registry.release(request.pull, head_sha)
+        self._registry.concluded(request.pull, head_sha)
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         with contextlib.ExitStack() as unless_created:

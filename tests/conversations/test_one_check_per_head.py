@@ -128,6 +128,9 @@ def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
     world.until(lambda: bool(here.checks), "the check is there")
 
     assert (pull.check.status, pull.check.title) == ("in_progress", "Judging")
-    assert [one.rsplit(" ", 1)[1] for one in world.busy()] == ["due"], "nobody has begun to judge"
     world.settles()
+    asked = [f"{one['method']} {one['path']}" for one in world.github.requests(here.name)]
+    opened = next(at for at, one in enumerate(asked) if one.startswith("POST ") and one.endswith("/check-runs"))
+    read = next(at for at, one in enumerate(asked) if one.endswith("/graphql"))
+    assert opened < read, "the check is opened before anybody reads the pull request"
     assert pull.check.conclusion == "success"

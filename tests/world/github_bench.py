@@ -6,6 +6,7 @@ when its standard input closes. The wire stays JSON here; `tester.py` makes peop
 
 import json
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict
 
@@ -65,6 +66,8 @@ class Delivery(TypedDict):
 class Exchange(TypedDict):
     """One request of the product and GitHub's answer."""
 
+    at: int
+    name: str
     method: str
     path: str
     query: str
@@ -121,9 +124,10 @@ class GitHub:
     client: httpx.Client
 
     @classmethod
-    def start(cls) -> Self:
+    def start(cls, others: Mapping[str, int] | None = None) -> Self:
+        """*others*: organizations beside the usual one that installed the App, and their installations' ids."""
         assert is_installed(), "The GitHub bench is not installed. Run: python tests/world/install.py"
-        command = [str(node()), str(GITHUB / "gh-bench.mjs"), "--port", "0"]
+        command = [str(node()), str(GITHUB / "gh-bench.mjs"), "--port", "0", "--others", json.dumps(others or {})]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -157,6 +161,14 @@ class GitHub:
         wanted = {"repo": repository, "name": name or f"installation:{self.ready.installation_id}", "bodies": "1"}
         params = {key: value for key, value in wanted.items() if value is not None}
         return list(_answer(self.client.get("/_bench/requests", params=params))["requests"])
+
+    def traffic(self, match: str) -> list[Exchange]:
+        """Every request, whoever made it, whose "METHOD /path" matches."""
+        return list(_answer(self.client.get("/_bench/requests", params={"match": match, "bodies": "1"}))["requests"])
+
+    def redeliver_refused(self) -> int:
+        """Deliver again what the product did not take, as an App's owner may; how many deliveries that were."""
+        return int(self.verb("redeliver/refused")["count"])
 
     def settle(self) -> None:
         """Wait until every delivery has been answered."""

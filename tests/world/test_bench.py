@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 import jwt
 import pytest
+from pytest_httpserver import HTTPServer
 
 from tests.world.contract import violations
 from tests.world.examples import examples
@@ -282,6 +283,26 @@ def test_a_request_that_github_would_not_take_is_a_violation(github: GitHub, app
     unknown, mistyped = violations(github.requests(f"acme/{name}"))
     assert "PathNotFound" in unknown
     assert "name: 5 is not of type 'string'" in mistyped
+
+
+def test_each_organization_has_an_installation_of_its_own_and_what_was_refused_can_be_delivered_again(
+    httpserver: HTTPServer,
+) -> None:
+    httpserver.expect_oneshot_request("/hooks").respond_with_data(status=503)
+    httpserver.expect_request("/hooks").respond_with_data(status=202)
+    github = GitHub.start({"globex": 200})
+    try:
+        github.verb("hooks", url=httpserver.url_for("/hooks"), events=["push"])
+        github.verb("repo", name="parts", files={"a.py": "x = 1\n"})
+        github.verb("repo", name="parts", owner="globex", files={"a.py": "x = 1\n"})
+        for repo, installation in (("acme/parts", 100), ("globex/parts", 200)):
+            assert [one["installation"]["id"] for one in github.told(repo, "push")] == [installation]
+        assert [one["status"] for one in github.state("acme/parts")["deliveries"]] == [503]
+        assert [github.redeliver_refused(), github.redeliver_refused()] == [1, 0]
+        github.settle()
+        assert [one["status"] for one in github.state("acme/parts")["deliveries"]] == [202]
+    finally:
+        github.stop()
 
 
 def test_all_published_examples_are_there() -> None:

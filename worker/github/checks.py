@@ -30,7 +30,7 @@ class GitHubChecks:
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head, or take the one that is there."""
-        if (found := self._find(request, head_sha)) is not None:
+        if (found := self.find(request, head_sha)) is not None:
             self.update(request, found, content)
             return found
         try:
@@ -39,7 +39,7 @@ class GitHubChecks:
             raise
         except Unavailable:
             # The answer is lost, the check run perhaps not.
-            if (found := self._find(request, head_sha)) is None:
+            if (found := self.find(request, head_sha)) is None:
                 raise
             created = found
         if len(content.annotations) > ANNOTATIONS_PER_REQUEST:
@@ -50,7 +50,7 @@ class GitHubChecks:
         """Write content to a check run. Doing it twice leaves it as doing it once."""
         repeated(lambda: self._update(request, check, content), UPDATE_ATTEMPTS)
 
-    def _find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         """Our newest check run of this head and this pull request."""
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
         runs = self._api(request).get(path, Runs, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)

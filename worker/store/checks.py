@@ -6,7 +6,7 @@ open has a deadline.
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from worker.domain import keys
@@ -20,6 +20,9 @@ from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
 
 MAKING: Final = "making "
+BEGUN: Final = 0
+"""Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
+
 MAKING_SHARE: Final = 0.75
 """How much of the hold on an opening the creation may take: who comes next finds the place free."""
 
@@ -45,7 +48,7 @@ class RedisChecks:
         """The known check run, or None: create it, and say `opened`. The same registry may claim again."""
         limit = time.monotonic() + 3 * self._making_ms / 1000
         while time.monotonic() < limit:
-            known = self._claimed(keys.check(pull, head_sha))
+            known = self._claimed(pull, head_sha)
             if not known.startswith(MAKING):
                 return CheckRunId(int(known))
             if known == self._token:
@@ -53,10 +56,11 @@ class RedisChecks:
             time.sleep(self._timing.tick)
         raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
 
-    def _claimed(self, key: keys.Key) -> str:
+    def _claimed(self, pull: PullRef, head_sha: Sha) -> str:
         """Our token, or what was there before it."""
-        before = self._wire.call("SET", key.name, self._token, "NX", "GET", "PX", self._making_ms)
-        return text(before) or self._token
+        on = [keys.check(pull, head_sha), keys.checks(pull)]
+        kept_s = lifetime_s(keys.checks(pull))
+        return text(run(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
 
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
         note = OverdueCheck(pull=pull, head_sha=head_sha, check=check)
@@ -80,9 +84,17 @@ class RedisChecks:
         run(self._wire, Script.CHECK_CONCLUDED, on, head_sha)
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
+        return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != BEGUN}
+
+    def begun(self, pull: PullRef) -> tuple[Sha, ...]:
+        return tuple(head for head, check in self._unfinished(pull) if check == BEGUN)
+
+    def newest(self, pull: PullRef) -> Sha | None:
+        return text(self._wire.call("HGET", keys.pull(pull).name, "head")) or None
+
+    def _unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
         flat = items(self._wire.call("HGETALL", keys.checks(pull).name))
-        heads, checks = map(text, flat[::2]), map(whole, flat[1::2])
-        return {head: CheckRunId(check) for head, check in zip(heads, checks, strict=True)}
+        return zip(map(text, flat[::2]), map(whole, flat[1::2]), strict=True)
 
     def overdue(self) -> tuple[OverdueCheck, ...]:
         """Check runs to close. They come again after the hold, unless `concluded`."""

@@ -31,6 +31,7 @@ class Script(StrEnum):
     FINISH = "finish"
     DIED = "died"
     APPEND = "append"
+    CHECK_CLAIM = "check_claim"
     CHECK_OPENED = "check_opened"
     CHECK_RELEASE = "check_release"
     CHECK_CONCLUDED = "check_concluded"

@@ -91,6 +91,10 @@ class Checks:
         self.update(request, CheckRunId(number), content)
         return CheckRunId(number)
 
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        number = whole(self._wire.call("HGET", "world:check_ids", f"{name_of(request.pull)} {head_sha}"))
+        return CheckRunId(number) if number else None
+
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
         said = f"{content.conclusion or 'in_progress'}: {content.title}"
         name = text(self._wire.call("HGET", "world:check_names", check))

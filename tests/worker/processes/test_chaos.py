@@ -1,193 +1,213 @@
-"""Many pull requests while everything that can die dies: the coalescing rules on real processes.
+"""Many pull requests while everything that can die dies: the coalescing rules on the real product.
 
-Judges are killed, and paused past their lease; workers, dispatchers and whole machines are killed; every request is sent
-twice. Then it gets quiet, and we count.
+The door, the dispatchers, the workers, the court and GitHub's API are the real ones, over HTTP, and every delivery is
+sent twice. Judges, workers and dispatchers are killed, and stopped past their lease; machines, the door and Redis are
+killed. Then it gets quiet, and GitHub is asked what it shows, and Redis' file what happened.
 """
 
 import random
-import signal
-import time
-from collections import defaultdict
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
+from pydantic import SecretStr
 
-from tests.worker.processes.crowd import Working, harm
-from tests.worker.processes.scripted_court import GIVEN_UP, World
-from tests.worker.store.played import becomes, pull, settings, wish
+from tests.worker.processes.authors import CROWDED, LONELY, OTHERS, Authors, Proposed
+from tests.worker.processes.fleet import Chaos, Fleet
+from tests.worker.processes.sittings import cut_short
+from tests.worker.processes.traces import Traces, left_over, machine_part, repositories
+from tests.worker.store.played import becomes, settings
+from tests.world.github_bench import GitHub
+from tests.world.product import STORE_KEY
 from tests.world.redis import Redis
-from worker.domain import keys
-from worker.domain.ids import InstallationId
-from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.store.connection import Store, open_store
-from worker.store.door import Outcome
-from worker.store.wire import items, whole
 
 pytestmark = pytest.mark.slow
 
-INSTALLATIONS, PULLS = 12, 60
-PUSHES = 700
-SECONDS = 25.0
-HARM = ("judges killed", "judges paused", "hands killed", "machines killed")
-DEADLY = pull(number=99, installation=5)
+PULLS = {CROWDED: 10, "globex": 6, "initech": 6}
+CROWD = 14
+ACTS = 120
+BETWEEN_BLOWS = 3
+DURING_AN_OUTAGE = 4
+QUIET_S = 90.0
+HARM = {
+    "a judge killed": 5,
+    "a judge stopped": 5,
+    "a worker killed": 1,
+    "a dispatcher killed": 1,
+    "a dispatcher stopped": 1,
+    "an answer lost": 10,
+    "a machine killed": 2,
+    "the door killed": 1,
+    "Redis killed": 2,
+    "Redis stopped": 1,
+}
+"""At least so often, or nothing was proved."""
 
 
-def refs() -> list[PullRef]:
-    return [pull(number, installation=number % INSTALLATIONS + 1) for number in range(PULLS)]
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start(OTHERS)
+    yield bench
+    bench.stop()
 
 
-class Author:
-    """Pushes and commands, each delivery sent twice."""
-
-    def __init__(self, store: Store, world: World, dice: random.Random) -> None:
-        self._store, self._world, self._dice = store, world, dice
-        self.newest: dict[PullRef, str] = {}
-        self.last_event: dict[PullRef, int] = {}
-        self.commands: dict[PullRef, int] = {}
-
-    def acts(self) -> None:
-        ref = self._dice.choice(refs())
-        if ref in self.newest and self._dice.random() < 0.1:
-            self.commands[ref] = len(self._world.story("began"))
-            self.sends(wish(pull=ref, head_sha=None, trigger=Trigger.COMMAND))
-            return
-        head_sha = f"{self._dice.getrandbits(160):040x}"
-        self.newest[ref] = head_sha
-        self._world.push(ref, head_sha)
-        self.sends(wish(pull=ref, head_sha=head_sha))
-
-    def sends(self, request: JudgeRequest) -> None:
-        self.last_event[request.pull] = self._store.pulls.want(request).seq
-        assert self._store.pulls.want(request).outcome is Outcome.DUPLICATE
-
-
-class Chaos:
-    """Harm, by dice; what it did is counted, so that a test that harmed nothing fails."""
-
-    def __init__(self, url: str, stack: ExitStack, dice: random.Random) -> None:
-        self._url, self._stack, self._dice = url, stack, dice
-        self.machines = [self._machine() for _ in range(2)]
-        self.done: dict[str, int] = defaultdict(int)
-        self._paused: list[tuple[float, int]] = []
-
-    def _machine(self) -> Working:
-        return self._stack.enter_context(Working.on(self._url, workers=2))
-
-    def strikes(self) -> None:
-        self._let_go_on(time.monotonic())
-        machine = self._dice.choice(self.machines)
-        roll = self._dice.random()
-        if roll < 0.5 and (horses := machine.horses):
-            self._count("judges killed", self._dice.choice(horses), signal.SIGKILL)
-        elif roll < 0.8 and (horses := machine.horses):
-            horse = self._dice.choice(horses)
-            self._count("judges paused", horse, signal.SIGSTOP)
-            self._paused.append((time.monotonic() + 1.5, horse))
-        elif roll < 0.9 and (hands := machine.hands):
-            self._count("hands killed", self._dice.choice(hands), signal.SIGKILL)
-
-    def kills_a_machine(self) -> None:
-        machine = self.machines.pop(0)
-        machine.kill()
-        self.machines.append(self._machine())
-        self.done["machines killed"] += 1
-
-    def ends(self) -> None:
-        self._let_go_on(float("inf"))
-
-    def _count(self, what: str, process: int, how: signal.Signals) -> None:
-        harm(process, how)
-        self.done[what] += 1
-
-    def _let_go_on(self, now: float) -> None:
-        for at, horse in list(self._paused):
-            if at <= now:
-                harm(horse, signal.SIGCONT)
-                self._paused.remove((at, horse))
-
-
-def is_quiet(store: Store) -> bool:
-    busy = whole(store.wire.call("ZCARD", keys.OUT.name))
-    for number in range(1, INSTALLATIONS + 1):
-        installation = InstallationId(number)
-        for key in (keys.due(installation), keys.opening(installation)):
-            busy += whole(store.wire.call("ZCARD", key.name))
-    return not busy
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
 
 
 @pytest.mark.timeout(300)
-def test_whatever_dies_every_event_is_judged_by_one_judge_and_the_newest_head_last(
-    redis_server: Redis, store: Store, world: World
-) -> None:
-    dice = random.Random(3)  # noqa: S311 - dice
-    author = Author(store, world, dice)
-    world.order(DEADLY, *["crash"] * 50)
-    with ExitStack() as stack:
-        chaos = Chaos(redis_server.url, stack, dice)
-        author.sends(wish(pull=DEADLY))
-        end = time.monotonic() + SECONDS
-        for n in range(PUSHES):
-            author.acts()
-            if n % 8 == 0:
-                chaos.strikes()
-            if n == PUSHES // 2:
+@pytest.mark.parametrize("seed", [3])
+def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, redis: Redis, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - dice
+    authors = Authors(github, dice)
+    with Fleet.on(github, redis) as fleet, opened(redis) as store:
+        chaos = Chaos(fleet, dice)
+        rages(authors, chaos)
+        gets_quiet(fleet, store, authors)
+        assert not HARM.keys() - {what for what, least in HARM.items() if chaos.done[what] >= least}, chaos.done
+        traces = Traces.of(authors, store, redis)
+        killed = {line["fence"] for line in fleet.told('"a judge was killed"')}
+    for one in authors.proposed:
+        the_newest_head_has_its_verdict(one, traces)
+        older_heads_are_closed(one, traces)
+        nothing_else_was_ever_said(one, traces)
+        nothing_was_judged_twice(one, traces)
+        commands_were_answered(one, traces)
+        one_judge_held_it_at_a_time(one, traces, killed)
+
+
+@pytest.mark.timeout(120)
+def test_a_crowd_in_one_installation_does_not_starve_another(github: GitHub, redis: Redis) -> None:
+    authors = Authors(github, random.Random(3))  # noqa: S311 - dice
+    with Fleet.on(github, redis) as fleet, opened(redis) as store:
+        github.verb("hooks", paused=True)
+        crowd = list(authors.open_all({CROWDED: CROWD}))
+        [lonely] = authors.open_all({LONELY: 1})
+        github.verb("hooks", paused=False)
+        gets_quiet(fleet, store, authors)
+        traces = Traces.of(authors, store, redis)
+    told = {one.name: traces.written(one)[-1].at_ms for one in crowd}
+    [last_of_all] = traces.written(lonely)
+    before = [name for name, at_ms in told.items() if at_ms < last_of_all.at_ms]
+    assert len(before) < CROWD / 2, "though its delivery came last of all"
+
+
+def opened(redis: Redis) -> AbstractContextManager[Store]:
+    return open_store(settings(redis.url, store_keys=(SecretStr(STORE_KEY),)))
+
+
+# What happens
+
+
+def rages(authors: Authors, chaos: Chaos) -> None:
+    """Everybody acts while everything dies."""
+    for _ in authors.open_all(PULLS):
+        chaos.troubles_answers()
+        chaos.strikes()
+    for n in range(ACTS):
+        match n * 10 // ACTS if n % (ACTS // 10) == 0 else None:
+            case 2 | 6:
+                with chaos.without_redis():
+                    acts(authors, DURING_AN_OUTAGE)
+            case 4:
+                with chaos.with_redis_stopped():
+                    acts(authors, DURING_AN_OUTAGE)
+            case 3 | 7:
                 chaos.kills_a_machine()
-            time.sleep(max(0.0, (end - time.monotonic()) / (PUSHES - n)))
-        chaos.ends()
-        assert becomes(lambda: is_quiet(store), 120), chaos.machines[0].log[-3000:]
-    assert min(chaos.done[what] for what in HARM) > 0
-    newest_heads_are_judged(author, world)
-    commands_are_judged(author, world)
-    one_judge_at_a_time(store, world)
-    one_check_run_per_head(world)
-    assert world.checks()[f"5/99 {wish().head_sha}"].startswith(f"action_required: {GIVEN_UP}")
+            case 5:
+                chaos.kills_the_door()
+            case _:
+                pass
+        authors.acts()
+        if n % BETWEEN_BLOWS == 0:
+            chaos.troubles_answers()
+            chaos.strikes()
+    chaos.lets_go_on()
 
 
-def newest_heads_are_judged(author: Author, world: World) -> None:
-    checks = world.checks()
-    for ref, head_sha in author.newest.items():
-        name = f"{ref.installation_id}/{ref.number}"
-        assert checks[f"{name} {head_sha}"] == "failure: judged", name
-        older = [said for check, said in checks.items() if check.startswith(f"{name} ") and head_sha not in check]
-        assert not [said for said in older if said.startswith("in_progress")], name
+def acts(authors: Authors, times: int) -> None:
+    for _ in range(times):
+        authors.acts()
 
 
-def commands_are_judged(author: Author, world: World) -> None:
-    """Each command is followed by a judging that knows of it."""
-    began = world.story("began")
-    for ref, position in author.commands.items():
-        name = f"{ref.installation_id}/{ref.number}"
-        later = [line for line in began[position:] if line["pull"] == name]
-        assert any(line["trigger"] == Trigger.COMMAND for line in later), name
+def gets_quiet(fleet: Fleet, store: Store, authors: Authors) -> None:
+    """Wait until nobody has anything left to do; what the door did not take is delivered again, as its owner would."""
+
+    def is_quiet() -> bool:
+        if fleet.github.redeliver_refused():
+            return False
+        fleet.github.settle()
+        return not left_over(store) and not any(one.open_checks for one in repositories(authors))
+
+    assert becomes(is_quiet, QUIET_S), picture(fleet, store, authors)
 
 
-def one_judge_at_a_time(store: Store, world: World) -> None:
-    """No two entries under one fence, and none from a judge that was not begun."""
-    begun = {(line["pull"], line["fence"]) for line in world.story("began")}
-    written = 0
-    for ref in refs():
-        fences = [entry.fence for entry in store.ledger.entries(ref)]
-        assert len(fences) == len(set(fences))
-        assert {(f"{ref.installation_id}/{ref.number}", fence) for fence in fences} <= begun
-        written += len(fences)
-    assert written >= PULLS
+def picture(fleet: Fleet, store: Store, authors: Authors) -> str:
+    """What a person would want to see when it does not get quiet."""
+    open_runs = [run for one in repositories(authors) for run in one.open_checks]
+    shown = [f"{run['external_id']} {run['head_sha'][:7]} {run['output']['title']}" for run in open_runs]
+    return "\n".join(["Left over:", *left_over(store), "Open:", *shown, "Log:", fleet.product.log.tail()])
 
 
-def one_check_run_per_head(world: World) -> None:
-    created = [line["check"] for line in world.story("created")]
-    assert len(created) == len(set(created))
+# What must hold
 
 
-def test_a_flood_in_one_installation_does_not_starve_a_small_one(
-    redis_server: Redis, store: Store, world: World
-) -> None:
-    for number in range(150):
-        world.order(pull(number, installation=1), "think 0.05")
-        store.pulls.want(wish(number, installation=1))
-    with Working.on(redis_server.url, workers=2), open_store(settings(redis_server.url)) as other:
-        assert becomes(lambda: len(world.story("ended")) > 5, 60)
-        other.pulls.want(wish(1, installation=2))
-        assert becomes(lambda: any(line["pull"] == "2/1" for line in world.story("ended")))
-        ended = [line["pull"] for line in world.story("ended")]
-        assert ended.index("2/1") < 60, "long before the flood is over"
-        assert not items(store.wire.call("ZRANGE", keys.due(InstallationId(2)).name, 0, -1))
+def the_newest_head_has_its_verdict(one: Proposed, traces: Traces) -> None:
+    runs = traces.runs(one).get(one.newest, [])
+    assert [(run["status"], run["conclusion"]) for run in runs] == [("completed", one.deserves[one.newest])], one
+    last = traces.ledgers[one.name][-1]
+    shown = machine_part(runs[0])
+    assert (
+        (shown["eval_id"], shown["subject"]["head_sha"]) == (last.eval_id, last.head_sha) == (last.eval_id, one.newest)
+    )
+
+
+def older_heads_are_closed(one: Proposed, traces: Traces) -> None:
+    """At most one check run each: cancelled, or with a verdict that was right for that head."""
+    for head_sha, runs in traces.runs(one).items():
+        assert len(runs) == 1, (one.name, head_sha)
+        assert runs[0]["conclusion"] in {"cancelled", one.deserves[head_sha]}, (one.name, head_sha)
+
+
+def nothing_else_was_ever_said(one: Proposed, traces: Traces) -> None:
+    """Not even for a moment: a verdict is right for its head, and GitHub had just called that head the newest.
+
+    Whoever was stopped between his last look and his word may speak too late, but notices, and has it repaired.
+    """
+    said = [made for made in traces.written(one) if made.conclusion != "cancelled"]
+    assert [made for made in said if made.conclusion != one.deserves[made.head_sha]] == [], one.name
+    docket = traces.dockets[one.name]
+    noticed = [sitting for sitting in docket.sittings if sitting.token in traces.late]
+    late = [made for made in said if made.head_sha != made.newest or not docket.holds(made.at_ms)]
+    assert len(late) <= len(noticed), (one.name, late)
+
+
+def nothing_was_judged_twice(one: Proposed, traces: Traces) -> None:
+    """One entry for one content of one head, unless somebody had asked for another by then."""
+    known: set[tuple[str, str]] = set()
+    for entry in traces.ledgers[one.name]:
+        content = (entry.head_sha, entry.fingerprint)
+        asked = [at for at in one.commented.values() if at < entry.created_at]
+        assert content not in known or asked, (one.name, entry.head_sha)
+        known.add(content)
+
+
+def commands_were_answered(one: Proposed, traces: Traces) -> None:
+    reactions = traces.states[one.pull.repository.name]["reactions"]
+    for comment, written_at in one.commented.items():
+        seen = [made["content"] for made in reactions if made["on"]["id"] == comment]
+        assert seen == ["eyes"], (one.name, comment)
+        assert any(entry.created_at > written_at for entry in traces.ledgers[one.name]), (one.name, comment)
+
+
+def one_judge_held_it_at_a_time(one: Proposed, traces: Traces, killed: set[object]) -> None:
+    """Fences grow, and nobody was overtaken whose lease ran, unless he was known to be dead."""
+    docket = traces.dockets[one.name]
+    assert docket.wrong == []
+    assert cut_short(docket) <= killed, one.name
+    held = {eval_id: sitting.fence for sitting in docket.sittings for eval_id in sitting.entries}
+    assert held == {entry.eval_id: entry.fence for entry in traces.ledgers[one.name]}

@@ -191,6 +191,26 @@ def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
         hurried.claim(pull(), HEAD)
 
 
+def test_a_creation_that_was_begun_is_known_until_its_check_run_is_opened_or_forgotten(store: Store) -> None:
+    checks = store.checks()
+    checks.claim(pull(), HEAD)
+    checks.claim(pull(), NEWER)
+    assert set(checks.begun(pull())) == {HEAD, NEWER}
+    assert checks.open_checks(pull()) == {}
+    checks.release(pull(), HEAD)
+    assert HEAD in checks.begun(pull()), "its answer may be lost, and the check run there"
+    checks.concluded(pull(), HEAD)
+    checks.opened(pull(), NEWER, CheckRunId(78))
+    assert checks.begun(pull()) == ()
+
+
+def test_the_newest_head_is_the_one_of_the_newest_event(store: Store) -> None:
+    assert store.checks().newest(pull()) is None
+    store.pulls.want(wish())
+    store.pulls.want(wish(head_sha=None))
+    assert store.checks().newest(pull()) == HEAD
+
+
 def test_open_checks_are_known_until_concluded_and_their_ids_longer(store: Store) -> None:
     checks = store.checks()
     checks.opened(pull(), HEAD, CheckRunId(77))

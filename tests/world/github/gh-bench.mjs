@@ -3,6 +3,7 @@
 //
 //   python tests/world/install.py            (npm ci, when needed; git must be on the PATH)
 //   node gh-bench.mjs --port 0 [--webhook http://127.0.0.1:8000/github/webhooks] [--secret s3cret] [--seed seed.json]
+//     [--others '{"globex": 200}']     (more organizations that installed the App, and their installations' ids)
 //
 // When ready it prints one JSON line:
 //   {"url", "port", "pid", "app_id", "app_slug", "private_key", "webhook_secret", "installation_id", "org", "tokens": {login: token}}
@@ -62,12 +63,16 @@ const SEED = {
 const port = (server) => server.address().port;
 const listening = (server, at) => new Promise((resolve) => server.listen(at, "127.0.0.1", resolve));
 
+/** A port below those that the kernel gives to whoever asks for any: nobody gets it between here and its use. */
 async function freePort() {
+  const candidate = 20_000 + Math.floor(Math.random() * 12_000);
   const server = createServer();
-  await listening(server, 0);
-  const free = port(server);
+  const isFree = await new Promise((resolve) => {
+    server.once("error", () => resolve(false)).listen(candidate, "127.0.0.1", () => resolve(true));
+  });
+  if (!isFree) return freePort();
   await new Promise((resolve) => server.close(resolve));
-  return free;
+  return candidate;
 }
 
 function options() {
@@ -77,10 +82,12 @@ function options() {
       webhook: { type: "string" },
       secret: { type: "string", default: "bench-secret" },
       seed: { type: "string" }, // a JSON file whose fields replace those of SEED
+      others: { type: "string", default: "{}" },
     },
   });
   const more = values.seed ? JSON.parse(readFileSync(values.seed, "utf8")) : {};
-  return { ...values, seed: { ...SEED, ...more, app: { ...SEED.app, ...more.app } } };
+  const seed = { ...SEED, ...more, app: { ...SEED.app, ...more.app } };
+  return { ...values, seed: { ...seed, installations: { [seed.org]: seed.installation_id, ...JSON.parse(values.others) } } };
 }
 
 /** Starts the emulator on a port of its own; it believes that it lives at the bench's URL. */
@@ -92,11 +99,11 @@ async function startEmulator(seed, url) {
     permissions: seed.permissions,
     events: ["*"],
     webhook_url: `${url}/_bench/sink`,
-    installations: [{ installation_id: seed.installation_id, account: seed.org }],
+    installations: Object.entries(seed.installations).map(([account, installation_id]) => ({ installation_id, account })),
   };
   const github = {
     users: seed.users.map((login) => ({ login })),
-    orgs: [{ login: seed.org, members: [{ login: "admin", role: "admin" }] }],
+    orgs: Object.keys(seed.installations).map((login) => ({ login, members: [{ login: "admin", role: "admin" }] })),
     apps: [app],
   };
   const inner = await freePort();
@@ -124,6 +131,7 @@ async function main() {
     secret,
     appId: seed.app.app_id,
     installationId: seed.installation_id,
+    installations: seed.installations,
     events: seed.events,
   });
   const world = new World(seed, url, hooks);

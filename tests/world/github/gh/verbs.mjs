@@ -132,6 +132,7 @@ function deliveries(on, world) {
   on("redeliver", ({ id }) => {
     if (!hooks.again(id)) throw notFound();
   });
+  on("redeliver/refused", () => ({ count: hooks.refusedAgain() }));
   on("install", async ({ action = "created" }) => {
     const installation = await world.installation();
     world.send("installation", null, { action, installation, repositories: [], sender: installation.account });
@@ -150,9 +151,12 @@ function faultsAndCounts(on, world, table) {
   table.on("GET /_bench/requests", (call) => {
     const name = call.query.get("name");
     const repo = call.query.get("repo");
+    const match = new RegExp(call.query.get("match") ?? "");
     const requests = world.log.filter(
       (one) =>
-        (!name || one.name === name) && (!repo || `${one.path}/`.startsWith(`/repos/${repo}/`) || one.repos.includes(repo)),
+        (!name || one.name === name) &&
+        (!repo || `${one.path}/`.startsWith(`/repos/${repo}/`) || one.repos.includes(repo)) &&
+        match.test(`${one.method} ${one.path}`),
     );
     const billed = requests.filter((one) => one.status !== 304 && !one.path.endsWith("/access_tokens"));
     const bodies = call.query.has("bodies");

@@ -229,7 +229,7 @@ export class World {
     this.#sending = this.#sending
       .then(async () => {
         const repository = full ? await this.admin("GET", `/repos/${full}`) : undefined;
-        const organization = { login: this.org, id: repository?.owner.id };
+        const organization = { login: repository?.owner.login ?? this.org, id: repository?.owner.id };
         const sender = payload.sender ?? (await this.admin("GET", "/users/alice"));
         this.hooks.send(event, { ...(repository && { repository, organization }), sender, ...payload });
       })

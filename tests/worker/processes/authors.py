@@ -1,0 +1,127 @@
+"""Agents that push, and people who comment, in several installations: and what each head deserves.
+
+Does not look at checks. Invariant: what a head deserves is known from its files alone, before anybody judges it.
+"""
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tests.world.changes import PROJECT, RETRY, STUB, UPLOAD
+from tests.world.github_bench import GitHub
+from tests.world.people import Files, Person
+from tests.world.pulls import Pull, Repository
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request import PullRef
+
+AGENT = "copilot-swe-agent[bot]"
+CROWDED, LONELY = "acme", "umbrella"
+OTHERS = {"globex": 200, "initech": 300, LONELY: 400}
+ACCEPTED, REJECTED, UNPROVEN = "success", "failure", "neutral"
+
+
+@dataclass
+class Proposed:
+    """One pull request: what its branch holds now, and what each of its heads deserves, oldest first."""
+
+    pull: Pull
+    ref: PullRef
+    files: dict[str, str]
+    deserves: dict[str, str] = field(default_factory=dict[str, str])
+    commented: dict[int, datetime] = field(default_factory=dict[int, datetime])
+
+    @property
+    def newest(self) -> str:
+        return next(reversed(self.deserves))
+
+    @property
+    def name(self) -> str:
+        return f"{self.ref.installation_id}:{self.ref.repository_id}:{self.ref.number}"
+
+    def now_at(self, head_sha: str) -> None:
+        self.deserves.pop(head_sha, None)  # a head may come back: it is the newest then
+        self.deserves[head_sha] = deserved(self.files)
+
+
+def deserved(files: Mapping[str, str]) -> str:
+    """A stub is a fact, prose can't be wrong, everything else is for a model that nobody configured."""
+    code = files.get("upload.py", UPLOAD)
+    if "def retry" in code:
+        return REJECTED
+    return UNPROVEN if code != UPLOAD else ACCEPTED
+
+
+@dataclass
+class Authors:
+    """Everybody who writes."""
+
+    github: GitHub
+    dice: random.Random
+    proposed: list[Proposed] = field(default_factory=list[Proposed])
+    _count: int = 0
+
+    def open_all(self, counts: Mapping[str, int]) -> Iterator[Proposed]:
+        """Open so many pull requests in a new repository of each owner, one at a time."""
+        for owner, count in counts.items():
+            made = self.github.verb("repo", owner=owner, name="widgets", files=PROJECT)
+            repository = Repository(self.github, made["full_name"], made["id"])
+            for _ in range(count):
+                yield self.opens(repository)
+
+    def opens(self, repository: Repository) -> Proposed:
+        files = self._change()
+        branch = f"fix-{len(self.proposed)}"
+        title = "Document how uploads work"
+        pull = self._agent(repository).opens(files, branch=branch, title=title)
+        ref = PullRef(
+            installation_id=InstallationId(_installation(self.github, repository)),
+            repository_id=RepositoryId(repository.id),
+            number=pull.number,
+        )
+        made = Proposed(pull, ref, dict(files))
+        made.now_at(pull.head)
+        self.proposed.append(made)
+        return made
+
+    def acts(self) -> None:
+        """One event, by dice: a push, a force-push, an empty commit, a command."""
+        one = self.dice.choice(self.proposed)
+        roll = self.dice.random()
+        if roll < 0.1:
+            self.commands(one)
+        elif roll < 0.2:
+            self.pushes(one, {})
+        elif roll < 0.4:
+            self.force_pushes(one)
+        else:
+            self.pushes(one, self._change())
+
+    def pushes(self, one: Proposed, files: dict[str, str]) -> None:
+        head_sha = self._agent(one.pull.repository).pushes(one.pull, files)
+        one.files |= files
+        one.now_at(head_sha)
+
+    def force_pushes(self, one: Proposed) -> None:
+        one.files = self._change()
+        one.now_at(self._agent(one.pull.repository).force_pushes(one.pull, one.files))
+
+    def commands(self, one: Proposed) -> None:
+        before = datetime.now(UTC)  # noqa: TID251 - this is the world outside
+        comment = Person("bob", self.github, one.pull.repository).comments(one.pull, "/rejudge")
+        one.commented[comment.id] = before
+
+    def _agent(self, repository: Repository) -> Person:
+        return Person(AGENT, self.github, repository)
+
+    def _change(self) -> dict[str, str]:
+        """A stub, a solution or words, each time another one."""
+        self._count += 1
+        change: Files = self.dice.choice((STUB, RETRY, {"README.md": f"# Widgets\n\nUploads file {self._count}.\n"}))
+        return {
+            path: f"{text}\n# {self._count}\n" if path == "upload.py" else str(text) for path, text in change.items()
+        }
+
+
+def _installation(github: GitHub, repository: Repository) -> int:
+    return OTHERS.get(repository.name.partition("/")[0], github.ready.installation_id)

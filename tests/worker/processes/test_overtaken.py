@@ -1,0 +1,159 @@
+"""A judge that loses its lease in the middle writes nothing more: the real court, before a real GitHub and Redis.
+
+Another process would have to be stopped within a millisecond for this; here the lease runs out right after an answer of
+Redis. What GitHub shows afterwards is all that counts.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import count
+
+import pytest
+
+from tests.worker.store.played import AT, lease_runs_out, pull, wish
+from tests.world.changes import PROJECT, STUB
+from tests.world.github_bench import GitHub
+from tests.world.people import Person
+from tests.world.product import environment
+from tests.world.pulls import Pull, Repository
+from tests.world.redis import Redis
+from worker.bootstrap import open_court
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.errors import LeaseLost
+from worker.pipeline import Judged
+from worker.render.check import judging
+from worker.settings import Settings, Timing, read_settings
+from worker.store.checks import RedisChecks
+from worker.store.connection import Store
+from worker.store.lua import Script, digest
+from worker.store.pulls import Finish, Limits, Taken
+from worker.store.wire import Argument, Reply, Wire
+from worker.system_clock import SystemClock
+
+NUMBERS = count(1)
+
+
+class Overtaking(Wire):
+    """Redis, whose clock runs ahead right after it answered this script: the lease is over then."""
+
+    def __init__(self, store: Store, url: str, after: Script, ref: PullRef) -> None:
+        super().__init__(url, store.timing.redis_timeout)
+        self._store, self._after, self._ref = store, after, ref
+
+    def call(self, *command: Argument) -> Reply:
+        reply = super().call(*command)
+        if digest(self._after) in command:
+            lease_runs_out(self._store, self._ref)
+        return reply
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start()
+    yield bench
+    bench.stop()
+
+
+@pytest.fixture
+def here(github: GitHub, redis_server: Redis) -> Settings:
+    nobody = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
+    return read_settings(environment(github.ready, "", redis_server, nobody))
+
+
+@pytest.fixture
+def opened(github: GitHub) -> Pull:
+    made = github.verb("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
+    return Person("bob", github, Repository(github, made["full_name"], made["id"])).opens(STUB)
+
+
+@pytest.fixture
+def taken(store: Store, opened: Pull) -> Taken:
+    """The judging of this pull request was begun."""
+    return begins(store, opened, Trigger.PUSHED, AT)
+
+
+def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime) -> Taken:
+    ref = pull(opened.number, repository=opened.repository.id)
+    name, head_sha = opened.repository.name, opened.head
+    store.pulls.want(wish(pull=ref, repository=name, head_sha=head_sha, trigger=trigger, requested_at=at))
+    given = store.pulls.next_due(f"call-{next(NUMBERS)}", Limits(1, 1))
+    assert given is not None
+    begun = store.pulls.take(ref, given.fence)
+    assert begun is not None
+    return begun
+
+
+def judge(here: Settings, store: Store, taken: Taken, after: Script) -> object:
+    assert here.redis_url is not None
+    request: JudgeRequest = taken.request
+    wire = Overtaking(store, here.redis_url.get_secret_value(), after, request.pull)
+    with open_court(here, Store(wire, store.codec, store.url, store.timing)) as court:
+        try:
+            return court.judge(request, taken.lease, None)
+        finally:
+            wire.close()
+
+
+def test_a_judge_that_is_not_overtaken_records_and_publishes(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    assert isinstance(judge(here, store, taken, Script.SEIZE), Judged)
+    assert opened.check.conclusion == "failure"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict_on_the_newer_one(
+    here: Settings, store: Store, github: GitHub, opened: Pull
+) -> None:
+    old = opened.head
+    Person("bob", github, opened.repository).pushes(opened, {"more.py": "MORE = 1\n"})
+    taken = begins(store, opened, Trigger.PUSHED, AT)
+    assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
+    with open_court(here, store) as court:
+        court.checks.create(taken.request, old, judging())
+    judge(here, store, taken, Script.SEIZE)
+    assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
+    assert opened.check.conclusion == "failure"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
+)
+def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(  # noqa: PLR0913, PLR0917 - fixtures
+    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, entries: int
+) -> None:
+    judge(here, store, taken, Script.SEIZE)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    late = SystemClock().now() + timedelta(hours=1)
+    judge(here, store, begins(store, opened, trigger, late), Script.SEIZE)
+    assert opened.check.conclusion == "failure"
+    recorded = store.ledger.entries(taken.request.pull)
+    assert len(recorded) == entries
+    assert opened.verdict["eval_id"] == recorded[-1].eval_id
+
+
+def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    lease_runs_out(store, taken.request.pull)
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.SEIZE)
+    assert opened.repository.checks == []
+
+
+def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.CHECK_OPENED)
+    assert opened.check.status == "in_progress", "and whoever took over ends it"
+    assert store.ledger.entries(taken.request.pull) == ()
+
+
+def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.APPEND)
+    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
