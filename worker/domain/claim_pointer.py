@@ -7,9 +7,10 @@ The forms: `path`, `path:12`, `path:12-30`, `path:name`, `path::test`, `path > t
 in backticks or quotes, and with words behind them, too.
 """
 
-import re
-from dataclasses import dataclass
 from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
 BARE_NAMES: Final = frozenset(
     {
@@ -35,13 +36,12 @@ BARE_NAMES: Final = frozenset(
 )
 """Files that have neither a folder nor an ending in their name."""
 
-SEPARATOR: Final = re.compile(r"::|:\s*|#(?!\s)|\s>\s")
-ENDING: Final = re.compile(r"\.\w{1,12}$")
-LINES: Final = re.compile(r"L?(\d{1,9})(?:[-–]L?(\d{1,9}))?(?![\w.])")
+SEPARATOR: Final = pattern(r"::|:\s*|#(?!\s)|\s>\s")
+ENDING: Final = pattern(r"\.\w{1,12}$")
+LINES: Final = pattern(r"L?(\d{1,9})(?:[-–]L?(\d{1,9}))?(?![\w.])")
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPointer:
+class ClaimPointer(Value):
     """A file, and in it lines or a name (a symbol or a test), or neither."""
 
     path: str
@@ -52,7 +52,7 @@ class ClaimPointer:
 
 def read_pointer(text: str) -> ClaimPointer | None:
     """Read the first place that *text* names; None if it does not begin with one."""
-    unquoted = text.strip().replace("`", "").strip("\"'").strip()
+    unquoted = _marked(text.strip()).replace("`", "").strip("\"'").strip()
     path_text, separator, rest = _cut(unquoted)
     path = _path(path_text)
     if path is None:
@@ -62,6 +62,12 @@ def read_pointer(text: str) -> ClaimPointer | None:
     if separator.strip() in {"::", ">"}:  # names of tests may hold spaces
         return ClaimPointer(_tidy(path), name=rest.strip() or None)
     return _placed(_tidy(path), (rest.split(maxsplit=1) or [""])[0].rstrip(",;"))
+
+
+def _marked(text: str) -> str:
+    """What the backticks at its start hold, unless the place goes on behind them."""
+    inner, closing, rest = text.removeprefix("`").partition("`") if text.startswith("`") else (text, "", "")
+    return inner if closing and not SEPARATOR.match(rest) else text
 
 
 def _cut(text: str) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Which issues a text closes, by GitHub's documented keywords.
+"""Which issues a text closes, by GitHub's documented keywords, and which it only mentions.
 
 Does not know links made by hand on GitHub (ask GitHub). Invariant: never raises; words in code, quotations
 and HTML comments close nothing, and one keyword closes one issue.
@@ -6,12 +6,13 @@ The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's 
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.markdown import blocks, unquoted, without_code_spans, without_comments
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 
-CLOSING: Final = re.compile(
+CLOSING: Final = pattern(
     r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"
     r"(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,9})"
     r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
@@ -20,8 +21,14 @@ CLOSING: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class IssueLink:
+MENTION: Final = pattern(
+    r"(?<![\w/&-])(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#|GH-)(?P<number>\d{1,9})(?![\w/])"
+    r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
+    r"/(?:issues|pull)/(?P<url_number>\d{1,9})(?!\w)"
+)
+
+
+class IssueLink(Value):
     """An issue to close. `words` is what links it, as written."""
 
     repository: str
@@ -33,9 +40,18 @@ def closing_links(text: str, repository: str, host: str = "github.com") -> tuple
     """The issues that *text* (Markdown of a pull request in *repository*) closes, each once, in order."""
     if "#" not in text and "://" not in text:
         return ()
+    return _found(CLOSING, text, repository, host)
+
+
+def mentioned_issues(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
+    """Every issue or pull request that *text* refers to, closed by it or not, each once, in order."""
+    return _found(MENTION, text, repository, host)
+
+
+def _found(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
     found: dict[tuple[str, int], IssueLink] = {}
     for prose in _prose(text):
-        for match in CLOSING.finditer(prose):
+        for match in form.finditer(prose):
             link = _link(match, repository, host)
             if link is not None:
                 found.setdefault((link.repository.casefold(), link.number), link)

@@ -27,6 +27,8 @@ from worker.domain.claim_pointer import ClaimPointer, read_pointer
         ("a.test.ts > 12 monkeys", ClaimPointer("a.test.ts", name="12 monkeys")),
         ("src/T.java#testIt", ClaimPointer("src/T.java", name="testIt")),
         ("`upload.py:retry`", ClaimPointer("upload.py", name="retry")),
+        ("`t/test_a.py::test_b` covers it", ClaimPointer("t/test_a.py", name="test_b")),
+        ("`upload.py`:12 and more", ClaimPointer("upload.py", 12)),
         ('"upload.py"', ClaimPointer("upload.py")),
         ("upload.py (the new loop)", ClaimPointer("upload.py")),
         ("upload.py, client.py", ClaimPointer("upload.py")),

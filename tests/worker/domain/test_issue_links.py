@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.issue_links import IssueLink, closing_links
+from worker.domain.issue_links import IssueLink, closing_links, mentioned_issues
 
 HERE = "acme/widgets"
 
@@ -59,6 +59,16 @@ def test_an_enterprise_host_is_its_own() -> None:
     url = "Fixes https://git.acme.example/acme/gears/pull/3"
     assert closing_links(url, HERE, host="git.acme.example")[0].number == 3
     assert closing_links(url, HERE) == ()
+
+
+def test_every_reference_outside_code_is_a_mention() -> None:
+    text = "Fixes #1, see acme/gears#2, GH-3, https://github.com/acme/gears/issues/4 and not `#5` or a#6."
+    named = [(link.repository, link.number) for link in mentioned_issues(text, HERE)]
+    assert named == [(HERE, 1), ("acme/gears", 2), (HERE, 3), ("acme/gears", 4)]
+
+
+def test_a_reference_on_another_host_is_no_mention() -> None:
+    assert mentioned_issues("https://git.acme.example/acme/gears/pull/3", HERE) == ()
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from(list("`#<!->\n 0123fixesFIXES:/"))))

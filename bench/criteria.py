@@ -1,0 +1,72 @@
+"""Acceptance criteria out of issues: `python bench/criteria.py IN OUT`.
+
+IN has lines `{"id", "issue": {"title", "body"}}`, OUT gets `{"id", "criteria": [{"text", "span"?}], "explicit",
+"inferred"}`: `span` is where the text stands in the body, white space aside. Where IN says what is expected
+(`expect.criteria`), precision, recall and F1 over the explicit lists are printed, and every list that is not right.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.rows import read, write  # noqa: E402 - found from any working directory
+from worker.domain.criteria import criteria_of  # noqa: E402 - as above
+from worker.domain.dossier import Issue  # noqa: E402 - as above
+
+
+def answer(row: dict[str, Any]) -> dict[str, Any]:
+    title, body = row["issue"].get("title") or "", row["issue"].get("body") or ""
+    found = criteria_of((Issue(number=1, title=title, body=body),), "", "")
+    explicit = any(not one.inferred for one in found)
+    return {
+        "id": row["id"],
+        "criteria": [_placed(one.text, body) for one in found],
+        "explicit": explicit,
+        "inferred": not explicit and bool(found),
+    }
+
+
+def _placed(text: str, body: str) -> dict[str, Any]:
+    words = text.split()
+    place = re.search(r"\s+".join(map(re.escape, words)), body) if len(words) < MOST_WORDS else None
+    return {"text": text, "span": list(place.span())} if place else {"text": text}
+
+
+MOST_WORDS = 400
+
+
+def folded(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".;")
+
+
+def texts(listed: list[Any]) -> set[str]:
+    return {folded(one if isinstance(one, str) else one["text"]) for one in listed}
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:3])
+    rows = list(read(source))
+    answers = [answer(row) for row in rows]
+    write(target, answers)
+    hits = given = wanted = 0
+    for row, said in zip(rows, answers, strict=True):
+        expect: dict[str, Any] = row.get("expect") or {}
+        if not expect.get("explicit") or expect.get("want") == "either":
+            continue  # prose, or a form that may be read both ways
+        theirs = texts(expect["criteria"])
+        ours = texts(said["criteria"] if said["explicit"] else []) - (texts(expect.get("optional") or []) - theirs)
+        hits, given, wanted = hits + len(ours & theirs), given + len(ours), wanted + len(theirs)
+        if ours != theirs:
+            print(f"differs: {row['id']}: missing {sorted(theirs - ours)[:3]}, too many {sorted(ours - theirs)[:3]}")
+    if wanted and given and hits:
+        precision, recall = hits / given, hits / wanted
+        print(f"explicit lists: precision {precision:.3f}, recall {recall:.3f}", end=", ")
+        print(f"F1 {2 * precision * recall / (precision + recall):.3f} ({wanted} criteria)")
+
+
+if __name__ == "__main__":
+    main()

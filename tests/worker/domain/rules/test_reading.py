@@ -1,0 +1,315 @@
+"""From a rules file to its rules."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.domain.dossier import Guidance
+from worker.domain.rules.reading import MOST_RULES, rules_of
+from worker.domain.rules.rule import Asked, Reach, Rule, RuleKind, Touch
+
+
+def rules(text: str, path: str = "AGENTS.md") -> tuple[Rule, ...]:
+    return rules_of(Guidance(path=path, text=text))
+
+
+def rule(sentence: str) -> Rule:
+    (found,) = rules(f"# Rules\n\n- {sentence}\n")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "targets", "reach"),
+    [
+        ("Never use `print()` in library code. Use the module logger.", ("print()",), Reach.LIBRARY),
+        ("Do not call `panic` in library code; return an error (tests may).", ("panic",), Reach.LIBRARY),
+        ("No `.unwrap()` in `src`; tests may use it.", (".unwrap()",), Reach.LIBRARY),
+        ("No `.unwrap()` outside of tests.", (".unwrap()",), Reach.LIBRARY),
+        ("Never use `print()` (tests may).", ("print()",), Reach.LIBRARY),
+        ("Do not use `eval` or `exec`.", ("eval", "exec"), Reach.ALL),
+        ("Don’t use `a`, `b`, or `c`!", ("a", "b", "c"), Reach.ALL),
+        ("No log statements (`console.log`, `debugger`) in tests or production code", ("console.log", "debugger"), Reach.ALL),
+        ("Do not use `any` casts (`as any`).", ("as any",), Reach.ALL),
+        ("No casts (`as any`)", ("as any",), Reach.ALL),
+        ("No bare `except:`; name the exception.", ("except:",), Reach.ALL),
+        ("`console.log` is forbidden.", ("console.log",), Reach.ALL),
+        ("`goto` must not be used.", ("goto",), Reach.ALL),
+        ("Use `anyio.sleep()` not `asyncio.sleep()` in tests", ("asyncio.sleep()",), Reach.TESTS),
+        ("Use the logger, never `print()`.", ("print()",), Reach.ALL),
+        ("Library code must not call `print()`.", ("print()",), Reach.LIBRARY),
+        ("**Logging**: never use print()", ("print()",), Reach.ALL),
+        ("Do not use `x` in the code (it is slow)", ("x",), Reach.ALL),
+    ],
+)  # fmt: skip
+def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str, ...], reach: Reach) -> None:
+    found = rule(sentence)
+    assert (found.kind, found.targets, found.scope.reach, found.is_sure) == (
+        RuleKind.FORBIDDEN_CODE,
+        targets,
+        reach,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Prefer `pathlib` over `os.path`.",
+        "Try not to use `print()`.",
+        "Avoid `any` where possible.",
+        "You should not use `print()`.",
+        "Use `print()` only in scripts.",
+        "`print()` is fine in tests.",
+        "If you must, use `print()`.",
+        "Do not remove `print()` calls.",
+        "Do not use `git push --force`.",
+        "Do not create markdown TODO lists.",
+        "Do not add unreachable `raise` lines.",
+        "Do not use the `—` sign.",
+        "Don't forget to run `make`.",
+        "Do not use shouting.",
+        "Do not edit `some words`, please",
+        "`dist/` is generated.",
+        "Update `CHANGELOG.md`.",
+        "Every change needs an entry in `README.md`.",
+        "For new features, update `README.md`.",
+    ],
+)
+def test_preferences_permissions_and_what_is_no_code_make_no_rule_that_is_sure(sentence: str) -> None:
+    assert not any(found.is_sure for found in rules(f"- {sentence}\n"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Do not use `print()` unless debugging.",
+        "No `any` types unless absolutely necessary",
+        "Never use `print()` in handlers.",
+        "Do not use `threading.Lock` around module-level state by default",
+        "Do not use `x`. The only exception is `y`.",
+        "Do not use `x` (except when it is needed)",
+        "Do not use `x` (tests",
+        "Do not use `x` " + "directly yourself " * 20,
+        "Do not use `x`, use `y` where possible",
+        "Leave `package.json` alone unless a maintainer asks for it.",
+        "Never use `print()`. Tests may use it, unless they are slow.",
+    ],
+)
+def test_a_rule_with_a_condition_that_a_program_cannot_check_is_unsure(sentence: str) -> None:
+    assert not rule(sentence).is_sure
+
+
+@pytest.mark.parametrize(
+    ("sentence", "inside", "outside"),
+    [
+        ("Never use `x` in `src/`.", ("src/",), ()),
+        ("Never use `x` except in `scripts/`.", (), ("scripts/",)),
+        ("`fmt.Println` must not be used outside `cmd/`.", (), ("cmd/",)),
+    ],
+)
+def test_the_folders_of_a_rule_are_its_scope(sentence: str, inside: tuple[str, ...], outside: tuple[str, ...]) -> None:
+    found = rule(sentence)
+    assert (found.scope.inside, found.scope.outside, found.is_sure) == (inside, outside, True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "languages"),
+    [("Never use `x` in Python code.", {"python"}), ("Never use `x` in TypeScript.", {"typescript", "tsx"})],
+)
+def test_a_rule_for_a_language_is_for_that_language(sentence: str, languages: set[str]) -> None:
+    assert rule(sentence).scope.languages == languages
+
+
+def test_headings_say_where_a_rule_holds() -> None:
+    text = "# R\n## Python\n- Never use `a`.\n## Tests\n- Never use `b`.\n## Commit messages\n- Never use `c`.\n"
+    python, tests, commits = rules(text)
+    assert (python.scope.languages, python.is_sure) == ({"python"}, True)
+    assert (tests.scope.reach, tests.is_sure) == (Reach.TESTS, True)
+    assert not commits.is_sure
+
+
+def test_a_list_under_never_forbids_its_items() -> None:
+    found = rules("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
+    assert [(one.targets, one.is_sure) for one in found] == [(("a",), True), (("b",), True), (("c",), True)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "target", "by_hand"),
+    [
+        ("Do not edit `Cargo.lock` by hand; it is generated.", "Cargo.lock", True),
+        ("Generated files (`a.schema.json`) must not be changed by hand.", "a.schema.json", True),
+        ("Files under `vendor/` are generated. Do not edit them by hand.", "vendor/", True),
+        ("`src/proto/` is generated code. Do not modify.", "src/proto/", True),
+        ("`lib/x/` is vendored. Leave it alone.", "lib/x/", True),
+        ("Everything under `gen/` is generated, do not edit by hand.", "gen/", True),
+        ("`schema.json` is generated; run `make schema` instead of editing it.", "schema.json", True),
+        ("Leave `docs/` alone; another team owns it.", "docs/", False),
+        ("Never modify files under `docs/v*/`.", "docs/v*/", False),
+        ("`legacy/` is frozen.", "legacy/", False),
+        ("Changes under `third_party/` are not accepted.", "third_party/", False),
+    ],
+)
+def test_forbidden_paths_are_read(sentence: str, target: str, by_hand: bool) -> None:  # noqa: FBT001 - a table's column
+    found = rule(sentence)
+    assert (found.kind, found.targets, found.by_hand, found.is_sure) == (
+        RuleKind.FORBIDDEN_PATH,
+        (target,),
+        by_hand,
+        True,
+    )
+    assert found.touches == set(Touch)
+
+
+def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
+    assert rule("Never delete or rename files under `docs/images/`.").touches == {Touch.REMOVE}
+    assert rule("Do not commit `.env`.").touches == {Touch.ADD}
+
+
+def test_a_file_may_need_its_own_pull_request() -> None:
+    found = rule("`go.mod` is changed in its own pull request only.")
+    assert (found.kind, found.targets, found.is_sure) == (RuleKind.OWN_PULL_REQUEST, ("go.mod",), True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asked", "is_sure"),
+    [
+        ("Every change of behaviour needs an entry in `CHANGELOG.md`.", Asked.BEHAVIOUR, True),
+        ("Each pull request must add an entry to `axum/CHANGELOG.md`.", Asked.EVERY_CHANGE, True),
+        ("Add a changelog entry for every change.", Asked.EVERY_CHANGE, True),
+        ("Any fix must be recorded in `HISTORY.md`.", Asked.BEHAVIOUR, True),
+        ("`CHANGES.rst` must be updated with every pull request.", Asked.EVERY_CHANGE, True),
+        ("Always add a changelog entry (`CHANGES/`).", Asked.EVERY_CHANGE, True),
+        ("Record every behaviour change in `NEWS.md`.", Asked.BEHAVIOUR, True),
+        ("PRs without an entry in `CHANGELOG.md` are rejected.", Asked.EVERY_CHANGE, True),
+        ("All user-visible changes must be recorded in `CHANGES.md`.", Asked.EVERY_CHANGE, False),
+        ("Every change needs an entry in `CHANGELOG.md` where it makes sense.", Asked.EVERY_CHANGE, False),
+        ("For changes to product functionality (not tests), add a CHANGELOG entry.", Asked.BEHAVIOUR, False),
+        ("For new features, update `CHANGELOG.md`.", Asked.BEHAVIOUR, False),
+    ],
+)
+def test_a_changelog_entry_is_asked_for(
+    sentence: str,
+    asked: Asked,
+    is_sure: bool,  # noqa: FBT001 - a table's column
+) -> None:
+    found = rule(sentence)
+    assert (found.kind, found.asked, found.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "All public functions and methods must have docstrings.",
+        "Write a docstring for every new public function.",
+        "Do not add public functions without a docstring.",
+        "Exported functions need doc comments.",
+        "Document each public function you add with a docstring.",
+    ],
+)
+def test_docstrings_are_asked_for(sentence: str) -> None:
+    assert (rule(sentence).kind, rule(sentence).is_sure) == (RuleKind.DOCSTRING, True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("Every change of behaviour comes with a test.", RuleKind.TESTS),
+        ("No new dependencies.", RuleKind.DEPENDENCIES),
+        ("Test files must be named `*_test.py`.", RuleKind.FILE_NAMES),
+    ],
+)
+def test_tests_dependencies_and_names_are_asked_for_but_never_surely(sentence: str, kind: RuleKind) -> None:
+    assert (rule(sentence).kind, rule(sentence).is_sure) == (kind, False)
+
+
+def test_a_name_that_is_no_pattern_asks_for_nothing() -> None:
+    assert rules("- Test files must be named `after the module`.\n") == ()
+
+
+def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
+    found = rules("Never use `a`.\nNever use `b`\n— it is slow (e.g. `c`).\n")
+    assert [(one.targets, one.origin.line, one.origin.text) for one in found] == [
+        (("a",), 1, "Never use `a`"),
+        (("b",), 2, "Never use `b`"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [("AGENTS.md", ""), (".github/copilot-instructions.md", ""), ("packages/a/CLAUDE.md", "packages/a/")],
+)
+def test_a_rules_file_rules_its_own_folder(path: str, root: str) -> None:
+    (found,) = rules("- Never use `a`.\n", path)
+    assert (found.scope.root, found.origin.path) == (root, path)
+
+
+def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose() -> None:
+    assert rule("Never use `a`, it is " + "so " * 100 + "slow.").origin.text.endswith(" ...")
+    assert rules("- Never use `a`. " + ("word " * 300 + "\n") * 5) == ()
+
+
+def test_there_is_an_end_to_the_rules_that_are_read() -> None:
+    assert len(rules("- Never use `a`.\n" * 1000)) == MOST_RULES
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "do not ",
+                "never ",
+                "use ",
+                "edit ",
+                "the ",
+                "no ",
+                "`a()`",
+                "`a/`",
+                ", ",
+                " or ",
+                "every ",
+                "change ",
+                "needs ",
+                "an ",
+                "entry ",
+                "in ",
+                "(",
+                ")",
+                "tests may ",
+                "\n- ",
+                "\n",
+                "# ",
+                "```\n",
+                "`",
+                "**",
+                "«1»",
+                "<!--",
+                "; ",
+                ": ",
+                ". ",
+            ]
+        ),
+        max_size=200,
+    ).map("".join)
+)
+@settings(max_examples=150, deadline=None)
+def test_no_text_breaks_the_reader(text: str) -> None:
+    assert len(rules(text)) <= MOST_RULES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "do not use " + "the " * 50_000 + "x",
+        "- do not use " + "`a`, " * 20_000,
+        "é; " * 50_000,
+        "`a " * 50_000,
+        ("- every change " + "needs a " * 100 + "\n") * 500,
+        "no " + "a " * 1400 + "`x`",
+    ],
+)
+def test_hostile_texts_cost_no_more_than_their_length(text: str) -> None:
+    start = time.process_time()
+    rules(text)
+    assert time.process_time() - start < 3

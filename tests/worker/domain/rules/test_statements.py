@@ -1,0 +1,63 @@
+"""A rules file's Markdown, taken apart."""
+
+import pytest
+
+from worker.domain.rules.statements import MOST_LINES, statements
+
+
+def proses(text: str) -> list[str]:
+    return [one.plain for one in statements(text)]
+
+
+def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together() -> None:
+    assert proses("# T\n\nOne\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == [
+        "One two.",
+        "three four",
+        "five",
+        "six",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n- never\n```\n",
+        "~~~~ text\nnever\n~~~\nnever\n~~~~\n",
+        "    never\n",
+        "> never\n",
+        "| never |\n",
+        "<!-- never -->\n",
+        "<!--\nnever\n-->\n",
+    ],
+)
+def test_code_quotations_tables_and_comments_state_nothing(text: str) -> None:
+    assert proses(text + "\nlast") == ["last"]
+
+
+def test_an_indented_paragraph_goes_on_with_its_item() -> None:
+    assert proses("- one\n\n    two\n\nthree\n\n    code\n") == ["one", "two", "three"]
+
+
+def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_title_is_not_one() -> None:
+    found = list(statements("# Title\n## Code\n### Deep\nNever:\n- a\n## Other\n- b\n"))
+    assert [(one.plain, one.headings, one.lead) for one in found] == [
+        ("Never:", ("Code", "Deep"), ""),
+        ("a", ("Code", "Deep"), "Never:"),
+        ("b", ("Other",), ""),
+    ]
+
+
+def test_code_is_numbered_whether_it_is_marked_or_not_and_emphasis_and_links_are_taken_off() -> None:
+    (found,) = statements("- **Never** use `a()`, ``b`` or print() (see [that](http://x)), no TODOs")
+    assert found.spans == ("a()", "b", "print()", "TODO")
+    assert found.prose == "Never use «0», «1» or «2» (see that), no «3»s"
+
+
+def test_every_sentence_knows_its_line() -> None:
+    (found,) = statements("\n\n- one\n  two\n  three\n")
+    assert [found.line_at(found.prose.index(word)) for word in ("one", "two", "three")] == [3, 4, 5]
+
+
+def test_no_more_is_read_than_anybody_writes() -> None:
+    assert len(proses("- a\n" * (MOST_LINES + 100))) == MOST_LINES
+    assert len(proses("word\n" * 1000)[0].split()) == 30

@@ -1,0 +1,173 @@
+"""Sentences that ask for something beside the code: a changelog entry, a docstring, a test; no new dependency, names of files.
+
+Does not look at any change. Invariant: a duty is sure only where the sentence, read to its end, falls on every change or on
+every change of behaviour.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.rules.forbidding import Sentence
+from worker.domain.rules.rule import Asked, Reach, Rule, RuleKind, Scope
+from worker.domain.rules.scoping import LIST, NUMBER, qualified
+from worker.domain.value import replace
+
+_LOG_PATH: Final = pattern(
+    r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new|upgrading)"
+    r"(?:\.\w+|\.d)?/?(?:\*.*)?",
+    re.IGNORECASE,
+)
+_LOG_WORD: Final = r"(?:changelog|change log|release notes?|news file|newsfragment|news fragment|changeset)"
+_ENTRY: Final = (
+    r"(?:entry|line|note|item|record|fragment|bullet|section|mention|news fragment|changelog entry|changeset)"
+)
+_SUBJECT: Final = (
+    r"(?P<subject>(?:(?:user[- ](?:visible|facing)|visible|notable|public|breaking|significant|relevant) )?(?:code |functional |behaviou?r(?:al)? |source |production )?(?:changes?|pull requests?|prs?|commits?|patch(?:es)?"
+    r"|contributions?|bug ?fix(?:es)?|fix(?:es)?|features?|new features?)"
+    r"(?: (?:of|in|to|that (?:changes?|alters?|affects?|touches)) (?:the |its )?(?:behaviou?r|functionality|code|source|logic))?"
+    r"(?:,? (?:and|or) (?:bug ?fix(?:es)?|fix(?:es)?|features?|new features?|changes? of behaviou?r|behaviou?r changes?))?)"
+)
+_ALL: Final = r"(?:every|each|all|any|(?:every|any) single)(?: new)?"
+_NEEDS: Final = (
+    r"(?:needs?|requires?|must (?:have|add|include|come with|contain|carry|bring|also add|be accompanied by|ship with|get|leave)|comes? with"
+    r"|has to (?:add|have|include|come with)|have to (?:add|have|include|come with)|gets?|adds?|updates?|must update|includes?|needs to (?:add|have|update))"
+)
+_LOG_FIRST: Final = pattern(
+    rf"(?:{_ALL} )?{_SUBJECT},? {_NEEDS} (?:(?:its|their|an?|one|own|new|short|matching|corresponding) )*(?:{_ENTRY} )?"
+    rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_MUST_BE: Final = pattern(
+    rf"(?:{_ALL} )?{_SUBJECT} (?:must|has to|have to|needs? to|is to|are to) be "
+    rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{LIST}|{_LOG_WORD})(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_LAST: Final = pattern(
+    rf"(?:always |you must |please )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
+    rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
+    rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_RECORD: Final = pattern(
+    rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{LIST}|{_LOG_WORD})(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_WITHOUT: Final = pattern(
+    rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
+    r" (?:is|are|will be|gets?) (?:rejected|closed|not (?:accepted|merged))(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_ALWAYS: Final = pattern(
+    rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{LIST}\)?)?)(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SOME_ONLY: Final = pattern(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
+_LOG_UPDATED: Final = pattern(
+    rf"(?P<log>{LIST}|the {_LOG_WORD}) (?:must|has to|needs to) (?:always )?be (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
+    rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SOME: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
+_LOG_SOFT: Final = pattern(
+    rf"(?:(?P<before>{_SOME}), )?(?:always |also |please )*(?:add|update|write|record|include) "
+    rf"(?:[^.;«]{{0,60}} )?(?:(?:the )?{_LOG_WORD}|«(?P<target>\d+)»)(?: entry)?(?P<after> {_SOME})?",
+    re.IGNORECASE,
+)
+_BEHAVIOUR: Final = pattern(r"behaviou?r|functional|code|source|production|logic|fix|feature", re.IGNORECASE)
+
+_THING: Final = r"(?:functions?|methods?|apis?|classes|types|symbols|class|items|interfaces|structs|identifiers|members|definitions)"
+_DOC: Final = (
+    r"(?:doc ?strings?|doc(?:umentation)?[ -]comments?|jsdoc(?: comments?| blocks?)?|javadocs?(?: comments?)?|godoc(?: comments?)?"
+    r"|rustdoc(?: comments?)?|doc comment|«\d+» comments?|tsdoc(?: comments?)?)"
+)
+_DOC_FIRST: Final = pattern(
+    rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_THING}"
+    rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_THING}){{0,3}} "
+    rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOC_LAST: Final = pattern(
+    rf"(?:always |you must )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above) (?:all|every|each|any)(?: new)? (?:new )?"
+    rf"(public|exported|)(?: and exported)? ?{_THING}(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOC_EACH: Final = pattern(
+    rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_THING}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOC_WITHOUT: Final = pattern(
+    rf"(?:do not|don't|never) (?:add|write|introduce|leave) (?:an? |any |new )*(public|exported|) ?{_THING} without (?:an? |its )?{_DOC}(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TESTS: Final = pattern(
+    rf"(?:{_ALL}|public|new|features?) ?(?:.{{0,60}}?) ?(?:needs?|requires?|must (?:have|include|come with|be covered by|be accompanied by)"
+    r"|comes? with|has to (?:come with|have)) (?:(?:its|an?|at least|one|new|own|matching) )*tests?\b(?: coverage)?\.?",
+    re.IGNORECASE | re.DOTALL,
+)
+_DEPENDENCIES: Final = pattern(
+    r"(?:(?:do not|don't|never|must not) (?:ever )?(?:add|introduce|install|pull in) (?:any |a |more )?(?:new |runtime |third-party |external |extra )*"
+    r"(?:dependency|dependencies|packages|libraries)|no (?:new |additional |extra |third-party |external |runtime )+(?:dependency|dependencies|packages))\b(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAMES: Final = pattern(
+    rf"(?:all |every |each |new )*(?:unit )?test(?:s| files?| modules?)? (?:must |are |is |files |shall |always )*(?:be )?(?:named|called|end (?:in|with)|match)"
+    rf"(?: like| as)? ({LIST})(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GLOB: Final = pattern(r"[\w.*-]*\*[\w.*-]*|[._-][\w.-]+")
+
+
+def duties_in(sentence: Sentence) -> Iterator[Rule]:
+    """The rules that the sentence makes by asking for something."""
+    yield from _changelog(sentence)
+    yield from _docstrings(sentence)
+    if found := _DEPENDENCIES.match(sentence.prose):
+        yield Rule(RuleKind.DEPENDENCIES, sentence.origin, scope=_scope(sentence, found[1])[0])
+    if _TESTS.match(sentence.prose):
+        yield Rule(RuleKind.TESTS, sentence.origin, scope=sentence.around.scope)
+    found = _NAMES.match(sentence.prose)
+    globs = tuple(span for span in _spans(sentence, found[1]) if _GLOB.fullmatch(span)) if found else ()
+    if globs:
+        yield Rule(RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.around.scope, reach=Reach.TESTS))
+
+
+def _spans(sentence: Sentence, words: str) -> tuple[str, ...]:
+    return tuple(sentence.spans[int(number)] for number in NUMBER.findall(words))
+
+
+def _scope(sentence: Sentence, after: str) -> tuple[Scope, bool]:
+    understood = qualified(after, sentence.spans, sentence.around.scope)
+    return understood.scope, understood.is_sure and sentence.around.is_sure
+
+
+def _changelog(sentence: Sentence) -> Iterator[Rule]:
+    for words in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, _LOG_ALWAYS):
+        found = words.match(sentence.prose)
+        if found is None:
+            continue
+        subject = found.groupdict().get("subject", "")
+        targets = _spans(sentence, found["log"])
+        if not all(map(_LOG_PATH.fullmatch, targets)):
+            continue
+        scope, is_sure = _scope(sentence, found["after"])
+        is_sure = is_sure and not _SOME_ONLY.search(subject)
+        asked = Asked.BEHAVIOUR if _BEHAVIOUR.search(subject) else Asked.EVERY_CHANGE
+        yield Rule(RuleKind.CHANGELOG, sentence.origin, targets, scope, is_sure=is_sure, asked=asked)
+        return
+    found = _LOG_SOFT.match(sentence.prose)
+    if found is None or not (found["before"] or found["after"]):
+        return
+    targets = (sentence.spans[int(found["target"])],) if found["target"] else ()
+    if all(map(_LOG_PATH.fullmatch, targets)):
+        yield Rule(RuleKind.CHANGELOG, sentence.origin, targets, sentence.around.scope, asked=Asked.BEHAVIOUR)
+
+
+def _docstrings(sentence: Sentence) -> Iterator[Rule]:
+    for words in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH):
+        if found := words.match(sentence.prose):
+            scope, is_sure = _scope(sentence, found[2])
+            noun = "public" if found[1] else ""
+            yield Rule(RuleKind.DOCSTRING, sentence.origin, (), scope, is_sure=is_sure, noun=noun)
+            return

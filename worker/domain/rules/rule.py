@@ -1,0 +1,79 @@
+"""What a rule of a rules file is: what it asks, of which files, and the line that says so.
+
+Does not read Markdown. Invariant: `is_sure` only where every word of the sentence was understood; whatever may hide a
+condition or an exception makes the rule unsure.
+"""
+
+from enum import StrEnum
+
+from worker.domain.value import Value
+
+
+class RuleKind(StrEnum):
+    FORBIDDEN_CODE = "forbidden code"
+    FORBIDDEN_PATH = "forbidden path"
+    OWN_PULL_REQUEST = "own pull request"
+    """These files may change, but with nothing else."""
+    CHANGELOG = "changelog"
+    DOCSTRING = "docstring"
+    TESTS = "tests"
+    DEPENDENCIES = "no new dependency"
+    FILE_NAMES = "file names"
+
+
+class Reach(StrEnum):
+    """Which code a rule speaks of."""
+
+    ALL = "all code"
+    LIBRARY = "library code"
+    TESTS = "tests"
+
+
+class Touch(StrEnum):
+    """What is forbidden to happen to a path."""
+
+    CHANGE = "change"
+    ADD = "add"
+    REMOVE = "remove"
+
+
+class Asked(StrEnum):
+    """Which changes a duty falls on."""
+
+    EVERY_CHANGE = "every change"
+    BEHAVIOUR = "a change of behaviour"
+
+
+class Scope(Value):
+    """`inside` and `outside` are paths as the rule writes them; `root` is the folder of the rules file, `""` or `a/b/`."""
+
+    root: str = ""
+    reach: Reach = Reach.ALL
+    inside: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    languages: frozenset[str] = frozenset()
+
+
+class Origin(Value):
+    """Where the rule is written. `text` is its sentence."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Rule(Value):
+    """`targets` are the code, the paths or the file-name patterns that the rule names.
+
+    `noun` is what the rule calls them ("calls", "blocks", "imports"), `by_hand` tells a path that a tool may change.
+    """
+
+    kind: RuleKind
+    origin: Origin
+    targets: tuple[str, ...] = ()
+    scope: Scope = Scope()
+    is_sure: bool = False
+    noun: str = ""
+    touches: frozenset[Touch] = frozenset()
+    by_hand: bool = False
+    asked: Asked = Asked.EVERY_CHANGE

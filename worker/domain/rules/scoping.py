@@ -1,0 +1,179 @@
+"""The words around a rule's sentence: where it holds, and what may hide an exception.
+
+Does not find rules. Invariant: words that are not understood make the rule unsure, they are never skipped.
+"""
+
+import re
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.rules.rule import Reach, Scope
+from worker.domain.rules.statements import Statement
+from worker.domain.value import Value, replace
+
+LIST: Final = r"«\d+»(?:(?:,? (?:and|or|nor) |, ?| ?/ ?)«\d+»){0,20}"
+NUMBER: Final = pattern(r"«(\d+)»")
+
+LANGUAGES: Final = {
+    "python": "python",
+    "go": "go",
+    "golang": "go",
+    "rust": "rust",
+    "java": "java",
+    "typescript": "typescript",
+    "ts": "typescript",
+    "javascript": "javascript",
+    "js": "javascript",
+    "tsx": "tsx",
+    "react": "tsx",
+}
+_LANGUAGE: Final = r"(python|golang|go|rust|java|typescript|ts|javascript|js)"
+_LIBRARY: Final = r"(?:library|production|prod|source|non-test|shipped|runtime|application|app|package|published)"
+
+_NOTHING: Final = pattern(
+    r"[\s,.;:!]+|(?:directly|anywhere|at all|ever|yourself|by hand|manually|please)\b"
+    r"|(?:in|to|into|from) (?:(?:the|our|any|this|new|your|a|all) )?(?:code|codebase|code base|repo|repository|project)\b"
+    r"|in new code\b|in (?:commits|committed code)\b",
+    re.IGNORECASE,
+)
+_IN_LIBRARY: Final = pattern(
+    rf"(?:in|inside|within) (?:the |any |our )?(?:{_LIBRARY}(?: code| files?| modules?| packages?| sources?)?"
+    rf"|packages|libraries|libs?)\b(?: code\b)?"
+    r"|(?:outside(?: of)?|except(?: in| for)?|other than in|but not in|apart from(?: in)?|not in)"
+    r" (?:the |unit |any |our )?(?:tests?|main|examples|scripts|the cli)\b(?: code\b| files?\b| functions?\b| packages?\b| suites?\b)?"
+    r"|in non-test (?:code|files)",
+    re.IGNORECASE,
+)
+_IN_ALL: Final = pattern(
+    rf"(?:in|inside) (?:the |any )?(?:tests? (?:or|and|nor) (?:in )?(?:the )?{_LIBRARY}"
+    rf"|{_LIBRARY} (?:code )?(?:or|and|nor) (?:in )?(?:the )?tests?)(?: code| files)?\b",
+    re.IGNORECASE,
+)
+_IN_TESTS: Final = pattern(
+    r"(?:in|inside|within) (?:the |unit |any |our )?tests?\b(?: code\b| files?\b)?", re.IGNORECASE
+)
+_IN_LANGUAGE: Final = pattern(rf"in (?:any |our |new )?{_LANGUAGE}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE)
+_INSIDE: Final = pattern(
+    rf"(?:in|inside|within|under|below|from)(?: of)? (?:the |any file (?:in|under) |files (?:in|under) )?({LIST})"
+    r"(?: (?:folder|directory|package|module|files?|tree|code)\b)?",
+    re.IGNORECASE,
+)
+_OUTSIDE: Final = pattern(
+    rf"(?:outside(?: of)?|except(?: in| under| for)?|other than in|but not in)(?: the)? ({LIST})"
+    r"(?: (?:folder|directory|package|module|files?|tree)\b)?",
+    re.IGNORECASE,
+)
+_EXPLANATION: Final = pattern(
+    r"(?:use|call|return|prefer|log|raise|throw|inject|pass|instead|because|since|as (?:it|they|this|these)\b|it |it's|they |this "
+    r"|these |that |name |ask |write |rather|always |see |fix )",
+    re.IGNORECASE,
+)
+_DASH: Final = pattern(r"\s*(?:—|–|--|-)\s+|\s*[:;]\s+")
+_MAY: Final = pattern(
+    r"\b(?:unit )?(tests?|scripts?|examples?|benchmarks?|the cli|main)(?: code| files)?(?:,? (?:and|or) (?:tests?|scripts?|examples?"
+    r"|benchmarks?|the cli|main))?(?: code| files)? (?:may|can|are (?:fine|exempt|excluded|ok|okay|allowed)|is (?:fine|ok|okay|allowed))"
+    r"|\b(?:fine|allowed|ok|okay|permitted|acceptable) in (?:the |unit )?tests?\b",
+    re.IGNORECASE,
+)
+DOUBT: Final = pattern(
+    r"\b(?:unless|except|exceptions?|exempt|excluding|however|but|only|if|when|whenever|while|where|without|allowed|permitted"
+    r"|may|fine|ok|okay|possible|necessary|needed|by default|usually|generally|typically|mostly|prefer\w*|try|should|avoid|ideally"
+    r"|consider|for example|e\.g|such as|like|mainly|legacy|new (?:files|modules)|until|before|after|during|rarely|sparingly)\b",
+    re.IGNORECASE,
+)
+_TALK: Final = pattern(
+    r"\b(?:commits?|git|pull requests?|prs?|issues?|comment(?:ing)?|release|releasing|chat|tone|communicat\w+|shell|commands?"
+    r"|tools?|sessions?|workflow|reviews?|output|docs|documentation|markdown|changelog|example|sql|css|html|yaml|config\w*"
+    r"|deploy\w*|debug\w*|migration\w*|frontend|backend|legacy|archive|writing|answers?|responses?|when|if|during)\b",
+    re.IGNORECASE,
+)
+_TESTING: Final = pattern(r"\b(?:tests?|testing)\b", re.IGNORECASE)
+_TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE)
+_MOST_QUALIFIERS: Final = 12
+
+
+class Understood(Value):
+    """A scope, and whether all words that led to it were understood."""
+
+    scope: Scope
+    is_sure: bool = True
+
+
+def qualified(words: str, spans: tuple[str, ...], start: Scope) -> Understood:
+    """Read what follows a rule's objects, as long as it is understood."""
+    scope, rest = start, words.strip()
+    for _ in range(_MOST_QUALIFIERS):
+        taken = _first(rest, spans, scope)
+        if taken is None:
+            break
+        scope, rest = taken
+    if rest and _EXPLANATION.match(rest):
+        rest = rest if DOUBT.search(rest) else ""
+    return Understood(scope, not rest)
+
+
+def _first(rest: str, spans: tuple[str, ...], scope: Scope) -> tuple[Scope, str] | None:
+    """The scope after the first qualifier, and what is left."""
+    if rest.startswith("("):
+        return _in_brackets(rest, scope)
+    for words, reach in ((_IN_ALL, Reach.ALL), (_IN_LIBRARY, Reach.LIBRARY), (_IN_TESTS, Reach.TESTS)):
+        if found := words.match(rest):
+            return replace(scope, reach=reach), rest[found.end() :]
+    if found := _IN_LANGUAGE.match(rest):
+        return replace(scope, languages=languages_of(found[1])), rest[found.end() :]
+    if found := _INSIDE.match(rest):
+        return replace(scope, inside=(*scope.inside, *named(found[1], spans))), rest[found.end() :]
+    if found := _OUTSIDE.match(rest):
+        return replace(scope, outside=(*scope.outside, *named(found[1], spans))), rest[found.end() :]
+    found = _NOTHING.match(rest)
+    return (scope, rest[found.end() :]) if found else None
+
+
+def _in_brackets(rest: str, scope: Scope) -> tuple[Scope, str] | None:
+    inner, closed, after = rest[1:].partition(")")
+    if not closed:
+        return None
+    if _MAY.search(inner):
+        return replace(scope, reach=Reach.LIBRARY), after
+    return None if DOUBT.search(inner) else (scope, after)
+
+
+def besides(others: str, scope: Scope) -> Understood:
+    """Read the rest of the statement, which may make an exception."""
+    if _MAY.search(others):
+        scope, others = replace(scope, reach=Reach.LIBRARY), _MAY.sub(" ", others)
+        return Understood(scope, not _EXCEPTION.search(others))
+    return Understood(scope, not _EXCEPTION.search(others))
+
+
+_EXCEPTION: Final = pattern(
+    r"\b(?:unless|except(?! ?:)|(?:only|one|single|an|the only|no|with the|sole) exceptions?|exceptions? (?:is|are|for|to|apply)|exceptions?:"
+    r"|exempt|excluding|however|but|only if|only when|allowed|permitted|may be|may use|is fine"
+    r"|are fine|if (?:you|it|there|absolutely|really|genuinely|necessary|needed)|ask first|by default|where (?:possible|necessary)"
+    r"|when (?:possible|necessary|needed)|prefer)\b",
+    re.IGNORECASE,
+)
+
+
+def surrounding(statement: Statement, label: str, root: str) -> Understood:
+    """What the headings, the line that leads the list in and a label say of where the statement holds."""
+    scope, is_sure = Scope(root=root), True
+    for title in (*statement.headings, statement.lead, label):
+        plain = title.strip(" :*#").casefold()
+        if found := _TITLE_LANGUAGE.fullmatch(plain):
+            scope = replace(scope, languages=languages_of(found[1]))
+        elif _TESTING.search(plain):
+            scope = replace(scope, reach=Reach.TESTS)
+        elif _TALK.search(plain):
+            is_sure = False
+    return Understood(scope, is_sure)
+
+
+def languages_of(word: str) -> frozenset[str]:
+    language = LANGUAGES[word.casefold()]
+    return frozenset({language, "tsx"}) if language in {"typescript", "javascript"} else frozenset({language})
+
+
+def named(words: str, spans: tuple[str, ...]) -> tuple[str, ...]:
+    """The code spans that *words* number."""
+    return tuple(spans[int(number)] for number in NUMBER.findall(words))
