@@ -149,11 +149,29 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
         "ac_coverage:\n"
         "  - criterion: AC1\n"
         "    addressed_by: upload.py:upload\n"
-        "    evidence: tests/test_retry.py::test_nothing_of_this_name\n"
+        "    evidence: upload.py:1\n"
     )
     pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
     world.settles()
 
     assert "The upload is tried three times" in world.model.asked[0].text
     assert "Case refused" not in pull.text
-    assert "verified" not in {one["status"] for one in pull.verdict["claims"] if "test_nothing" in one["claim"]}
+    assert [one["status"] for one in pull.verdict["claims"] if "upload.py:upload" in one["claim"]] == ["verified"]
+
+
+def test_a_case_that_cites_a_test_which_is_not_there_is_rejected_without_a_model(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    case = (
+        "summary: The upload is tried three times\n"
+        "ac_coverage:\n"
+        "  - criterion: AC1\n"
+        "    addressed_by: upload.py:upload\n"
+        "    evidence: tests/test_retry.py::test_nothing_of_this_name\n"
+    )
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n```assay\n{case}```\n")
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "spec_violation")
+    assert "tests/test_retry.py" in pull.verdict["concern"]
+    assert world.model.asked == []

@@ -8,7 +8,7 @@ import pytest
 
 from worker.domain.verdict import Category
 from worker.errors import InputError
-from worker.judge.heuristics import SIGNALS
+from worker.judge.heuristics.registry import NAMES
 from worker.rulebook import load_prompt, load_rubric, read_rubric
 
 WHOLE = """
@@ -41,7 +41,7 @@ def test_rubric_and_prompt_name_the_six_categories_and_no_other() -> None:
 
 
 def test_the_rubric_weighs_every_signal_of_the_heuristic_tier_and_no_other() -> None:
-    assert sorted(load_rubric().signals) == sorted(SIGNALS)
+    assert sorted(load_rubric().signals) == sorted(NAMES)
 
 
 def test_the_prompt_explains_every_word_that_the_reply_may_hold() -> None:

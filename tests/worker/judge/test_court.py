@@ -96,7 +96,7 @@ def test_a_fact_rejects_at_its_line_with_the_line_quoted() -> None:
     assert verdict.evidence[0].quote in {"def send(data):", "    raise NotImplementedError"}
     assert verdict.score < 0.5
     assert "upload.py" in verdict.next_step
-    assert [one.status for one in verdict.criteria] == [CriterionStatus.UNVERIFIABLE] * 2
+    assert CriterionStatus.MET not in {one.status for one in verdict.criteria}
     assert verdict.escalation_reason.startswith("confidence 0.95 ≥ 0.70: ")
 
 

@@ -1,54 +1,35 @@
 """The heuristic tier: $0, deterministic, always asked first.
 
-Each family of signals is a module, each signal a pure function from the change to its findings. Does not know
-whether a change is *right*, and says so: it is sure only of narrow facts. Invariant: the confidence reaches
-CERTAIN only through a fact or a safe change.
+Each family of signals is a folder, each signal a pure function from the change to its places (`signal.py`); the registry
+lists them. Does not know whether a change is *right*, and says so: it is sure only of narrow facts. Invariant: the
+confidence reaches CERTAIN only through a fact or a safe change.
 
-The score starts at PRIOR, and every kind of suspicion takes its share: `score = PRIOR * product(1 - weight)`
-over the signals that fired, each once, weights from the rubric. A fact settles it at 0.05, a safe change at
-0.95. Without either the confidence is `0.5 + 0.15 * (1 - product(1 - weight))`: the more was seen, the surer
-that it is not fine, yet never enough to stand alone.
+The score starts at PRIOR, and every signal that fired takes its share once, with its strongest place:
+`score = PRIOR * product(1 - weight * strength)`, weights from the rubric, then `1 - TIES * unrelatedness` and
+`1 - TIES * shortfall` for what no single place shows. A fact settles it at 0.05, a safe change at 0.95. Without either
+the confidence is `0.5 + 0.15 * (1 - product(1 - weight * strength))`: the more was seen, the surer that it is not fine,
+yet never enough to stand alone. What contradicts itself (a strong suspicion against a change that shows everything that
+was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`lifecycle.py`) takes
+DOUBTED from the score, and no change is safe then.
 
-The rubric lists every signal of SIGNALS (`worker.rulebook` holds it to that); a weight of 0 leaves a suspicion
-in the findings and out of the score. A fact stays a fact whatever its weight.
+A repository's policy switches a signal off or demotes it to a suspicion; a weight of 0 leaves a suspicion in the findings
+and out of the score. A fact stays a fact whatever its weight.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from math import prod
-from typing import Final
+from typing import Final, Literal
 
 from worker.domain.dossier import Dossier
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import Finding
-from worker.judge.heuristics import conflicts, emptiness, leftovers, stubs, weak_tests
+from worker.judge.heuristics.acceptance_gap.shortfall import shortfall, unmet
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.lifecycle import doubt_of
+from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.judge.heuristics.safe import why_safe
-
-Signal = Callable[[Change], Iterator[Finding]]
-
-FAMILIES: Final[tuple[Signal, ...]] = (
-    emptiness.emptiness,
-    conflicts.conflicts,
-    stubs.stubs,
-    leftovers.leftovers,
-    weak_tests.weak_tests,
-)
-
-SIGNALS: Final = (
-    emptiness.EMPTY,
-    conflicts.MARKER,
-    conflicts.SUSPECT,
-    stubs.STUB,
-    stubs.SUSPECT,
-    leftovers.UNFINISHED,
-    weak_tests.DELETED,
-    weak_tests.SKIPPED,
-    weak_tests.ONLY,
-    weak_tests.UNASSERTED,
-)
-"""Every signal name that a finding of this tier may carry. The rubric weighs each."""
+from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
 
 FACT_SCORE: Final = 0.05
 FACT_CONFIDENCE: Final = 0.95
@@ -57,43 +38,111 @@ SAFE_CONFIDENCE: Final = 0.9
 PRIOR: Final = 0.6
 UNSURE: Final = 0.5
 UNSURE_RANGE: Final = 0.15
-
-_MOST: Final = 50
-"""Findings of one family: who reads more?"""
+TIES: Final = 0.2
+DOUBTED: Final = 0.3
+CONTRADICTED: Final = 0.1
+STRONG: Final = 0.3
+"""From this weight on a suspicion is a strong one."""
 
 _MOST_NAMED: Final = 2
+
+Switch = Literal["off", "suspicion"]
 
 
 def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
     """Say what can be said without a model. Raises DiffError for a diff that git did not print."""
     change = Change(dossier)
-    findings = tuple(_weighed(finding, rubric) for family in FAMILIES for finding in islice(family(change), _MOST))
-    facts = [finding for finding in findings if finding.fact]
-    if facts:
-        return HeuristicOpinion(
-            score=FACT_SCORE, confidence=FACT_CONFIDENCE, findings=findings, reason=_named(facts, "a fact")
-        )
-    safe = None if findings else why_safe(change)
-    if safe is not None:
-        return HeuristicOpinion(score=SAFE_SCORE, confidence=SAFE_CONFIDENCE, safe=safe, reason=safe)
-    return _unsure(findings)
+    switches = dossier.policy.signals if dossier.policy is not None else {}
+    findings = _ordered(_weighed(finding, rubric) for finding in found_in(change, switches))
+    return _Opinion(change, findings, switches).formed()
 
 
-def _unsure(findings: tuple[Finding, ...]) -> HeuristicOpinion:
-    weights = {finding.signal: finding.weight for finding in findings}
-    left = prod(1 - weight for weight in weights.values())
-    return HeuristicOpinion(
-        score=PRIOR * left,
-        confidence=UNSURE + UNSURE_RANGE * (1 - left),
-        findings=findings,
-        reason=_named(findings, "a suspicion")
-        if findings
-        else "nothing was found against it, which does not prove it right",
-    )
+def found_in(change: Change, switches: dict[str, Switch]) -> Iterator[Finding]:
+    """Every finding of every signal that is not switched off. Where not all code was looked at, none is a fact."""
+    for signal in SIGNALS:
+        switch = switches.get(signal.name, "suspicion" if change.unparsed else None)
+        if switch != "off":
+            found = signal.findings(change)
+            yield from (one.model_copy(update={"fact": False}) for one in found) if switch else found
 
 
 def _weighed(finding: Finding, rubric: Rubric) -> Finding:
-    return finding.model_copy(update={"weight": rubric.signals.get(finding.signal, 0.0)})
+    """The signal's weight times the strength of this place."""
+    return finding.model_copy(update={"weight": rubric.signals.get(finding.signal, 0.0) * finding.weight})
+
+
+def _ordered(findings: Iterator[Finding]) -> tuple[Finding, ...]:
+    """Facts first, then by weight; of several that name one place in one category, the first is kept."""
+    order = sorted(findings, key=lambda one: (not one.fact, -one.weight, one.path or "", one.line or 0))
+    kept: dict[object, Finding] = {}
+    for one in order:
+        place = (
+            (one.category, one.path, one.line, one.side) if one.line is not None else (one.signal, one.path, one.note)
+        )
+        kept.setdefault(place, one)
+    return tuple(kept.values())
+
+
+class _Opinion:
+    """What follows from the findings."""
+
+    def __init__(self, change: Change, findings: tuple[Finding, ...], switches: dict[str, Switch]) -> None:
+        self._change = change
+        self._findings = findings
+        self._criteria = unmet(change)
+        self._doubt = doubt_of(change.dossier.ci)
+        self._signals: dict[str, str | int | float | bool | None] = {}
+        if unknown := sorted(set(switches) - NAMES):
+            self._signals["policy_unknown_signals"] = ", ".join(unknown)
+        if self._doubt is not None:
+            self._signals["ci_doubt"] = self._doubt
+        if change.unparsed:
+            self._signals["files_not_parsed"] = change.unparsed
+
+    def formed(self) -> HeuristicOpinion:
+        facts = [one for one in self._findings if one.fact]
+        if facts:
+            return self._said(FACT_SCORE, FACT_CONFIDENCE, _named(facts, "a fact"))
+        if self._findings or self._criteria or self._doubt is not None:
+            return self._unsure()
+        safe = None if self._change.unparsed else why_safe(self._change)
+        return self._unsure() if safe is None else self._said(SAFE_SCORE, SAFE_CONFIDENCE, safe, safe)
+
+    def _said(self, score: float, confidence: float, reason: str, safe: str | None = None) -> HeuristicOpinion:
+        return HeuristicOpinion(
+            score=score,
+            confidence=confidence,
+            findings=self._findings,
+            criteria=self._criteria,
+            signals=self._signals,
+            safe=safe,
+            reason=reason,
+        )
+
+    def _unsure(self) -> HeuristicOpinion:
+        weights: dict[str, float] = {}
+        for one in self._findings:
+            weights[one.signal] = max(weights.get(one.signal, 0.0), one.weight)
+        left = prod(1 - weight for weight in weights.values())
+        apart, short = unrelatedness(self._change), shortfall(self._change)
+        self._signals |= {"unrelatedness": round(apart, 3), "shortfall": round(short, 3)}
+        score = PRIOR * left * (1 - TIES * apart) * (1 - TIES * short)
+        confidence = UNSURE + UNSURE_RANGE * (1 - left)
+        if self._contradicts_itself(weights):
+            self._signals["contradiction"] = True
+            confidence -= CONTRADICTED
+        return self._said(max(0.0, score - DOUBTED) if self._doubt else score, confidence, self._reason())
+
+    def _contradicts_itself(self, weights: dict[str, float]) -> bool:
+        listed = any(not one.inferred for one in self._change.dossier.criteria or ())
+        return listed and not self._criteria and max(weights.values(), default=0.0) >= STRONG
+
+    def _reason(self) -> str:
+        if self._findings:
+            return _named(self._findings, "a suspicion")
+        if self._criteria:
+            return f"{self._criteria[0].id}: {self._criteria[0].note}"
+        return self._doubt or "nothing was found against it, which does not prove it right"
 
 
 def _named(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:

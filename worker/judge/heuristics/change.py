@@ -4,15 +4,17 @@ Does not judge. Invariant: what is not known (no text of a file at hand) is None
 never guessed.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
-from worker.domain.diff import ChangeKind, DiffError, FileDiff, Hunk, base_text, parse_diff
+from worker.domain.diff import ChangeKind, DiffError, FileDiff, Hunk, base_text, diff_of
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.judge.heuristics import paths, syntax
 from worker.judge.heuristics.paths import Language, Role
 
@@ -22,6 +24,12 @@ if TYPE_CHECKING:
 _LARGEST: Final = 1_000_000
 """Characters that we parse at once; a larger file is looked at through its hunks."""
 
+_ALL_WHOLE: Final = 1_500_000
+"""Characters of whole files of code that one judging parses, all together: those beyond are looked at through hunks."""
+
+_ALL_SHOWN: Final = 500_000
+"""Bytes of hunks of code that one judging parses: a second's work. What is beyond is not parsed at all."""
+
 _DEEPEST: Final = 150
 """Brackets in brackets that we parse: to ask a node for its parent takes as long as the tree is deep."""
 
@@ -29,8 +37,24 @@ _LONGEST_LINE: Final = 1_000
 """No definition needs more; what is longer is minified, or made to keep us busy."""
 
 
-@dataclass(frozen=True)
-class Source:
+T = TypeVar("T")
+
+
+class Remembering:
+    """Something that several signals look at in the same way: what one found out, the next one need not."""
+
+    @cached_property
+    def _known(self) -> dict[object, object]:
+        return {}
+
+    def once(self, look: Callable[[Self], T]) -> T:
+        """What the function *look* returns for this, computed at its first use."""
+        if look not in self._known:
+            self._known[look] = look(self)
+        return cast("T", self._known[look])
+
+
+class Source(Value, Remembering):
     """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line."""
 
     text: str
@@ -50,11 +74,20 @@ class Source:
         return syntax.parse(self.text, self.language)
 
 
-class ChangedFile:
+class Depth(Enum):
+    """How much of a file's code is parsed."""
+
+    WHOLE = "whole"
+    HUNKS = "hunks"
+    NOTHING = "nothing"
+
+
+class ChangedFile(Remembering):
     """One file of the diff, with its text at head where the dossier has it."""
 
-    def __init__(self, diff: FileDiff, text: str | None) -> None:
+    def __init__(self, diff: FileDiff, text: str | None, depth: Depth = Depth.WHOLE) -> None:
         self.diff = diff
+        self.depth = depth
         self.path = diff.path
         self.language = paths.language_of(diff.path)
         self._text = text
@@ -62,7 +95,7 @@ class ChangedFile:
     @cached_property
     def role(self) -> Role:
         role = paths.role_of(self.path)
-        text = self.head or "\n".join(line.text for line in self.diff.lines())
+        text = self.head or "\n".join(line.text for line in islice(self.diff.lines(), paths.SIGNED_LINES))
         return Role.FOREIGN if role is Role.PRODUCTION and paths.is_signed_by_a_generator(text) else role
 
     @cached_property
@@ -90,14 +123,19 @@ class ChangedFile:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
-        if self.language is None or self.diff.is_symlink or self.diff.is_submodule:
+        if self.language is None or not self.has_code:
             return ()
-        if self.head is not None and _is_parsable(self.head):
+        if self.head is not None and self.depth is Depth.WHOLE and is_parsable(self.head):
             return (Source(self.head, 1, whole=True, language=self.language),)
-        pieces = ((_shown(hunk), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
+        pieces = ((mended(_shown(hunk), self.language), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
         return tuple(
-            Source(text, first, whole=False, language=self.language) for text, first in pieces if _is_parsable(text)
+            Source(text, first, whole=False, language=self.language) for text, first in pieces if is_parsable(text)
         )
+
+    @property
+    def has_code(self) -> bool:
+        """Whether its lines are those of a program, of which something is parsed."""
+        return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is Depth.NOTHING)
 
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
@@ -108,10 +146,10 @@ class ChangedFile:
         return syntax.begins_in_text(source.root, line - source.first, len(text) - len(text.lstrip()))
 
 
-_BRACKETS: Final = re.compile(r"[(\[{)\]}]")
+_BRACKETS: Final = pattern(r"[(\[{)\]}]")
 
 
-def _is_parsable(text: str) -> bool:
+def is_parsable(text: str) -> bool:
     """Neither huge nor so deep that a walk through the tree would never end."""
     if len(text) > _LARGEST:
         return False
@@ -122,19 +160,45 @@ def _is_parsable(text: str) -> bool:
     return deepest <= _DEEPEST
 
 
+_QUOTES: Final = ('"""', "'''")
+
+
+def mended(text: str, language: Language) -> str:
+    """A fragment of Python that begins or ends inside of a long string, without the part of the string that it shows."""
+    for quotes in _QUOTES if language is Language.PYTHON else ():
+        if text.count(quotes) % 2:
+            before, _, after = text.partition(quotes)
+            headless = "\n" * before.count("\n") + " " * len(quotes) + after
+            start, _, rest = text.rpartition(quotes)
+            tailless = start + 2 * quotes + "\n" * rest.count("\n")
+            bad_head, bad_tail = (syntax.parse(one, language).has_error for one in (headless, tailless))
+            is_start = bad_head and (not bad_tail or rest.count("\n") < before.count("\n"))
+            text = tailless if is_start else headless
+    return text
+
+
 def _shown(hunk: Hunk) -> str:
     pieces = (line.text + ("\n" if line.has_newline else "") for line in hunk.lines if line.head_line is not None)
     return "".join(pieces)
 
 
-class Change:
+class Change(Remembering):
     """The dossier's diff, file by file. Raises DiffError for a diff that git did not print."""
 
     def __init__(self, dossier: Dossier) -> None:
         self.dossier = dossier
         texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
-        self.files = tuple(ChangedFile(file, texts.get(file.path)) for file in parse_diff(dossier.diff.encode()).files)
+        files = diff_of(dossier.diff).files
+        depths = _depths(files, texts)
+        self.files = tuple(
+            ChangedFile(file, texts.get(file.path), depth) for file, depth in zip(files, depths, strict=True)
+        )
         self.texts = texts
+
+    @property
+    def unparsed(self) -> int:
+        """Files of code that are too much for one judging: what else they hold, no signal knows."""
+        return sum(file.depth is Depth.NOTHING for file in self.files)
 
     def production(self) -> Iterator[ChangedFile]:
         return (file for file in self.files if file.language is not None and file.role is Role.PRODUCTION)
@@ -168,13 +232,34 @@ class Change:
         return frozenset(word for one in found for word in _WORD.findall(" ".join(filter(None, one.groups()))))
 
 
-_WORD: Final = re.compile(r"\w+")
-_EXTENDS: Final = re.compile(
+def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth]:
+    """How deep we look at each file: all but a change of thousands of files is within bounds. Code before examples."""
+    whole, shown = _ALL_WHOLE, _ALL_SHOWN
+    depths = [Depth.WHOLE] * len(files)
+    aside = {number: paths.role_of(file.path) in {Role.EXAMPLE, Role.FOREIGN} for number, file in enumerate(files)}
+    for number in sorted(aside, key=lambda number: aside[number]):
+        file = files[number]
+        if paths.language_of(file.path) is None:
+            continue
+        hunks, text = sum(len(hunk.body) for hunk in file.hunks), len(texts.get(file.path, ""))
+        if hunks > shown:
+            depths[number] = Depth.NOTHING
+            continue
+        shown -= hunks
+        if text > whole:
+            depths[number] = Depth.HUNKS
+        else:
+            whole -= text
+    return depths
+
+
+_WORD: Final = pattern(r"\w+")
+_EXTENDS: Final = pattern(
     r"\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{"
 )
 
 
-_DEFINED: Final = re.compile(
+_DEFINED: Final = pattern(
     r"\b(?:def|class|func|fn|function|interface|struct|enum|trait|type|const|record)\s+(?:\([^)]*\)\s*)?(\w{4,})"
     r"|^\s*(?:[\w<>\[\],.?]+\s+)*(\w{4,})\s*\([^)]*\)\s*(?:throws .*)?\{$"
 )

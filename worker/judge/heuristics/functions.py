@@ -5,11 +5,12 @@ Does not decide what is wrong with a body. Invariant: a function that is only de
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
@@ -52,7 +53,7 @@ _CONTAINERS: Final = frozenset(
 )
 
 
-_TESTING: Final = re.compile(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+_TESTING: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
 
 
 class Where(StrEnum):
@@ -67,8 +68,7 @@ class Where(StrEnum):
     """A fragment does not show what is around an indented function."""
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Value):
     node: "Node"
     body: "Node"
     source: Source
@@ -181,12 +181,16 @@ class Function:
         return line[:1].isspace()
 
 
-def functions_of(source: Source) -> Iterator[Function]:
+def functions_of(source: Source) -> tuple[Function, ...]:
     """Every function with a body and a name, in the order of the text."""
+    return source.once(_functions)
+
+
+def _functions(source: Source) -> tuple[Function, ...]:
     nodes = find(source.root, source.language, _TYPES[source.language])
     bodies = ((node, node.child_by_field_name("body")) for node in nodes)
     functions = (Function(node, body, source) for node, body in bodies if body is not None)
-    return (function for function in functions if function.name)
+    return tuple(function for function in functions if function.name)
 
 
 def _is_docstring(node: "Node") -> bool:

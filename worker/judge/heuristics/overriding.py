@@ -6,6 +6,7 @@ Does not read the body. Invariant: in doubt a function is meant to be overridden
 import re
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import Language
@@ -14,18 +15,18 @@ from worker.judge.heuristics.syntax import text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_DECLARING: Final = re.compile(
+_DECLARING: Final = pattern(
     r"\b(abstractmethod|abstractproperty|abstractclassmethod|overload|abstract|type_check_only)\b"
 )
-_PLAIN_DECORATOR: Final = re.compile(
+_PLAIN_DECORATOR: Final = pattern(
     r"@(staticmethod|classmethod|property|cached_property|functools\.cached_property|\w+\.setter)\b"
 )
-_TESTS: Final = re.compile(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
-_ABSTRACT_BASES: Final = re.compile(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
-_ABSTRACT_NAME: Final = re.compile(
+_TESTS: Final = pattern(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
+_ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
+_ABSTRACT_NAME: Final = pattern(
     r"^_?(Base|Abstract)|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
 )
-_OVERRIDE_WORDS: Final = re.compile(
+_OVERRIDE_WORDS: Final = pattern(
     r"overrid|subclass|abstract|must be implemented|should be implemented|implemented by|no-?op", re.IGNORECASE
 )
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
+from worker.domain.pattern import pattern
+
 
 class Language(StrEnum):
     PYTHON = "python"
@@ -48,32 +50,34 @@ class Role(StrEnum):
     """Generated, vendored, built, or a declaration without bodies."""
 
 
-_TEST_FOLDERS: Final = re.compile(
+_TEST_FOLDERS: Final = pattern(
     r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?utils?|\w*[-_]tests?"
     r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
     r"|__snapshots__|testFixtures|androidTest)$"
 )
-_TEST_NAMES: Final = re.compile(
+_TEST_NAMES: Final = pattern(
     r"^(test_.*|.*_tests?|conftest|.*[._-](test|spec|cy|e2e|mock|stub|fake|fixture)s?|tests?|mocks?|fakes?|Mock\w+|Fake\w+"
     r"|.*(Tests?|TestCase|IT|Spec|Mock|Fixtures?))$"
 )
-_EXAMPLE_FOLDERS: Final = re.compile(
+_EXAMPLE_FOLDERS: Final = pattern(
     r"^(examples?|demos?|samples?|docs?|documentation|tutorials?|playgrounds?|sandbox|bench(es|marks?)?|templates?"
     r"|scaffolds?|snippets?|prototypes?|cookbooks?|notebooks?|website|site|skeletons?|boilerplates?|.*[-_](examples?|templates?))$",
     re.IGNORECASE,
 )
-_FOREIGN_FOLDERS: Final = re.compile(
+_FOREIGN_FOLDERS: Final = pattern(
     r"^(vendor|vendored|_vendor|third[-_]?party|node_modules|dist|build|out|target|deno_dist|deno|generated|gen|__generated__"
     r"|external|extern|deps|typings|\.yarn|site-packages)$"
 )
-_FOREIGN_NAMES: Final = re.compile(
+_FOREIGN_NAMES: Final = pattern(
     r"(\.pyi|\.d\.[mc]?ts|\.min\.\w+|\.bundle\.js|\.pb\.go|_pb2(_grpc)?\.py|\.(generated|gen)\.\w+|_(generated|gen)\.\w+"
     r"|\.g\.\w+|_string\.go)$|(^|/)(zz_generated|mock_)[^/]*$|_mocks?\.go$"
 )
-_SIGNED: Final = re.compile(
+_SIGNED: Final = pattern(
     r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated", re.IGNORECASE
 )
-_SIGNED_LINES: Final = 10
+SIGNED_LINES: Final = 10
+"""A generator signs in the first ones."""
+
 _SIGNED_CHARACTERS: Final = 4_000
 
 
@@ -94,5 +98,5 @@ def role_of(path: str) -> Role:
 
 
 def is_signed_by_a_generator(text: str) -> bool:
-    lines = text[:_SIGNED_CHARACTERS].split("\n", _SIGNED_LINES)[:_SIGNED_LINES]
+    lines = text[:_SIGNED_CHARACTERS].split("\n", SIGNED_LINES)[:SIGNED_LINES]
     return any(map(_SIGNED.search, lines))

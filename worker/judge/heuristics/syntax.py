@@ -5,11 +5,11 @@ Does not know any signal. Invariant: never raises for any text; a text that is n
 """
 
 import importlib
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.judge.heuristics.paths import Language
 
 if TYPE_CHECKING:
@@ -45,18 +45,24 @@ def _parser(language: Language) -> "tree_sitter.Parser":
     return tree_sitter.Parser(_grammar(language))
 
 
-@lru_cache(maxsize=len(Language))
+@lru_cache(maxsize=256)
 def _query(language: Language, types: tuple[str, ...]) -> "tree_sitter.Query":
     import tree_sitter  # noqa: PLC0415 - as above
 
     return tree_sitter.Query(_grammar(language), " ".join(f"({one}) @found" for one in types))
 
 
-def find(root: "Node", language: Language, types: tuple[str, ...]) -> "list[Node]":
-    """The nodes of these types, in the order of the text; far faster than to walk over all."""
+def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
+    """The nodes of these types, in the order of the text; far faster than to walk over all.
+
+    With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
+    """
     import tree_sitter  # noqa: PLC0415 - as above
 
-    found = tree_sitter.QueryCursor(_query(language, types)).captures(root).get("found", [])
+    cursor = tree_sitter.QueryCursor(_query(language, types))
+    if rows:
+        cursor.set_point_range((min(rows), 0), (max(rows) + 1, 0))
+    found = cursor.captures(root).get("found", [])
     return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
 
 
@@ -82,7 +88,7 @@ def is_comment(node: "Node") -> bool:
     return node.type in COMMENTS
 
 
-_STRINGS: Final = re.compile(r"string|template|char_literal|text_block|jsx_text|regex")
+_STRINGS: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")
 
 
 def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from worker.domain.dossier import Dossier
 from worker.domain.rubric import Rubric, RubricCriterion
 from worker.domain.verdict import Category
-from worker.judge.heuristics import SIGNALS
 from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.registry import NAMES
 
 Texts = Mapping[str, str]
 
@@ -16,7 +16,7 @@ RUBRIC = Rubric(
     version="1",
     criteria=(RubricCriterion(id="correctness", question="Right?", ten="Right."),),
     categories=dict.fromkeys(Category, "words"),
-    signals=dict.fromkeys(SIGNALS, 0.4),
+    signals=dict.fromkeys(NAMES, 0.4),
 )
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.diff import DiffError
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict import Category
-from worker.judge.heuristics import FACT_SCORE, PRIOR, SAFE_SCORE, SIGNALS, UNSURE, consider
+from worker.judge.heuristics import FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
+from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.rulebook import load_rubric
 
 STUB = "def load(path):\n    raise NotImplementedError\n"
@@ -34,10 +36,15 @@ def test_an_empty_diff_is_a_fact_without_a_place() -> None:
 
 
 def test_a_fact_settles_the_score_and_names_its_place() -> None:
-    rejected = opinion({}, {"a.py": STUB, "tests/test_a.py": SKIPPED})
+    rejected = opinion({}, {"a.py": STUB})
     assert (rejected.score, rejected.confidence) == (FACT_SCORE, 0.95)
     assert rejected.reason == "a fact: the whole body of `load` is a stub (a.py:2)"
-    assert len(rejected.findings) == 2
+
+
+def test_facts_come_first_and_one_place_is_told_once_per_category() -> None:
+    found = opinion({}, {"a.py": STUB, "tests/test_b.py": UNASSERTED, "tests/test_a.py": SKIPPED}).findings
+    assert [one.fact for one in found] == sorted((one.fact for one in found), reverse=True)
+    assert len({(one.category, one.path, one.line) for one in found}) == len(found)
 
 
 def test_a_safe_change_is_sure_and_says_why() -> None:
@@ -62,37 +69,106 @@ def test_without_anything_it_is_unsure() -> None:
     assert plain.reason == "nothing was found against it, which does not prove it right"
 
 
-def test_each_kind_of_suspicion_takes_its_share_once() -> None:
-    one = opinion({}, {"tests/test_a.py": SKIPPED})
-    twice = opinion({}, {"tests/test_a.py": SKIPPED, "tests/test_c.py": SKIPPED})
-    two = opinion({}, {"tests/test_a.py": SKIPPED, "tests/test_b.py": UNASSERTED})
-    assert one.score == twice.score == pytest.approx(PRIOR * 0.6)
-    assert two.score == pytest.approx(PRIOR * 0.36)
-    assert UNSURE < one.confidence < two.confidence < CERTAIN
-    assert one.findings[0].weight == 0.4
+def policy(**signals: str) -> dict[str, object]:
+    return {"policy": {"signals": signals}}
+
+
+OTHERS_OFF = dict.fromkeys(("function_uncalled", "function_uncalled_suspected", "parameter_unused"), "off")
+
+
+def demoted(after: dict[str, str], **more: object) -> HeuristicOpinion:
+    """Stubs as suspicions, and what else may be said of them left out."""
+    rules = policy(stub_body="suspicion", **OTHERS_OFF)
+    return consider(dossier_of({}, after, **rules, **more), RUBRIC)
+
+
+def test_a_repository_demotes_a_fact_to_a_suspicion() -> None:
+    judged = demoted({"a.py": STUB})
+    assert [(one.signal, one.fact) for one in judged.findings] == [("stub_body", False)]
+    assert judged.score == pytest.approx(PRIOR * 0.6)
+    assert UNSURE < judged.confidence < CERTAIN
+
+
+def test_a_repository_switches_a_signal_off() -> None:
+    judged = consider(dossier_of({}, {"a.py": STUB}, **policy(stub_body="off")), RUBRIC)
+    assert "stub_body" not in {one.signal for one in judged.findings}
+
+
+def test_a_policy_that_names_no_signal_is_told() -> None:
+    judged = consider(dossier_of({}, {"a.py": "x = 1\n"}, **policy(stub_boddy="off")), RUBRIC)
+    assert judged.signals["policy_unknown_signals"] == "stub_boddy"
+
+
+def test_each_signal_takes_its_share_once() -> None:
+    several = {f"a{n}.py": STUB.replace("load", f"load_{n}") for n in range(4)}
+    assert demoted(several).score == pytest.approx(demoted({"a0.py": STUB}).score, rel=0.01)
 
 
 def test_the_reason_names_two_findings_and_counts_the_rest() -> None:
-    many = opinion({}, {f"tests/test_{n}.py": SKIPPED for n in range(4)})
-    assert many.reason == (
-        "a suspicion: a new test is skipped (tests/test_0.py:1); a new test is skipped (tests/test_1.py:1), and 2 more"
-    )
+    many = demoted({f"a{n}.py": STUB for n in range(4)})
+    stub = "the whole body of `load` is a stub"
+    assert many.reason == f"a suspicion: {stub} (a0.py:2); {stub} (a1.py:2), and 2 more"
 
 
-def test_a_change_full_of_findings_is_told_fifty_times() -> None:
+def test_a_change_full_of_findings_is_told_twenty_times_of_each_signal() -> None:
     many = opinion({}, {f"a{n}.py": STUB for n in range(60)})
-    assert len(many.findings) == 50
+    assert Counter(one.signal for one in many.findings)["stub_body"] == 20
 
 
 def test_a_signal_that_the_rubric_does_not_weigh_lowers_nothing_and_a_fact_stays_one() -> None:
     silent = RUBRIC.model_copy(update={"signals": {}})
-    assert consider(dossier_of({}, {"tests/test_a.py": SKIPPED}), silent).score == PRIOR
+    assert consider(dossier_of({}, {"a.py": STUB}, **policy(stub_body="suspicion")), silent).score == PRIOR
     assert consider(dossier_of({}, {"a.py": STUB}), silent).facts
 
 
+def ci(*checks: dict[str, object]) -> dict[str, object]:
+    return {"ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success", **one} for one in checks]}}
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        ({"name": "fuzz", "conclusion": "failure", "required": False}, "fuzz failed, though it is not required"),
+        ({"required": True, "attempt": 2}, "test passed only at attempt 2"),
+    ],
+)
+def test_a_validator_that_wavered_lowers_the_score_and_makes_no_change_safe(
+    check: dict[str, object], said: str
+) -> None:
+    typo = dossier_of({"README.md": "Odl\n"}, {"README.md": "Old\n"}, title="Fix typo", **ci(check))
+    judged = consider(typo, RUBRIC)
+    assert judged.safe is None
+    assert judged.score <= PRIOR - 0.3
+    assert judged.confidence < CERTAIN
+    assert (judged.reason, judged.signals["ci_doubt"]) == (said, said)
+
+
+def test_a_criterion_that_nothing_shows_is_marked_and_no_change_is_safe() -> None:
+    criteria = [{"id": "AC1", "text": "`retry_upload` is documented in `docs/retry.md`"}]
+    judged = consider(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria), RUBRIC)
+    assert [one.id for one in judged.criteria] == ["AC1"]
+    assert judged.score < PRIOR
+
+
+def test_an_unmet_criterion_alone_is_the_reason() -> None:
+    criteria = [{"id": "AC1", "text": "Uploads that hit a timeout are retried with exponential backoff"}]
+    off = policy(**dict.fromkeys(("name_not_found", "path_not_changed", "test_not_found", "docs_not_changed"), "off"))
+    judged = consider(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria, **off), RUBRIC)
+    assert judged.findings == ()
+    assert judged.reason == f"AC1: {judged.criteria[0].note}"
+
+
+def test_a_strong_suspicion_against_a_change_that_shows_all_that_was_listed_is_a_contradiction() -> None:
+    criteria = [{"id": "AC1", "text": "Add `load`"}]
+    judged = demoted({"a.py": STUB}, criteria=criteria)
+    assert judged.criteria == ()
+    assert judged.signals["contradiction"] is True
+    assert judged.confidence < demoted({"a.py": STUB}).confidence
+
+
 def test_the_rubric_that_ships_weighs_exactly_the_signals_there_are() -> None:
-    assert set(load_rubric().signals) == set(SIGNALS)
-    assert len(SIGNALS) == len(set(SIGNALS))
+    assert set(load_rubric().signals) == NAMES
+    assert len(NAMES) == len(SIGNALS)
 
 
 PIECES = st.sampled_from(

@@ -1,0 +1,90 @@
+"""Committed merge conflicts, and what only looks like one."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.domain.verdict import Finding
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.half_finished.conflicts import conflict_marker, conflict_suspected
+
+MARKER, SUSPECT = conflict_marker.name, conflict_suspected.name
+
+TRIO = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> branch\n"
+
+
+def told(change: Change) -> list[Finding]:
+    return [*conflict_marker.findings(change), *conflict_suspected.findings(change)]
+
+
+def found(path: str, after: str, before: str | None = "a = 1\n", *, texts: bool = True) -> list[Finding]:
+    base = {} if before is None else {path: before}
+    return told(change_of(base, {path: after}, texts=texts))
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(
+    "path",
+    ["a.py", "src/a.ts", "a.go", "a.rs", "A.java", "config.yml", "package.json", "style.css", "Makefile", "main.c"],
+)
+def test_the_three_markers_in_code_or_configuration_are_a_fact(path: str, texts: bool) -> None:  # noqa: FBT001 - a parameter of the table
+    (finding,) = found(path, "a = 1\n" + TRIO, texts=texts)
+    assert (finding.signal, finding.fact, finding.path, finding.line, finding.end_line) == (MARKER, True, path, 2, 6)
+
+
+def test_a_conflict_with_the_ancestor_shown_is_one() -> None:
+    (finding,) = found("a.py", "<<<<<<< ours\nx = 1\n||||||| base\nx = 0\n=======\nx = 2\n>>>>>>> theirs\n")
+    assert finding.fact
+
+
+def test_windows_line_ends_do_not_hide_it() -> None:
+    (finding,) = found("a.py", TRIO.replace("\n", "\r\n"))
+    assert finding.fact
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n=======\n",
+        ">>>>>>> quoted\n=======\n",
+        "<<<<<<< HEAD\nx\n",
+        "=======\nx\n>>>>>>> b\n",
+        ">>>>>>> b\n=======\n<<<<<<< a\n",
+        "    <<<<<<< HEAD\n    =======\n    >>>>>>> b\n",
+        "x <<<<<<< 1\n=======\ny >>>>>>> 2\n",
+        "<<<<<<<<\n========\n>>>>>>>>\n",
+    ],
+)
+def test_underlines_and_single_markers_are_nothing(text: str) -> None:
+    assert found("a.css", text) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("docs/merge.py", TRIO),
+        ("README.md", TRIO),
+        ("guide.rst", TRIO),
+        ("tests/a.py", TRIO),
+        ("fixtures/a.json", TRIO),
+        ("a.patch", TRIO),
+        ("src/conflict_parser.rb", TRIO),
+        ("a.py", 'S = """\n' + TRIO + '"""\n'),
+        ("a.ts", "const s = `\n" + TRIO + "`\n"),
+        ("a.go", "package a\n\nvar s = `\n" + TRIO + "`\n"),
+        ("a.ts", "/*\n" + TRIO + "*/\n"),
+        ("a.rb", "# shows a conflict\n" + TRIO),
+    ],
+)
+def test_in_texts_tests_and_strings_it_is_only_suspected(path: str, text: str) -> None:
+    (finding,) = found(path, text, None)
+    assert (finding.signal, finding.fact) == (SUSPECT, False)
+
+
+def test_one_that_stood_there_before_is_not_new() -> None:
+    assert found("a.py", "a = 1\nb = 2\n" + TRIO, "a = 1\n" + TRIO) == []
+    moved = change_of({"a.css": TRIO}, {"b.css": TRIO})
+    assert told(moved) == []
+
+
+def test_only_the_first_of_a_file_is_told() -> None:
+    assert len(found("a.py", TRIO + TRIO)) == 1

@@ -1,0 +1,98 @@
+"""What was left from debugging."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.judge.heuristics.half_finished.debugging import debug_output, debugger_left
+
+
+def left(path: str, line: str, before: str = "a\n", *, texts: bool = True) -> list[int | None]:
+    return [
+        one.line for one in debugger_left.findings(change_of({path: before}, {path: before + line + "\n"}, texts=texts))
+    ]
+
+
+STOPS = {
+    "py": ("a.py", "    breakpoint()"),
+    "pdb": ("a.py", "import pdb; pdb.set_trace()"),
+    "import": ("a.py", "import ipdb"),
+    "js": ("a.js", "  debugger;"),
+    "rust": ("a.rs", "    let x = dbg!(y);"),
+    "go": ("a.go", "\truntime.Breakpoint()"),
+}
+
+
+@pytest.mark.parametrize(("path", "line"), STOPS.values(), ids=STOPS.keys())
+def test_a_statement_for_debugging_is_a_fact(path: str, line: str) -> None:
+    assert left(path, line) == [2]
+    assert left(path, line, texts=False) == [2]
+    assert left(f"tests/{path}", line) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a.py", "breakpoint() + 1"),
+        ("a.py", 'x = "breakpoint()"'),
+        ("a.js", "// debugger"),
+        ("A.java", "debugger;"),
+        ("a.md", "debugger;"),
+    ],
+)
+def test_what_only_looks_like_one_is_not(path: str, line: str) -> None:
+    assert left(path, line) == []
+
+
+def test_one_in_a_string_or_moved_is_none() -> None:
+    assert left("a.py", "breakpoint()\n'''", 'x = """\n'.replace('"""', "'''")) == []
+    moved = change_of({"a.py": "breakpoint()\n"}, {"b.py": "breakpoint()\n"})
+    assert list(debugger_left.findings(moved)) == []
+
+
+def printed(path: str, code: str, before: str = "a = 1\n", *, texts: bool = True) -> list[float]:
+    change = change_of({path: before}, {path: before + code}, texts=texts)
+    return [one.weight for one in debug_output.findings(change)]
+
+
+OUTPUT = {
+    "py value": ("a.py", "print(result)\n"),
+    "py mark": ("a.py", 'print(">>>", x)\n'),
+    "py f-string": ("a.py", 'print(f"{x=}")\n'),
+    "js": ("src/a.js", "console.log('route', route)\n"),
+    "go": ("a.go", 'fmt.Println("DEBUG", x)\n'),
+    "rust": ("src/a.rs", 'println!("router hit");\n'),
+    "java": ("A.java", 'System.out.println("before assertion");\n'),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), OUTPUT.values(), ids=OUTPUT.keys())
+def test_output_that_reads_like_debugging_is_suspected_everywhere(path: str, code: str) -> None:
+    assert printed(path, code) == [1.0]
+    assert printed(f"cmd/{path}", code) == [0.5]
+
+
+def test_other_output_is_suspected_where_nobody_prints() -> None:
+    words = 'print("The file was read and all is well.")\n'
+    assert printed("a.py", words) == [0.5]
+    assert printed("cli/a.py", words) == []
+    assert printed("a.py", words, "print('A word.' + x())\n" * 3) == []
+    assert printed("A.java", "e.printStackTrace();\n") == [0.5]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if verbose:\n    print(x)\n",
+        "def show(x):\n    print(x)\n",
+        "print(x, file=out)\n",
+        '"""\nprint(x)\n"""\n',
+        "# print(x)\n",
+    ],
+)
+def test_output_that_somebody_asked_for_is_not_mentioned(code: str) -> None:
+    assert printed("a.py", code) == []
+
+
+def test_a_file_too_deep_to_be_read_is_looked_at_line_by_line() -> None:
+    deep = "x = " + "[" * 200 + "]" * 200 + "\n"
+    assert printed("a.py", deep + "print(x)\n") == [1.0]

@@ -1,0 +1,139 @@
+"""Which functions that do nothing are facts, which are suspected, and which are right as they are."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.judge.heuristics.half_finished.hollow import body_does_nothing, body_empty_suspected
+
+
+def found(path: str, code: str, before: str | None = None, *, texts: bool = True, issue: str | None = None) -> str:
+    base = {} if before is None else {path: before}
+    change = change_of(base, {path: code}, texts=texts, issue=issue)
+    facts, suspected = list(body_does_nothing.findings(change)), list(body_empty_suspected.findings(change))
+    return "fact" * len(facts) + "suspected" * len(suspected)
+
+
+FACTS = {
+    "py takes": ("a.py", "class A:\n    def load(self, path):\n        return {}\n"),
+    "py documented": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
+    "py commented out": ("a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return False\n"),
+    "py initialiser": ("a.py", "class A:\n    def __init__(self, path):\n        return\n"),
+    "go takes": ("a.go", "package a\n\nfunc any(s []string, t string) bool {\n\treturn false\n}\n"),
+    "go several": ("a.go", "package a\n\nfunc Load(s string) (int, error) {\n\treturn 0, nil\n}\n"),
+    "go documented": ("a.go", "package a\n\n// Cleanup closes any idle connections and shuts the provider down.\nfunc (o *T) Cleanup() error {\n\treturn nil\n}\n"),
+    "go commented out": ("a.go", "package a\n\nfunc Load() int {\n\t// x := 1\n\t// return x\n\treturn 0\n}\n"),
+    "rust takes": ("a.rs", "fn is_last(arg: &Arg) -> bool {\n    Default::default()\n}\n"),
+    "rust takes in a trait": ("a.rs", "impl Show for A {\n    fn show(&self, f: u8) -> R {\n        Ok(())\n    }\n}\n"),
+    "rust hands back itself": ("a.rs", "impl A {\n    pub fn with(mut self, heading: &str) -> Self {\n        self\n    }\n}\n"),
+    "go empty": ("a.go", "package a\n\nfunc warn() {\n}\n"),
+    "js empty": ("a.js", "function warn() {\n}\n"),
+    "rust empty": ("a.rs", "impl A {\n    fn clear(&mut self) {}\n}\n"),
+    "rust free": ("a.rs", "fn clear() {\n}\n"),
+    "rust commented out": ("a.rs", "fn load() -> u8 {\n    // let x = 1;\n    // x\n    0\n}\n"),
+    "java private": ("A.java", "abstract class A {\n  private void check() {\n  }\n}\n"),
+    "java static": ("A.java", "class A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
+    "java null": ("A.java", "class A {\n  Object load() {\n    return null;\n  }\n}\n"),
+    "java commented out": ("A.java", "class A {\n  @Override Object load() {\n    /* int x = 1;\n    return x; */\n    return null;\n  }\n}\n"),
+    "ts takes": ("a.ts", "export function load(path: string): string {\n  return '';\n}\n"),
+    "ts private name": ("a.ts", "class A extends B {\n  #load() {\n  }\n}\n"),
+    "ts private word": ("a.ts", "class A extends B {\n  private load() {\n  }\n}\n"),
+    "js arrow": ("a.js", "const load = (path) => {\n}\n"),
+    "js commented out": ("a.js", "function load() {\n  // const x = await read()\n  // return x\n}\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_a_new_function_that_does_less_than_it_promises_is_a_fact(path: str, code: str) -> None:
+    assert found(path, code) == "fact"
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_an_old_one_is_nothing(path: str, code: str) -> None:
+    assert found(path, code + "\n", code) == ""
+
+
+SUSPECTED = {
+    "py override": ("a.py", "class A(B):\n    def load(self, path):\n        return None\n"),
+    "py override that takes nothing": ("a.py", "class A(B):\n    def load(self):\n        pass\n"),
+    "py hook": ("a.py", "class BaseA:\n    def load(self, path):\n        return []\n"),
+    "go constant": ("a.go", "package a\n\nfunc (o T) Strip() int {\n\treturn 0\n}\n"),
+    "rust cfg": ("a.rs", '#[cfg(not(feature = "x"))]\nfn load(path: u8) {}\n'),
+    "rust module of a macro": ("a.rs", "#[probe]\nmod p {\n    pub fn start(x: u8) {}\n}\n"),
+    "go other platform": ("a_windows.go", "package a\n\nfunc Load(p string) error {\n\treturn nil\n}\n"),
+    "go interface": ("a.go", "package a\n\nfunc (o T) Load(p string) error {\n\treturn nil\n}\n"),
+    "go build": ("a.go", "//go:build !cgo\n\npackage a\n\nfunc Load(p string) error {\n\treturn nil\n}\n"),
+    "java override": ("A.java", "class A {\n  @Override\n  public Object load(int x) {\n    return null;\n  }\n}\n"),
+    "java anonymous": ("A.java", "class A {\n  Object o = new B() {\n    public Object load(int x) {\n      return null;\n    }\n  };\n}\n"),
+    "java extended": ("A.java", "class A {\n  public void load(int x) {\n  }\n}\nclass B extends A {\n}\n"),
+    "ts below": ("a.ts", "class A extends B {\n  load(path: string) {\n    return null;\n  }\n}\n"),
+    "ts typed": ("a.ts", "const load: Loader = (path) => {\n  return null;\n}\n"),
+    "js object": ("a.js", "const a = {\n  load(path) {\n    return null;\n  },\n}\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), SUSPECTED.values(), ids=SUSPECTED.keys())
+def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: str, code: str) -> None:
+    assert found(path, code) == "suspected"
+
+
+RIGHT = {
+    "py works": ("a.py", "def load(path):\n    return read(path)\n"),
+    "py two statements": ("a.py", "def load(path):\n    go(path)\n    return None\n"),
+    "py no-op": ("a.py", "def noop(path):\n    return False\n"),
+    "py says so": ("a.py", 'class A:\n    def load(self, path):\n        """Does nothing here."""\n        return False\n'),
+    "py says why": ("a.py", "class A:\n    def load(self, path):\n        return False  # memory only\n"),
+    "go factory": ("a.go", "package a\n\nfunc New() *A {\n\treturn &A{}\n}\n"),
+    "java constructor": ("A.java", "class A {\n  private A() {\n  }\n}\n"),
+    "java documented constructor": ("A.java", "class A {\n  /** Makes one of these for the tools that need one. */\n  public A() {\n  }\n}\n"),
+    "java factory": ("A.java", "class A {\n  /** Hands out one of these for the tools that need one. */\n  static A of() {\n    return new A();\n  }\n}\n"),
+    "js works": ("a.js", "const load = (path) => read(path)\n"),
+    "a stub is told elsewhere": ("a.py", "def load(path):\n    pass\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), RIGHT.values(), ids=RIGHT.keys())
+def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
+    assert found(path, code) == ""
+
+
+def test_an_issue_that_asks_for_no_ops_gets_a_suspicion() -> None:
+    path, code = FACTS["go takes"]
+    assert found(path, code, issue="Add no-op filters") == "suspected"
+
+
+def test_work_that_was_taken_out_is_suspected() -> None:
+    before = "function load(path) {\n  return read(path)\n}\n"
+    assert found("a.js", "function load(path) {\n  return null\n}\n", before) == "suspected"
+    assert found("a.js", "function load(path) {\n  return write(path)\n}\n", before) == ""
+    assert found("a.js", "function load(path) {\n  // later\n  return null\n}\n", before) == ""
+
+
+def test_it_is_placed_at_the_function_with_all_its_lines() -> None:
+    path, code = FACTS["go takes"]
+    (finding,) = body_does_nothing.findings(change_of({}, {path: code}))
+    assert (finding.line, finding.end_line) == (3, 5)
+    assert finding.note == "`any` does nothing: it takes `s, t` and never looks at it"
+
+
+BEFORE = "\n".join(f"x{n} = {n}" for n in range(30)) + "\n"
+
+
+def test_a_function_that_a_hunk_cuts_off_is_left_alone() -> None:
+    body = '    """Load.\n\n    Take a path.\n\n    Give a text.\n    """\n    return read(path)\n'
+    before = BEFORE + "def load(path):\n" + body
+    after = BEFORE + "def load(path, mode):\n" + body
+    assert found("a.py", after, before, texts=False) == ""
+
+
+def test_what_follows_in_the_hunk_is_part_of_a_function_or_not_by_its_margin() -> None:
+    before = BEFORE + "\n\ndef last():\n    return 1\n"
+    after = BEFORE + "\n\ndef load(path):\n    return False\n\n\ndef last():\n    return 1\n"
+    assert found("a.py", after, before, texts=False) == "fact"
+    assert found("a.py", BEFORE + "\n\ndef load(path):\n    return False\n", BEFORE, texts=False) == "fact"
+
+
+def test_a_body_that_was_left_behind_when_its_function_moved_is_new() -> None:
+    old = "package a\n\nfunc any(s string) bool {\n\tfor {\n\t\tgo(s)\n\t\treturn true\n\t}\n\treturn false\n}\n"
+    new = "package b\n\nfunc any(s string) bool {\n\treturn false\n}\n"
+    assert len(list(body_does_nothing.findings(change_of({"a.go": old}, {"b.go": new})))) == 1
+    assert list(body_does_nothing.findings(change_of({"a.go": new}, {"b.go": new}))) == []

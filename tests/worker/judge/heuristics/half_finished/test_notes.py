@@ -1,0 +1,110 @@
+"""Comments that admit unfinished work."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.judge.heuristics.half_finished.notes import unfinished_function, unfinished_todo
+
+
+def lines(path: str, after: str, before: str = "a\n") -> list[int | None]:
+    return [finding.line for finding in unfinished_todo.findings(change_of({path: before}, {path: after}))]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a.py", "# TODO: implement the retry"),
+        ("a.py", "x = 1  # FIXME(bob): handle the remaining cases"),
+        ("a.ts", "// TODO handle errors"),
+        ("a.go", "\t// This is a placeholder for now"),
+        ("A.java", "   * not implemented yet"),
+        ("a.rs", "// dummy implementation"),
+    ],
+)
+def test_a_comment_that_names_unfinished_work_is_suspected_at_its_line(path: str, line: str) -> None:
+    assert lines(path, f"a\n{line}\n") == [2]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a.py", "# TODO: nicer name"),
+        ("a.py", "# TODO: should this handle lists?"),
+        ("a.py", "todo = implement()"),
+        ("tests/a.py", "# TODO: implement"),
+        ("a.md", "# TODO: implement"),
+        ("a.rs", "#[todo(implement)] # TODO implement"),
+        ("a.py", "x" * 2000 + "# TODO: implement"),
+    ],
+)
+def test_other_notes_are_not_mentioned(path: str, line: str) -> None:
+    assert lines(path, f"a\n{line}\n") == []
+
+
+def test_a_note_that_was_only_moved_is_not_new() -> None:
+    assert lines("a.py", "a\nb\n    # TODO: implement\n", "# TODO: implement\na\n") == []
+
+
+ADMITTED = {
+    "the rest is left": ("a.py", "def load(path):\n    text = read(path)\n    # TODO: handle the remaining cases\n    check(text)\n    return text\n", 3),
+    "at the beginning": ("a.py", "def load(path):\n    # TODO: the rest\n    return read(path)\n", 2),
+    "breaks off": ("a.py", "def load(path):\n    text = read(path)\n    go(text)\n    # FIXME validate it\n", 4),
+    "breaks off before what it hands back": ("a.go", "package a\n\nfunc Load(p string) string {\n\tr := read(p)\n\t// TODO: parse\n\treturn r\n}\n", 5),
+    "hands back a pair": ("a.rs", "fn load(p: u8) -> R {\n    let r = read(p);\n    // TODO: parse\n    Ok((r))\n}\n", 3),
+    "in place of a parameter": ("a.ts", "function load(path: string, mode: string) {\n  // TODO mode\n  const text = read(path);\n  check(text);\n  return text.length + 1;\n}\n", 2),
+    "a block": ("A.java", "class A {\n  int load(int x) {\n    /* TODO: finish this */\n    int y = x + 1;\n    return y * 2;\n  }\n}\n", 3),
+}  # fmt: skip
+
+
+def admitted(path: str, code: str, before: str | None = None, issue: str | None = None) -> list[int | None]:
+    base = {} if before is None else {path: before}
+    return [one.line for one in unfinished_function.findings(change_of(base, {path: code}, issue=issue))]
+
+
+@pytest.mark.parametrize(("path", "code", "line"), ADMITTED.values(), ids=ADMITTED.keys())
+def test_a_new_function_that_says_that_it_is_not_finished_is_a_fact(path: str, code: str, line: int) -> None:
+    assert admitted(path, code) == [line]
+
+
+@pytest.mark.parametrize(("path", "code", "line"), ADMITTED.values(), ids=ADMITTED.keys())
+def test_what_an_old_function_says_is_nothing_new(path: str, code: str, line: int) -> None:
+    assert line
+    assert admitted(path, code + "\n", code) == []
+
+
+WHOLE = {
+    "no notes": "def load(path):\n    return read(path)\n",
+    "a wish": "def load(path):\n    # TODO: finish this when paths are typed\n    return read(path)\n",
+    "a thought": "def load(path):\n    # TODO: a nicer name\n    check(path)\n    return read(path)\n",
+    "words without a mark": "def load(path):\n    # the rest is text\n    return read(path)\n",
+    "beside code": "def load(path):\n    check(path)  # TODO: finish this\n    return read(path)\n",
+    "in a branch": "def load(path):\n    if path:\n        # TODO: log\n        go(path)\n    return read(path)\n",
+    "at the side of the signature": "def load(\n    # TODO: finish\n    path,\n):\n    return read(path)\n",
+    "a call follows": "def load(path):\n    # TODO: log\n    return read(path).strip().split()\n",
+    "two things follow": "def load(path):\n    # TODO: log\n    go(path)\n    return path\n",
+    "a stub tells it already": "def load(path):\n    # TODO: implement\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("code", WHOLE.values(), ids=WHOLE.keys())
+def test_a_note_about_a_function_that_is_whole_is_no_fact(code: str) -> None:
+    assert admitted("a.py", code) == []
+
+
+def test_an_issue_that_asks_for_a_skeleton_makes_it_no_fact() -> None:
+    path, code, _ = ADMITTED["breaks off"]
+    assert admitted(path, code, issue="Add a skeleton") == []
+
+
+def test_a_note_that_came_with_the_moved_code_is_not_new() -> None:
+    before = "def other(path):\n    # TODO: handle the remaining cases\n    return path\n"
+    after = "def load(path):\n    text = read(path)\n    # TODO: handle the remaining cases\n    return text\n"
+    moved = change_of({"a.py": before}, {"b.py": after})
+    assert list(unfinished_function.findings(moved)) == []
+
+
+def test_a_note_in_a_nested_function_is_told_once_and_not_suspected_again() -> None:
+    code = "def outer():\n    def inner(x):\n        y = x + 1\n        # TODO: the rest\n        return y\n    return inner\n"
+    change = change_of({}, {"a.py": code})
+    assert [one.line for one in unfinished_function.findings(change)] == [4]
+    assert list(unfinished_todo.findings(change)) == []

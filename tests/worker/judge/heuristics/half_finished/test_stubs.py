@@ -1,0 +1,326 @@
+"""Which new bodies are stubs for a fact, which are suspected, and which are right as they are."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.domain.verdict import Category, Finding
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.half_finished.stubs import stub_body, stub_suspected
+
+STUB, SUSPECT = stub_body.name, stub_suspected.name
+
+
+def told(change: Change) -> list[Finding]:
+    return [*stub_body.findings(change), *stub_suspected.findings(change)]
+
+
+def found(
+    path: str, code: str, before: str | None = None, *, texts: bool = True, issue: str | None = None
+) -> list[Finding]:
+    base = {} if before is None else {path: before}
+    return told(change_of(base, {path: code}, texts=texts, issue=issue))
+
+
+def kinds(path: str, code: str, before: str | None = None, *, texts: bool = True) -> list[str]:
+    return [finding.signal for finding in found(path, code, before, texts=texts)]
+
+
+FACTS = {
+    "py bare": ("a.py", "def load(path):\n    raise NotImplementedError\n"),
+    "py yet": (
+        "a.py",
+        'class A:\n    def load(self):\n        """Load."""\n        raise NotImplementedError("not implemented yet")\n',
+    ),
+    "py other error": ("a.py", 'def load():\n    raise RuntimeError("TODO")\n'),
+    "py promised value, pass": ("a.py", "class A:\n    def load(self) -> dict[str, Any]:\n        pass\n"),
+    "py promised value, dots": ("a.py", "def load() -> int: ...\n"),
+    "py promised value, docstring": ("a.py", 'def load() -> int:\n    """Load it."""\n\n\nX = "pass"\n'),
+    "py takes what it never uses": ("a.py", 'def retry(send, payload):\n    """Send again."""\n    pass\n'),
+    "py takes what it never uses, dots": ("a.py", "async def retry(send):\n    ...\n"),
+    "py plan in other words": ("a.py", "def load():\n    # TODO: try again\n    return None\n"),
+    "py of a class that is made": (
+        "a.py",
+        "class A:\n    def load(self):\n        raise NotImplementedError\n\n\nx = A()\n",
+    ),
+    "py answer": ("a.py", "class A(B):\n    def __str__(self):\n        pass\n"),
+    "py promised value, none": ("a.py", "def load() -> int:\n    return None\n"),
+    "py base class, yet": (
+        "a.py",
+        'class BaseA:\n    def load(self):\n        raise NotImplementedError("not implemented yet")\n',
+    ),
+    "java asked by nobody": (
+        "A.java",
+        "class A {\n  public int f(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+    ),
+    "py comment": ("a.py", "def load(path):\n    # TODO: implement\n    pass\n"),
+    "py trivial return": ("a.py", "def load(path):\n    # TODO: implement the loading\n    return None\n"),
+    "py nested": (
+        "a.py",
+        'def outer():\n    def inner():\n        raise NotImplementedError("todo")\n    return inner\n',
+    ),
+    "py property": (
+        "a.py",
+        'class A:\n    @property\n    def x(self):\n        raise NotImplementedError("not implemented yet")\n',
+    ),
+    "ts function": ("a.ts", "export function f(): void {\n  throw new Error('not implemented');\n}\n"),
+    "ts arrow": ("a.ts", 'export const f = (a: string) => {\n  throw new Error("Method not implemented.")\n}\n'),
+    "ts method": ("a.ts", "class A {\n  f() {\n    throw new Error(`f is not yet implemented`);\n  }\n}\n"),
+    "ts only a comment": ("a.ts", "function f() {\n  // TODO\n}\n"),
+    "js": ("a.js", "function f() {\n  throw new Error('TODO');\n}\n"),
+    "tsx": ("a.tsx", "export function App() {\n  throw new Error('not implemented')\n}\n"),
+    "go panic": ("a.go", 'package a\n\nfunc (s *S) F() error {\n\tpanic("not implemented")\n}\n'),
+    "go planned error": (
+        "a.go",
+        'package a\n\nfunc F() error {\n\t// TODO: implement it\n\treturn errors.New("not implemented")\n}\n',
+    ),
+    "go comment above": ("a.go", "package a\n\n// F warns.\n// TODO(x): implement detection\nfunc F() {\n}\n"),
+    "rust todo": ("a.rs", "impl A {\n    fn f(&self) -> u8 {\n        todo!()\n    }\n}\n"),
+    "rust unimplemented": ("a.rs", "fn f(x: u8) -> u8 {\n    unimplemented!();\n}\n"),
+    "rust whole impl": (
+        "a.rs",
+        "impl Show for A {\n    fn show(&self, f: &mut F) -> R {\n        unimplemented!()\n    }\n}\n",
+    ),
+    "rust panic": ("a.rs", 'fn f() {\n    panic!("not implemented");\n}\n'),
+    "java text": (
+        "A.java",
+        'class A {\n  @Override public int f() {\n    throw new UnsupportedOperationException("Not implemented yet");\n  }\n}\n',
+    ),
+    "java private": (
+        "A.java",
+        "class A {\n  private int f() {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+    ),
+    "java constructor": (
+        "A.java",
+        "class A {\n  public A(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+    ),
+    "java own exception": ("A.java", "class A {\n  int f() {\n    throw new NotImplementedException();\n  }\n}\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_a_new_body_that_is_only_a_stub_is_a_fact(path: str, code: str) -> None:
+    assert kinds(path, code) == [STUB]
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_an_existing_stub_is_nothing(path: str, code: str) -> None:
+    assert kinds(path, code + "\n", code) == []
+
+
+@pytest.mark.parametrize("folder", ["tests", "examples", "docs", "vendor", "fixtures", "templates"])
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_outside_of_production_code_a_stub_is_nothing(path: str, code: str, folder: str) -> None:
+    assert kinds(f"{folder}/{path}", code) == []
+
+
+RIGHT = {
+    "py abstract": ("a.py", "class A(ABC):\n    def load(self) -> int:\n        raise NotImplementedError\n"),
+    "py abstractmethod": ("a.py", "class A:\n    @abstractmethod\n    def load(self) -> int: ...\n"),
+    "py protocol": ("a.py", 'class A(Protocol):\n    def load(self) -> int:\n        """Not implemented here."""\n'),
+    "py overload": ("a.py", "@overload\ndef load(x: int) -> int: ...\n"),
+    "py command group": ("a.py", "@click.group()\ndef cli() -> int:\n    pass\n"),
+    "py decorated, with parameters": ("a.py", "@app.command()\ndef cli(name):\n    pass\n"),
+    "py method that takes something": ("a.py", "class A:\n    def on_event(self, event):\n        pass\n"),
+    "py no-op by name": ("a.py", "def _noop(value):\n    pass\n"),
+    "py callback by name": ("a.py", "def on_connect(client):\n    pass\n"),
+    "py takes whatever comes": ("a.py", "def fallback(*args, **options):\n    pass\n"),
+    "py says why": ("a.py", "def flush(buffer):\n    pass  # memory only\n"),
+    "py migration": ("a.py", "def reverse(apps, schema):\n    pass\n"),
+    "py no-op that says so": ("a.py", "def ignore(_event) -> None:\n    pass\n"),
+    "py no-op": ("a.py", "def close() -> None:\n    pass\n"),
+    "py unannotated no-op": ("a.py", "def close():\n    pass\n"),
+    "py optional hook": ("a.py", "class A:\n    def extra(self) -> str | None:\n        pass\n"),
+    "py refusal": ("a.py", 'def f():\n    raise NotImplementedError("fork is not supported on Windows")\n'),
+    "py other refusal": ("a.py", 'def f():\n    raise ValueError("negative")\n'),
+    "py work": ("a.py", "def f():\n    x = 1\n    raise NotImplementedError(x)\n"),
+    "py expression": ("a.py", "def f():\n    return todo\n"),
+    "py stub file": ("a.pyi", "def f() -> int: ...\n"),
+    "ts abstract": ("a.ts", "abstract class A {\n  abstract f(): void; // not implemented\n}\n"),
+    "ts refusal": ("a.ts", "function f() {\n  throw new Error('not supported');\n}\n"),
+    "ts empty": ("a.ts", "function noop() {} // implement\n"),
+    "ts call": ("a.ts", "const f = () => todo()\n"),
+    "ts declarations": ("a.d.ts", "declare function f(): void // not implemented\n"),
+    "go empty": ("a.go", "package a\n\nfunc (w *W) Flush() {} // todo\n"),
+    "go refusal": ("a.go", 'package a\n\nfunc F() {\n\tpanic("not implemented on windows")\n}\n'),
+    "go invariant": ("a.go", 'package a\n\n// todo\nfunc F() {\n\tpanic("unreachable")\n}\n'),
+    "go error": ("a.go", 'package a\n\n// todo\nfunc F() error {\n\treturn errors.New("no such file")\n}\n'),
+    "rust trait default": ("a.rs", "trait A {\n    fn f(&self) {\n        unimplemented!()\n    }\n}\n"),
+    "rust in tests": ("a.rs", "#[cfg(test)]\nmod tests {\n    fn f() {\n        todo!()\n    }\n}\n"),
+    "rust test": ("a.rs", "#[test]\nfn f() {\n    todo!()\n}\n"),
+    "rust refusal": ("a.rs", 'fn f() {\n    unimplemented!("windows is not supported")\n}\n'),
+    "rust todo with a reason": ("a.rs", 'fn f() {\n    todo!("cannot happen")\n}\n'),
+    "rust panic": ("a.rs", '// todo\nfn f() {\n    panic!("empty path")\n}\n'),
+    "rust work": ("a.rs", "fn f() -> u8 {\n    todo + 1\n}\n"),
+    "java interface": (
+        "A.java",
+        'interface A {\n  default int f() { throw new UnsupportedOperationException("not implemented"); }\n}\n',
+    ),
+    "java override refuses": (
+        "A.java",
+        "class A {\n  @Override public void f() { throw new UnsupportedOperationException(); }\n}\n",
+    ),
+    "java with a reason": (
+        "A.java",
+        'class A {\n  int f() { throw new UnsupportedOperationException("Records are not supported on this JVM"); }\n}\n',
+    ),
+    "java work": ("A.java", "class A {\n  // todo\n  int f() { return 1; }\n}\n"),
+    "java invariant": ("A.java", 'class A {\n  // todo\n  int f() { throw new IllegalStateException("closed"); }\n}\n'),
+    "py explained at length": ("a.py", f'def f():\n    raise RuntimeError("{"a stub of the other tool " * 9}")\n'),
+    "generated": ("a.py", "# Code generated by tool. DO NOT EDIT.\ndef f() -> int: ...\n"),
+    "no code": ("a.txt", "todo!()\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), RIGHT.values(), ids=RIGHT.keys())
+def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
+    assert kinds(path, code) == []
+
+
+SUSPECTED = {
+    "py bare in a method": ("a.py", "class A:\n    def load(self):\n        raise NotImplementedError\n"),
+    "py base class": (
+        "a.py",
+        'class BaseLoader:\n    def load(self):\n        raise NotImplementedError("not implemented")\n',
+    ),
+    "py below a type that is made": (
+        "a.py",
+        "class A(B):\n    def load(self):\n        raise NotImplementedError\n\n\nx = A()\n",
+    ),
+    "java interface asks": (
+        "A.java",
+        "class A implements B {\n  public int f(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+    ),
+    "py hook": ("a.py", 'class A:\n    def load(self) -> int:\n        """Subclasses override this."""\n        ...\n'),
+    "py extended": (
+        "a.py",
+        'class A:\n    def f(self):\n        raise NotImplementedError("not implemented")\n\nclass B(A):\n    x = 1\n',
+    ),
+    "py branch": ("a.py", "try:\n    import x\nexcept ImportError:\n    def f():\n        raise NotImplementedError\n"),
+    "ts extended": (
+        "a.ts",
+        "class A {\n  f() {\n    throw new Error('not implemented');\n  }\n}\nclass B extends A {}\n",
+    ),
+    "ts abstract class": ("a.ts", "abstract class A {\n  f() {\n    throw new Error('not implemented');\n  }\n}\n"),
+    "go error": ("a.go", 'package a\n\nfunc F() (int, error) {\n\treturn 0, fmt.Errorf("F is not implemented")\n}\n'),
+    "rust one of several": (
+        "a.rs",
+        "impl Show for A {\n    fn a(&self, x: u8) -> u8 {\n        unimplemented!()\n    }\n    fn b(&self) -> u8 {\n        1\n    }\n}\n",
+    ),
+    "rust unused on purpose": (
+        "a.rs",
+        "impl Show for A {\n    fn a(&self, _x: u8) {\n        unimplemented!()\n    }\n}\n",
+    ),
+    "java public": (
+        "A.java",
+        "class A {\n  public int f() {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+    ),
+    "java abstract class": (
+        "A.java",
+        'abstract class A {\n  int f() {\n    throw new UnsupportedOperationException("not implemented");\n  }\n}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), SUSPECTED.values(), ids=SUSPECTED.keys())
+def test_what_may_be_right_is_only_suspected(path: str, code: str) -> None:
+    (finding,) = found(path, code)
+    assert (finding.signal, finding.fact) == (SUSPECT, False)
+
+
+def test_a_stub_is_placed_at_the_statement_that_says_so() -> None:
+    code = 'import os\n\n\ndef load(path):\n    """Load.\n\n    More.\n    """\n    raise NotImplementedError(\n        "todo"\n    )\n'
+    (finding,) = found("src/a.py", code)
+    assert finding == Finding(
+        signal=STUB,
+        category=Category.HALF_FINISHED,
+        fact=True,
+        path="src/a.py",
+        line=9,
+        end_line=11,
+        weight=1.0,
+        note="the whole body of `load` is a stub",
+    )
+
+
+EMPTIED = {
+    "a.py": ("def load(path):\n    return 1\n", "def load(path):\n    raise NotImplementedError\n"),
+    "a.go": ("func Load() int {\n\treturn 1\n}\n", 'func Load() int {\n\tpanic("not implemented")\n}\n'),
+    "a.rs": ("fn load() -> u8 {\n    1\n}\n", "fn load() -> u8 {\n    todo!()\n}\n"),
+}
+
+
+@pytest.mark.parametrize("path", EMPTIED)
+def test_a_body_that_became_a_stub_is_suspected(path: str) -> None:
+    before, after = EMPTIED[path]
+    assert kinds(path, after, before) == [SUSPECT]
+    assert kinds(path, after.replace("load", "read"), after) == [], "a stub that is only renamed was there before"
+
+
+def test_a_closing_line_that_git_takes_from_the_neighbour_does_not_matter() -> None:
+    before = "impl A {\n    fn b(&self) -> u8 {\n        1\n    }\n}\n"
+    after = (
+        "impl A {\n    fn a(&self) -> u8 {\n        todo!()\n    }\n\n    fn b(&self) -> u8 {\n        1\n    }\n}\n"
+    )
+    assert kinds("a.rs", after, before) == [STUB]
+
+
+def test_a_stub_that_was_moved_to_another_file_is_not_new() -> None:
+    code = "def load(path):\n    raise NotImplementedError\n"
+    moved = change_of({"old.py": code}, {"new.py": code})
+    assert told(moved) == []
+
+
+def test_an_issue_that_asks_for_a_skeleton_gets_a_suspicion() -> None:
+    (finding,) = found("a.py", "def load(path):\n    raise NotImplementedError\n", issue="Add a skeleton of the loader")
+    assert not finding.fact
+
+
+BEFORE = "\n".join(f"x{n} = {n}" for n in range(30)) + "\n"
+
+
+def test_without_the_whole_text_a_function_at_the_margin_is_a_fact() -> None:
+    code = BEFORE + "\n\ndef load(path):\n    raise NotImplementedError\n"
+    assert kinds("a.py", code, BEFORE, texts=False) == [STUB]
+
+
+def test_without_the_whole_text_a_method_is_only_suspected() -> None:
+    body = "\n".join(f"    x{n} = {n}" for n in range(30)) + "\n"
+    before = "class A(Protocol):\n" + body
+    code = before + "\n    def load(self):\n        raise NotImplementedError('not implemented')\n"
+    assert kinds("a.py", code, before, texts=False) == [SUSPECT]
+    assert kinds("a.py", code, before) == []
+
+
+def test_a_file_full_of_stubs_is_told_twenty_times() -> None:
+    code = "".join(f"def f{n}():\n    raise NotImplementedError\n\n\n" for n in range(30))
+    assert len(found("a.py", code)) == 20
+
+
+def test_a_text_that_does_not_parse_is_no_reason_to_fail() -> None:
+    assert kinds("a.py", "def f(:\n  pass\n)))\nclass\n\tdef todo\n") == []
+
+
+def test_a_function_without_a_name_is_nobodys_stub() -> None:
+    assert kinds("a.js", 'run(function () {\n  throw new Error("not implemented");\n});\n') == []
+
+
+def test_a_method_of_java_whose_class_a_hunk_does_not_show_is_only_suspected() -> None:
+    fields = "".join(f"  int x{n} = {n};\n" for n in range(30))
+    method = "\n  public int f(int x) {\n    throw new UnsupportedOperationException();\n  }\n"
+    before, code = f"class A {{\n{fields}}}\n", f"class A {{\n{fields}{method}}}\n"
+    assert kinds("A.java", code, before, texts=False) == [SUSPECT]
+    assert kinds("A.java", code, before) == [STUB]
+
+
+def test_a_function_that_a_hunk_cuts_off_is_left_alone() -> None:
+    body = '    """Load.\n\n    Take a path.\n\n    Give a text.\n    """\n    return read(path)\n'
+    assert (
+        kinds("a.py", BEFORE + "def load(path, mode):\n" + body, BEFORE + "def load(path):\n" + body, texts=False) == []
+    )
+
+
+def test_the_head_of_a_function_whose_body_a_hunk_does_not_show_is_left_alone() -> None:
+    body = "\n\n\n\n    return read(path)\n"
+    before = BEFORE + 'def load(path):\n    """Load it."""' + body
+    after = BEFORE + 'def load(path, mode):\n    """Load."""' + body
+    assert kinds("a.py", after, before, texts=False) == []

@@ -1,0 +1,156 @@
+"""New functions without a caller, and parameters that nobody looks at."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.judge.heuristics.half_finished.unused import (
+    function_uncalled,
+    function_uncalled_suspected,
+    parameter_unused,
+)
+
+
+def uncalled(path: str, code: str, before: str | None = None, *, texts: bool = True) -> str:
+    change = change_of({} if before is None else {path: before}, {path: code}, texts=texts)
+    facts = list(function_uncalled.findings(change))
+    return "fact" * len(facts) + "suspected" * len(list(function_uncalled_suspected.findings(change)))
+
+
+FACTS = {
+    "py": ("a.py", "def _load(path):\n    return read(path)\n"),
+    "py inner": ("a.py", "def main():\n    def load(path):\n        return read(path)\n\n    go()\n"),
+    "go": ("a.go", "package a\n\n// load reads.\nfunc load(p string) string {\n\treturn read(p)\n}\n"),
+    "go method": ("a.go", "package a\n\nfunc (a *A) load(p string) string {\n\treturn read(p)\n}\n"),
+    "rust": ("src/a.rs", "fn load(p: u8) -> u8 {\n    read(p)\n}\n"),
+    "rust method": ("src/a.rs", "impl A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),
+    "java": ("A.java", "class A {\n  private int load(int x) {\n    return x + load(x - 1);\n  }\n}\n"),
+    "ts": ("a.ts", "function load(p: string) {\n  return read(p)\n}\n"),
+    "ts arrow": ("a.ts", "const load = (p) => {\n  return read(p)\n}\n"),
+    "ts private": ("a.ts", "class A {\n  private load() {\n    return 1\n  }\n}\n"),
+    "js private": ("a.js", "class A {\n  #load() {\n    return 1\n  }\n}\n"),
+    "js inner": ("a.js", "export function main() {\n  function load(p) {\n    return p\n  }\n}\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_a_new_private_function_that_nothing_names_is_a_fact(path: str, code: str) -> None:
+    assert uncalled(path, code).replace("suspected", "") == "fact"
+
+
+@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
+def test_one_that_something_names_is_nothing(path: str, code: str) -> None:
+    mark = "#" if path.endswith("py") else "//"
+    name = "_load" if "_load" in code else "load"
+    assert "fact" not in uncalled(path, f"{code}{mark} {name}\n")
+
+
+SUSPECTED = {
+    "py": ("a.py", "def load(path):\n    return read(path)\n"),
+    "py method": ("a.py", "class A:\n    def _load(self):\n        return self.x\n"),
+    "go": ("a.go", "package a\n\nfunc Load(p string) string {\n\treturn read(p)\n}\n"),
+    "rust": ("src/a.rs", "pub fn load(p: u8) -> u8 {\n    read(p)\n}\n"),
+    "java": ("A.java", "class A {\n  public int load(int x) {\n    return x;\n  }\n}\n"),
+    "ts": ("a.ts", "export const load = (p: string) => {\n  return read(p)\n}\n"),
+    "ts method": ("a.ts", "class A {\n  load() {\n    return 1\n  }\n}\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), SUSPECTED.values(), ids=SUSPECTED.keys())
+def test_what_others_may_call_is_only_suspected(path: str, code: str) -> None:
+    assert uncalled(path, code) == "suspected"
+
+
+OUTSIDE = {
+    "py decorated": ("a.py", "@app.route('/')\ndef _load():\n    return 1\n"),
+    "py dunder": ("a.py", "class A:\n    def __len__(self):\n        return 1\n"),
+    "py below a type": ("a.py", "class A(B):\n    def _load(self):\n        return 1\n"),
+    "py package": ("a/__init__.py", "def _load():\n    return 1\n"),
+    "py branch": ("a.py", "try:\n    import x\nexcept ImportError:\n    def _load():\n        return 1\n"),
+    "go main": ("a.go", "package a\n\nfunc main() {\n\tgo()\n}\n"),
+    "go interface": ("a.go", "package a\n\nfunc (a *A) Load() string {\n\treturn a.x\n}\n"),
+    "rust trait": ("src/a.rs", "impl Show for A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),
+    "rust attribute": ("src/a.rs", "#[no_mangle]\nfn load() -> u8 {\n    1\n}\n"),
+    "java serialization": ("A.java", "class A {\n  private Object writeReplace() {\n    return x();\n  }\n}\n"),
+    "java annotated": ("A.java", "class A {\n  @Bean\n  private int load() {\n    return x();\n  }\n}\n"),
+    "js handed over": ("a.js", "run(function load() {\n  return 1\n})\n"),
+    "js computed name": ("a.js", "class A {\n  [Symbol.iterator]() {\n    return 1\n  }\n}\n"),
+    "rust extended": ("A.java", "class A {\n  int load() {\n    return x();\n  }\n}\nclass B extends A {}\n"),
+    "rust module": ("src/lib.rs", "fn load() -> u8 {\n    1\n}\n"),
+    "platform": ("a_linux.go", "package a\n\nfunc load() string {\n\treturn x()\n}\n"),
+    "hook": ("a.py", 'class A:\n    def load(self):\n        """Subclasses override it."""\n        return 1\n'),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), OUTSIDE.values(), ids=OUTSIDE.keys())
+def test_what_is_called_from_outside_is_not_mentioned(path: str, code: str) -> None:
+    assert uncalled(path, code) == ""
+
+
+def test_a_name_that_was_there_before_may_have_callers_that_nobody_shows() -> None:
+    assert uncalled("a.py", "def _load():\n    return 1\n", "from x import _load\n") == ""
+
+
+BEFORE = "\n".join(f"x{n} = {n}" for n in range(30)) + "\n"
+
+
+def test_without_the_whole_text_it_is_only_suspected() -> None:
+    code = BEFORE + "\n\ndef _load(path):\n    return read(path)\n"
+    assert uncalled("a.py", code, BEFORE, texts=False) == "suspected"
+    assert uncalled("a.py", code, BEFORE) == "fact"
+
+
+def test_another_text_of_the_dossier_counts_as_a_caller() -> None:
+    helper = "def _load(path):\n    return read(path)\n"
+    caller = "from a import _load\n"
+    both = change_of({"b.py": caller}, {"a.py": helper, "b.py": caller})
+    assert list(function_uncalled.findings(both)) == []
+
+
+def unused(path: str, code: str, more: str = "") -> list[str]:
+    change = change_of({}, {path: code + more})
+    return [one.note for one in parameter_unused.findings(change)]
+
+
+UNUSED = {
+    "py": ("a.py", "def load(path, mode=1, *, size: int = 2):\n    # mode\n    return read(path, size)\n"),
+    "py method": ("a.py", 'class A:\n    def load(self, path, mode: int):\n        """Load in this mode."""\n        return read(path)\n'),
+    "py initialiser": ("a.py", "class A:\n    def __init__(self, path, mode):\n        self.path = path\n"),
+    "go": ("a.go", "package a\n\nfunc load(path string, mode int) string {\n\treturn read(path)\n}\n"),
+    "rust": ("a.rs", "fn load(path: u8, mut mode: u8) -> u8 {\n    read(path)\n}\n"),
+    "java": ("A.java", "class A {\n  int load(int path, int mode) {\n    return path + 1;\n  }\n}\n"),
+    "ts": ("a.ts", "export function load(path: string, mode?: string) {\n  return read(path)\n}\n"),
+    "ts arrow": ("a.ts", "const load = (path, mode = 1) => {\n  return read(path)\n}\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), UNUSED.values(), ids=UNUSED.keys())
+def test_a_parameter_that_the_body_never_looks_at_is_suspected(path: str, code: str) -> None:
+    name = "__init__" if "__init__" in code else "load"
+    assert unused(path, code) == [f"never looks at `mode`: `{name}`"]
+
+
+LOOKED_AT = {
+    "py used": ("a.py", "def load(path):\n    return read(path)\n"),
+    "py underscore": ("a.py", "def load(_path, x):\n    return x + 1\n"),
+    "py by custom": ("a.py", "def load(ctx, x):\n    return x + 1\n"),
+    "py locals": ("a.py", "def load(path):\n    return read(locals())\n"),
+    "py class method": ("a.py", "class A:\n    @classmethod\n    def load(cls, path):\n        return cls.x()\n"),
+    "py dunder": ("a.py", "class A:\n    def __getitem__(self, path):\n        return self.x()\n"),
+    "py callback by name": ("a.py", "def on_load(path):\n    return x()\n"),
+    "py taken apart": ("a.py", "def load(*path, **more):\n    return x()\n"),
+    "py handed on": ("a.py", "def load(path):\n    return x()\n\nrun(load)\n"),
+    "py stub": ("a.py", "def load(path):\n    raise NotImplementedError\n"),
+    "py empty": ("a.py", "def load(path):\n    return False\n"),
+    "rust trait": ("a.rs", "impl Show for A {\n    fn load(&self, path: u8) -> u8 {\n        self.x\n    }\n}\n"),
+    "ts property": ("a.ts", "class A {\n  constructor(private path: string) {\n    this.x = 1\n  }\n}\n"),
+    "ts this": ("a.ts", "function load(this: A) {\n  return x()\n}\n"),
+    "ts pattern": ("a.ts", "function load({ path }: A) {\n  return x()\n}\n"),
+    "js callback": ("a.js", "run((path) => {\n  return x()\n})\n"),
+    "js arrow handed over": ("a.js", "const load = path => {\n  return x(path)\n}\n"),
+    "java override": ("A.java", "class A {\n  @Override\n  public int load(int path) {\n    return x();\n  }\n}\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), LOOKED_AT.values(), ids=LOOKED_AT.keys())
+def test_a_parameter_that_is_used_or_asked_for_is_not_mentioned(path: str, code: str) -> None:
+    assert unused(path, code) == []

@@ -1,0 +1,83 @@
+"""Files that have nothing to do with the rest of their change."""
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.domain.verdict import Side
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.scope_creep.unrelated import distances, unrelated_file, unrelatedness
+
+TITLE = "Add jitter to the backoff of upload retries"
+OWN = {
+    "net/upload/retry.py": "def backoff(delay):\n    return delay + jitter(delay)\n",
+    "net/upload/client.py": "def upload(payload):\n    retry(backoff, payload, jitter)\n",
+    "tests/net/upload/test_retry.py": "def test_backoff():\n    assert backoff(2) == 2 + jitter(2)\n",
+}
+FOREIGN = "".join(f"crimson_{letter} = palette.stroke(opacity_{letter})\n" for letter in "abcdefghijkl")
+
+
+def found(change: Change) -> list[tuple[str | None, int | None, Side]]:
+    return [(one.path, one.line, one.side) for one in unrelated_file.findings(change)]
+
+
+def test_a_file_that_shares_nothing_is_named_with_its_first_added_line() -> None:
+    change = change_of(
+        {"paint/brush.py": "# brushes\n"}, OWN | {"paint/brush.py": "# brushes\n" + FOREIGN}, title=TITLE
+    )
+    assert found(change) == [("paint/brush.py", 2, Side.HEAD)]
+
+
+def test_a_bare_diff_is_enough() -> None:
+    change = change_of({}, OWN | {"paint/brush.py": FOREIGN}, title=TITLE, texts=False)
+    assert found(change) == [("paint/brush.py", 1, Side.HEAD)]
+
+
+def test_a_foreign_file_that_only_lost_lines_is_named_at_base() -> None:
+    change = change_of({"paint/brush.py": FOREIGN + "# end\n"}, OWN | {"paint/brush.py": "# end\n"}, title=TITLE)
+    assert found(change) == [("paint/brush.py", 1, Side.BASE)]
+
+
+def test_a_foreign_file_that_was_deleted_is_named_at_base() -> None:
+    assert found(change_of({"paint/brush.py": FOREIGN}, OWN, title=TITLE)) == [("paint/brush.py", 1, Side.BASE)]
+
+
+def test_files_that_belong_together_are_not_named() -> None:
+    assert found(change_of({}, OWN, title=TITLE)) == []
+
+
+def test_a_file_that_the_issue_asks_for_is_not_named() -> None:
+    change = change_of(
+        {},
+        OWN | {"paint/brush.py": FOREIGN},
+        title=TITLE,
+        issue="Upload retries, and a palette with a crimson stroke for the brush",
+    )
+    assert found(change) == []
+
+
+def test_only_code_is_named() -> None:
+    assert found(change_of({}, OWN | {"paint/brush.md": FOREIGN, "dist/brush.js": FOREIGN}, title=TITLE)) == []
+
+
+def test_one_file_is_the_whole_change() -> None:
+    change = change_of({}, {"paint/brush.py": FOREIGN}, title=TITLE)
+    assert distances(change) == ()
+    assert unrelatedness(change) == 0
+
+
+def test_the_number_tells_a_foreign_file_from_one_of_the_change() -> None:
+    with_foreign = change_of({}, OWN | {"paint/brush.py": FOREIGN}, title=TITLE)
+    assert 0 < unrelatedness(change_of({}, OWN, title=TITLE)) < 0.1
+    assert 0.2 < unrelatedness(with_foreign) < 1
+
+
+def test_of_many_foreign_files_the_two_farthest_are_named() -> None:
+    foreign = {
+        f"{name}/{name}.py": "".join(f"{name}_{letter} = {name}ish({name}{letter})\n" for letter in "abcdefghijkl")
+        for name in ("crimson", "walrus", "trombone", "glacier")
+    }
+    assert len(found(change_of({}, OWN | foreign, title=TITLE))) == 2
+
+
+def test_a_file_whose_mode_alone_changed_is_not_named() -> None:
+    dossier = change_of({}, OWN, title=TITLE).dossier
+    moded = dossier.diff + "diff --git a/z.py b/z.py\nold mode 100644\nnew mode 100755\n"
+    assert found(Change(dossier.model_copy(update={"diff": moded}))) == []

@@ -1,0 +1,136 @@
+"""What a case cites, held against the head tree."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.worker.judge.heuristics.made import dossier_of, plain_dossier
+from tests.worker.judge.heuristics.spec_violation.ruled import found, signals
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.spec_violation.citations import wrong_citations
+
+FILE, LINE, NAME, DOUBT = "cited_file_missing", "cited_line_missing", "cited_name_missing", "citation_doubtful"
+PYTHON = "class TestA(Base):\n    def test_b(self):\n        assert a\n\n\ndef test_c():\n    assert c\n"
+SCRIPT = "describe('keys', () => {\n  it('rejects empty keys', () => {})\n})\n"
+AFTER = {"tests/test_a.py": PYTHON, "src/a.test.ts": SCRIPT, "pkg/src/b.go": "package b\n\nfunc B() {}\n"}
+
+
+def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None, uncertain: str = "?") -> Change:
+    claims = [{"criterion": "AC1", "addressed_by": place, "evidence": evidence} for place in places]
+    there = [{"path": path, "text": text} for path, text in AFTER.items()]
+    missing = [{"path": path, "exists": False} for path in absent]
+    case = {"summary": "s", "ac_coverage": claims, "uncertainties": [uncertain]}
+    return Change(dossier_of({}, AFTER, texts=False, files=[*there, *missing], case=case))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "tests/test_a.py",
+        "tests/test_a.py:1",
+        "tests/test_a.py:1-7",
+        "tests/test_a.py:8",
+        "tests/test_a.py:test_c",
+        "tests/test_a.py::test_c",
+        "tests/test_a.py::TestA::test_b",
+        "tests/test_a.py::test_c[one-2]",
+        "`tests/test_a.py::test_c` covers it",
+        "tests/test_a.py::test_c, which is new",
+        "tests/test_a.py#TestA.test_b()",
+        "src/a.test.ts > keys > rejects empty keys",
+        "src/a.test.ts > rejects empty keys (new)",
+        "src/a.test.ts > rejects empty keys[0]",
+        "src/a.test.ts > empty 'keys' rejects",
+        "b.go:B",
+        "src/b.go:3",
+        "unknown.py:test_x",
+        "in words only",
+        "tests/test_a.py:" + "x" * 600,
+    ],
+)
+def test_what_is_there_or_not_known_is_silence(place: str) -> None:
+    assert found(cites(place)) == []
+
+
+@pytest.mark.parametrize("place", ["src/no.py", "src/no.py:12", "no.py:12", "no_test.go::TestX", "src/no.ts > title"])
+def test_a_file_that_is_known_not_to_be_there_is_a_fact(place: str) -> None:
+    path = place.split(":", maxsplit=1)[0].split(" ", maxsplit=1)[0]
+    change = cites(place, absent=[path])
+    assert signals(change) == {FILE}
+    (wrong,) = wrong_citations(change)
+    assert wrong.words == f'the case cites {path} for "AC1", and there is no such file at the head commit'
+
+
+@pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "other/test_a.py"])
+def test_what_may_be_no_file_or_stand_elsewhere_is_a_suspicion(place: str) -> None:
+    assert signals(cites(place, absent=[place])) == {DOUBT}
+
+
+def test_a_file_that_the_case_calls_open_is_a_suspicion() -> None:
+    assert signals(cites("src/no.py", absent=["src/no.py"], uncertain="no.py will follow")) == {DOUBT}
+
+
+def test_a_file_that_this_change_moved_or_removed_is_not_called_missing_for_sure() -> None:
+    diff = "diff --git a/src/a.py b/lib/b.py\nsimilarity index 100%\nrename from src/a.py\nrename to lib/b.py\n"
+    diff += "diff --git a/x.py b/x.py\ndeleted file mode 100644\n--- a/x.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+    case = {
+        "summary": "s",
+        "ac_coverage": [{"criterion": "AC1", "addressed_by": "src/a.py"}, {"criterion": "AC1", "addressed_by": "x.py"}],
+    }
+    files = [{"path": "src/a.py", "exists": False}, {"path": "x.py", "exists": False}]
+    assert signals(Change(plain_dossier(diff, case=case, files=files))) == {DOUBT}
+
+
+def test_a_line_behind_the_end_is_a_fact_and_an_end_behind_it_a_suspicion() -> None:
+    assert found(cites("tests/test_a.py:40")) == [(LINE, "tests/test_a.py", None)]
+    assert signals(cites("tests/test_a.py:2-40")) == {DOUBT}
+    assert signals(cites("tests/test_a.py:40-50")) == {LINE}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "tests/test_a.py::test_x",
+        "tests/test_a.py:helper",
+        "tests/test_a.py::TestA::test_x",
+        "src/a.test.ts > keys > rejects broken values",
+        "pkg/src/b.go:Missing",
+    ],
+)
+def test_a_name_that_does_not_stand_in_the_file_is_a_fact(place: str) -> None:
+    assert signals(cites(place)) == {NAME}
+
+
+def test_evidence_is_held_against_the_tree_too() -> None:
+    assert signals(cites("tests/test_a.py", evidence="tests/test_a.py::test_x")) == {NAME}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("src/a.test.ts", "it.each([1])('is %s', () => {})\n", " > is one of many"),
+        ("src/A.java", "class A extends B {}\n", "#A.inherited"),
+    ],
+)
+def test_a_made_or_inherited_name_is_a_suspicion(path: str, text: str, name: str) -> None:
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": f"{path}{name}"}]}
+    assert signals(Change(dossier_of({}, {path: text}, case=case))) == {DOUBT}
+
+
+def test_a_file_that_is_only_known_in_part_is_silence() -> None:
+    before = "".join(f"a{number}\n" for number in range(50))
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "src/a.py::test_x"}]}
+    change = Change(dossier_of({"src/a.py": before}, {"src/a.py": before + "b\n"}, texts=False, case=case))
+    assert found(change) == []
+
+
+def test_a_change_without_a_case_cites_nothing() -> None:
+    assert wrong_citations(Change(dossier_of({}, AFTER))) == ()
+
+
+@given(st.text("abc/.:#> `[(1-9\n«é_T", max_size=60).filter(str.strip))
+@settings(max_examples=200, deadline=None)
+def test_no_words_break_the_check(place: str) -> None:
+    wrong_citations(cites(place, absent=["a.py"]))

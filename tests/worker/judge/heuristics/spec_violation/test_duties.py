@@ -1,0 +1,164 @@
+"""Changelog entries, docstrings, tests and names that a rule asks for."""
+
+import pytest
+
+from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
+
+DOUBT = "rule_perhaps_broken"
+LOG = "Every change of behaviour needs an entry in `CHANGELOG.md`."
+BEFORE, AFTER = {"src/a.py": "x = f(1)\n"}, {"src/a.py": "x = f(2)\n"}
+
+
+def test_a_change_of_behaviour_without_its_entry_is_a_fact_and_names_the_file() -> None:
+    assert found(ruled(LOG, BEFORE, AFTER, title="fix: count from two")) == [("changelog_entry_missing", None, None)]
+
+
+def test_to_take_code_away_changes_behaviour() -> None:
+    assert signals(ruled(LOG, {"src/a.py": "f(1)\ng(1)\n"}, {"src/a.py": "f(1)\n"}, title="fix: x")) == {
+        "changelog_entry_missing"
+    }
+
+
+@pytest.mark.parametrize("path", ["CHANGELOG.md", "docs/changelog/12.md", ".changeset/a.md", "CHANGES.rst"])
+def test_an_entry_anywhere_is_an_entry(path: str) -> None:
+    assert signals(ruled(LOG, BEFORE, {**AFTER, path: "entry\n"}, title="fix: x")) == set()
+
+
+def test_the_folder_that_the_rule_names_counts_whatever_it_is_called() -> None:
+    rule = "Every change needs an entry in `changes/`."
+    assert signals(ruled(rule, BEFORE, {**AFTER, "changes/1.txt": "entry\n"}, title="fix: x")) == set()
+
+
+@pytest.mark.parametrize("title", ["refactor: split", "Fix lint", "Sort the parts", "chore: x", "Fix typos"])
+def test_a_change_that_calls_itself_something_else_is_a_suspicion(title: str) -> None:
+    assert signals(ruled(LOG, BEFORE, AFTER, title=title)) == {DOUBT}
+
+
+def test_an_issue_shows_that_behaviour_changes() -> None:
+    assert signals(ruled(LOG, BEFORE, AFTER, title="Sort the parts", issue="It is wrong")) == {
+        "changelog_entry_missing"
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"src/a.py": "x\n"}, {"src/a.py": "x\n# note\n"}),
+        ({"src/a.py": 'f("""\none\n""")\n'}, {"src/a.py": 'f("""\none two three\n""")\n'}),
+        ({"src/a.py": "f(x)\n\ng(y)\n"}, {"src/a.py": "g(y)\n\nf(x)\n"}),
+        ({"scripts/a.py": "f(1)\n"}, {"scripts/a.py": "f(2)\n"}),
+        ({"tests/test_a.py": "f(1)\n"}, {"tests/test_a.py": "f(2)\n"}),
+        ({"src/a.rs": "#[cfg(test)]\nmod tests {\n}\n"}, {"src/a.rs": "#[cfg(test)]\nmod tests {\n    f(1);\n}\n"}),
+        ({"src/a.rs": ""}, {"src/a.rs": "#[test]\nfn t() {\n    f(1);\n}\n"}),
+        ({"README.md": "a\n"}, {"README.md": "b\n"}),
+    ],
+)
+def test_what_changes_no_behaviour_needs_no_entry(before: dict[str, str], after: dict[str, str]) -> None:
+    assert signals(ruled(LOG, before, after, title="fix: x")) == set()
+
+
+def test_a_change_without_whole_texts_is_read_by_its_hunks() -> None:
+    deep = {"src/a.py": "(" * 200 + "\n"}
+    assert signals(ruled(LOG, deep, {"src/a.py": "(" * 201 + "x\n"}, title="fix: x")) == {"changelog_entry_missing"}
+
+
+def test_the_changelog_of_a_package_is_for_changes_in_that_package() -> None:
+    rule = "Each pull request must add an entry to `pkg/CHANGELOG.md`."
+    assert signals(ruled(rule, {"pkg/a.py": "f(1)\n"}, {"pkg/a.py": "f(2)\n"})) == {"changelog_entry_missing"}
+    assert signals(ruled(rule, {"src/a.py": "f(1)\n"}, {"src/a.py": "f(2)\n"})) == {DOUBT}
+
+
+def test_a_rule_that_names_no_file_means_any_changelog() -> None:
+    assert signals(ruled("Add a changelog entry for every change.", BEFORE, AFTER)) == {"changelog_entry_missing"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "code"),
+    [
+        ("All public functions must have docstrings.", "src/a.py", "def f():\n    g()\n"),
+        ("All public functions must have docstrings.", "src/a.py", "class A:\n    def f(self):\n        g()\n"),
+        ("Every exported function needs a JSDoc comment.", "src/a.ts", "export function f() { g() }\n"),
+        ("All public methods must have Javadoc.", "src/A.java", "class A {\n  public void f() { g(); }\n}\n"),
+        ("Exported functions need godoc comments.", "a/a.go", "package a\n\nfunc F() { g() }\n"),
+        ("Every public function needs a doc comment.", "src/a.rs", "pub fn f() { g() }\n"),
+    ],
+)
+def test_a_new_public_function_without_documentation_is_a_fact(rule: str, path: str, code: str) -> None:
+    assert signals(ruled(rule, {}, {path: code})) == {"docstring_missing"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "code"),
+    [
+        ("All public functions must have docstrings.", "src/a.py", 'def f():\n    """Do."""\n    g()\n'),
+        ("All public functions must have docstrings.", "src/a.py", "def _f():\n    g()\n"),
+        ("All public functions must have docstrings.", "src/a.py", "class _A:\n    def f(self):\n        g()\n"),
+        ("All public functions must have docstrings.", "src/a.py", "@overload\ndef f():\n    g()\n"),
+        ("All public functions must have docstrings.", "src/a.py", "if x:\n    def f():\n        g()\n"),
+        ("All public functions must have docstrings.", "tests/test_a.py", "def f():\n    g()\n"),
+        ("All public functions must have docstrings.", "src/a.ts", "export function f() { g() }\n"),
+        ("All public functions in `lib/` must have docstrings.", "src/a.py", "def f():\n    g()\n"),
+        ("Every exported function needs a TSDoc comment.", "src/a.ts", "/** Do. */\nexport function f() { g() }\n"),
+        ("Every exported function needs a JSDoc comment.", "src/a.ts", "function f() { g() }\n"),
+        ("Every exported function needs a JSDoc comment.", "src/a.ts", "export function _f() { g() }\n"),
+        ("All public methods must have Javadoc.", "src/A.java", "class A {\n  A() { g(); }\n  void f() { g(); }\n}\n"),
+        (
+            "Exported functions need doc comments.",
+            "a/a.go",
+            "package a\n\n// F does.\nfunc F() { g() }\n\nfunc h() {}\n",
+        ),
+        ("Every public function needs a doc comment.", "src/a.rs", "fn f() { g() }\n"),
+    ],
+)
+def test_what_is_documented_or_not_public_is_fine(rule: str, path: str, code: str) -> None:
+    assert signals(ruled(rule, {}, {path: code})) == set()
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "code"),
+    [
+        ("All public functions must have docstrings.", "src/a.py", "class A(B):\n    def f(self):\n        g()\n"),
+        ("All public functions must have docstrings.", "src/_in/a.py", "def f():\n    g()\n"),
+        ("Every public function needs a doc comment.", "src/a.rs", "impl A {\n    pub fn f() { g() }\n}\n"),
+        ("Exported functions need doc comments.", "a/a.go", "package a\n\nfunc (x T) F() { g() }\n"),
+        ("Every exported function needs a JSDoc comment.", "a.ts", "export function f(x: A): B\nexport function f() { g() }\n"),
+    ],
+)  # fmt: skip
+def test_what_may_be_hidden_or_documented_elsewhere_is_a_suspicion(rule: str, path: str, code: str) -> None:
+    assert signals(ruled(rule, {}, {path: code})) == {DOUBT}
+
+
+def test_a_function_that_stood_there_before_is_not_new() -> None:
+    rule = "All public functions must have docstrings."
+    assert signals(ruled(rule, {"src/a.py": "def f(a):\n    g()\n"}, {"src/a.py": "def f(b):\n    g()\n"})) == set()
+
+
+TESTS = "Every change of behaviour comes with a test."
+
+
+def test_code_without_any_test_is_a_suspicion() -> None:
+    assert found(ruled(TESTS, BEFORE, AFTER, title="fix: x")) == [(DOUBT, "src/a.py", None)]
+
+
+@pytest.mark.parametrize(
+    ("after", "title"),
+    [
+        ({**AFTER, "tests/test_a.py": "def test_a(): ...\n"}, "fix: x"),
+        (AFTER, "refactor: x"),
+        ({**BEFORE, "README.md": "a\n"}, "fix: x"),
+        ({**AFTER, "src/a.rs": "fn f() {}\n#[cfg(test)]\nmod tests {\n    fn f() {}\n}\n"}, "fix: x"),
+    ],
+)
+def test_tests_in_the_change_or_no_code_need_no_more(after: dict[str, str], title: str) -> None:
+    assert signals(ruled(TESTS, BEFORE, after, title=title)) == set()
+
+
+def test_rust_code_without_tests_in_it_is_code_without_tests() -> None:
+    assert signals(ruled(TESTS, {}, {"src/a.rs": "fn f() {}\n"}, title="fix: x")) == {DOUBT}
+
+
+def test_a_test_file_of_another_name_is_a_suspicion() -> None:
+    rule = "Test files must be named `_test.py`."
+    assert signals(ruled(rule, {}, {"tests/test_a.py": "a\n"})) == {DOUBT}
+    assert signals(ruled(rule, {}, {"tests/a_test.py": "a\n", "tests/helper.py": "a\n", "src/a.py": "a\n"})) == set()
+    assert signals(ruled("Test files are named `test_*.py`.", {}, {"tests/a_test.py": "a\n"})) == {DOUBT}

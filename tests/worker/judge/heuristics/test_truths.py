@@ -1,0 +1,86 @@
+"""What a condition proves when it is asserted."""
+
+import pytest
+
+from worker.judge.heuristics.truths import Proof, is_literal, is_name, proof_of, proof_of_equal, split_arguments
+
+NOTHING = [
+    "True",
+    "(True)",
+    "true",
+    "!false",
+    "not False",
+    "1",
+    "'text'",
+    "x == x",
+    "a.b === a.b",
+    "1 == 1",
+    "found or True",
+    "found || true",
+    "len(found) >= 0",
+    "found.length >= 0",
+    "f'{x}' is not None",
+    "(f(x) == 1) in (True, False)",
+    "isinstance(x, object)",
+    "a.b == c or a.b != c",
+    "a == b || a != b",
+    "x is x",
+    "f(x) == f(x)",
+    "\n  x\n  ==\n  x",
+]
+THERE = [
+    "x",
+    "x.y",
+    "x is not None",
+    "f(x) !== undefined",
+    "x.is_some()",
+    "len(x) > 0",
+    "hasattr(x, 'y')",
+    "!!x.y(1)",
+    "repr(f(x))",
+]
+VALUES = [
+    "x == y",
+    "x in y",
+    "str(x) == str(y)",
+    "x == 1 and y is not None",
+    "x in x",
+    "f(x)",
+    "x > 0",
+    "x == 1",
+    "a" * 500,
+    "x == x" + " " * 500 + "y",
+]
+
+
+@pytest.mark.parametrize("condition", NOTHING)
+def test_what_always_holds_proves_nothing(condition: str) -> None:
+    assert proof_of(condition) is Proof.NOTHING
+
+
+@pytest.mark.parametrize("condition", THERE)
+def test_that_something_is_there_says_nothing_about_its_value(condition: str) -> None:
+    assert proof_of(condition) is Proof.PRESENCE
+
+
+@pytest.mark.parametrize("condition", VALUES)
+def test_in_doubt_a_condition_proves_a_value(condition: str) -> None:
+    assert proof_of(condition) is Proof.VALUE
+
+
+def test_a_thing_equals_itself_also_where_it_is_computed_twice() -> None:
+    assert proof_of_equal("a.b", "a.b") is Proof.NOTHING
+    assert proof_of_equal("1", "1") is Proof.NOTHING
+    assert proof_of_equal("f(a, b)", "f(a,  b)") is Proof.NOTHING
+    assert proof_of_equal("a", "b") is Proof.VALUE
+
+
+def test_literals_and_names_are_told_apart() -> None:
+    assert is_literal("'x'")
+    assert not is_literal("x")
+    assert is_name("x.y")
+    assert not is_name("f(x)")
+
+
+def test_the_arguments_of_a_macro_are_split_outside_of_brackets_and_strings() -> None:
+    assert split_arguments(r'vec![a, b], "x, \", y", f(a, b),') == ["vec![a, b]", r'"x, \", y"', "f(a, b)"]

@@ -1,0 +1,268 @@
+"""CI and test commands that can fail less than before."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import Texts, change_of
+from worker.domain.verdict import Side
+from worker.judge.heuristics.tests_pass_but_wrong import ci
+
+ALL = (ci.check_cannot_fail, ci.check_may_not_fail, ci.tests_left_out, ci.check_removed)
+PATH = ".github/workflows/ci.yml"
+FLOW = """name: ci
+on:
+  push:
+  pull_request:
+
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - run: npm ci
+
+      - name: Test
+        run: npm test
+
+      - name: Lint
+        run: npx eslint .
+  docs:
+    runs-on: ubuntu-latest
+    steps:
+      - run: make html
+"""
+
+
+def fired(before: Texts, after: Texts, *, texts: bool = True) -> list[tuple[str, int | None]]:
+    change = change_of(before, after, texts=texts)
+    return [(signal.name, finding.line) for signal in ALL for finding in signal.findings(change)]
+
+
+def flow(old: str, new: str, *, texts: bool = True) -> list[tuple[str, int | None]]:
+    assert old in FLOW
+    return fired({PATH: FLOW}, {PATH: FLOW.replace(old, new, 1)}, texts=texts)
+
+
+SURE = {
+    "masked": ("run: npm test\n", "run: npm test || true\n", 14),
+    "masked by a colon": ("run: npm test\n", "run: npm test || :\n", 14),
+    "masked by words": ("run: npm test\n", 'run: npm test || echo "never mind"\n', 14),
+    "in a block": ("run: npm test\n", "run: |\n          npm test || exit 0\n", 15),
+    "linter": ("run: npx eslint .\n", "run: npx eslint . || true\n", 17),
+    "ignored": ("run: npm test\n", "run: npm test\n        continue-on-error: true\n", 15),
+    "ignored above": ("        run: npm test\n", "        continue-on-error: true\n        run: npm test\n", 14),
+    "ignored first": ("      - name: Test\n", "      - continue-on-error: true\n        name: Test\n", 13),
+    "off": ("run: npm test\n", "run: npm test\n        if: false\n", 15),
+    "off by expression": ("run: npm test\n", "run: npm test\n        if: ${{ false }}\n", 15),
+    "replaced": ("run: npm test\n", 'run: echo "tests are run elsewhere"\n', 14),
+    "replaced by true": ("run: npm test\n", "run: true\n", 14),
+}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(("old", "new", "line"), SURE.values(), ids=SURE.keys())
+def test_a_check_that_cannot_fail_any_more_is_a_fact(old: str, new: str, line: int, *, texts: bool) -> None:
+    assert ("check_cannot_fail", line) in flow(old, new, texts=texts)
+
+
+@pytest.mark.parametrize(
+    "new", ["  test:\n    continue-on-error: true\n    runs-on", "  test:\n    if: ${{ false }}\n    runs-on"]
+)
+def test_a_job_is_known_by_its_steps(new: str) -> None:
+    assert flow("  test:\n    runs-on", new) == [("check_cannot_fail", 8)]
+    assert "check_cannot_fail" not in [name for name, _ in flow("  test:\n    runs-on", new, texts=False)]
+
+
+def test_the_fact_shows_its_line() -> None:
+    long = f"npm test -- {'x' * 80}"
+    change = change_of({PATH: FLOW.replace("npm test", long)}, {PATH: FLOW.replace("npm test", f"{long} || true")})
+    (found,) = ci.check_cannot_fail.findings(change)
+    assert found.fact
+    assert found.note.endswith("...`")
+
+
+PLAIN = {
+    "package.json": ("package.json", '{\n  "test": "jest --ci",\n}\n', '{\n  "test": "jest --ci; exit 0",\n}\n'),
+    "make": ("Makefile", "test:\n\tpytest tests\n", "test:\n\tpytest tests; true\n"),
+    "make's dash": ("Makefile", "test:\n\tpytest tests\n", "test:\n\t-pytest tests\n"),
+    "gitlab": (
+        ".gitlab-ci.yml",
+        "unit:\n  script: go test ./...\n",
+        "unit:\n  script: go test ./...\n  allow_failure: true\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), PLAIN.values(), ids=PLAIN.keys())
+def test_other_places_of_test_commands_count_as_well(path: str, before: str, after: str) -> None:
+    assert [name for name, _ in fired({path: before}, {path: after})] == ["check_cannot_fail"]
+
+
+HARMLESS = {
+    "install": ("run: npm ci\n", "run: npm ci || true\n"),
+    "docs": ("      - run: make html\n", "      - run: make html\n        continue-on-error: true\n"),
+    "expression": ("run: npm test\n", "run: npm test\n        continue-on-error: ${{ matrix.next }}\n"),
+    "comment": ("run: npm test\n", "run: npm test\n        # continue-on-error: true\n"),
+    "condition": ("run: npm test\n", "run: npm test\n        if: runner.os == 'Linux'\n"),
+    "another command": ("run: npm test\n", "run: npm run test:all\n"),
+    "a message": ("run: npm test\n", "run: npm test\n      - run: echo done\n"),
+    "looked at": (
+        "run: npm test\n",
+        "run: npm test\n        id: t\n        continue-on-error: true\n      - run: exit 1\n        if: steps.t.outcome == 'failure'\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), HARMLESS.values(), ids=HARMLESS.keys())
+def test_what_loosens_nothing_is_no_fact(old: str, new: str) -> None:
+    assert "check_cannot_fail" not in [name for name, _ in flow(old, new)]
+
+
+def test_a_line_that_was_only_moved_is_no_fact() -> None:
+    before = FLOW.replace("        run: npm test\n", "        continue-on-error: true\n        run: npm test\n")
+    after = FLOW.replace("        run: npm test\n", "        run: npm test\n        continue-on-error: true\n")
+    assert fired({PATH: before}, {PATH: after}) == []
+
+
+NEW = {
+    "step": ("      - run: make html\n", "      - run: make html\n      - run: make test || true\n", 22),
+    "plain shell": ("run: npm test\n", "run: npm test; true\n", 14),
+    "job": (
+        "  docs:\n",
+        "  slow-tests:\n    continue-on-error: true\n    steps:\n      - run: ./go\n  docs:\n",
+        19,
+    ),
+    "named step": (
+        "  docs:\n",
+        "      - name: Slow tests\n        uses: ./go\n        continue-on-error: true\n  docs:\n",
+        20,
+    ),
+    "given up": ("      - run: make html\n", "      - run: make html || true\n", 21),
+    "in the middle": ("run: npm test\n", "run: npm test -x || true -- a\n", 14),
+    "any step": ("      - run: make html\n", "      - run: make html\n        if: false\n", 22),
+    "by expression": (
+        "      - run: make html\n",
+        "      - run: make html\n        continue-on-error: ${{ always() }}\n",
+        22,
+    ),
+    "shell": ("run: npm test\n", "run: |\n          set +e\n          npm test\n", 15),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "line"), NEW.values(), ids=NEW.keys())
+def test_a_new_check_without_consequence_is_suspected(old: str, new: str, line: int) -> None:
+    assert ("check_may_not_fail", line) in flow(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  docs:\n", "  more:\n    continue-on-error: true\n    steps:\n      - run: ./go\n  docs:\n"),
+        ("      - run: make html\n", "      - run: |\n          set +e\n          make html\n"),
+        ("run: npm test\n", "run: npm test\n        # npm test || true\n"),
+    ],
+)
+def test_what_lets_no_test_fail_is_left_alone(old: str, new: str) -> None:
+    assert flow(old, new) == []
+
+
+def test_elsewhere_than_in_ci_these_words_mean_nothing() -> None:
+    after = "[pytest]\nx = 1\ncontinue-on-error: true\nset +e\npytest\n"
+    assert fired({"tox.ini": "[pytest]\nx = 1\n"}, {"tox.ini": after}) == []
+
+
+LEFT_OUT = {
+    "not": ("tox.ini", "[t]\ncommands = pytest\n", "[t]\ncommands = pytest -k 'not slow'\n", 2),
+    "ignore": ("tox.ini", "[t]\ncommands = pytest\n", "[t]\ncommands = pytest --ignore=tests/test_a.py\n", 2),
+    "addopts": ("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --deselect tests/test_a.py::test_b\n", 2),
+    "maven": (PATH, "a:\n  run: mvn verify\n", "a:\n  run: mvn verify -DskipTests\n", 2),
+    "no tests": ("package.json", '{\n "a": 1,\n}\n', '{\n "a": 1,\n "test": "jest --passWithNoTests"\n}\n', 3),
+    "jest": ("jest.config.js", "x = {\n}\n", "x = {\n  testPathIgnorePatterns: ['slow'],\n}\n", 2),
+    "next line": (PATH, "a:\n  run: |\n    pytest \\\n", "a:\n  run: |\n    pytest \\\n    --deselect tests/a.py\n", 4),
+    "collect": ("conftest.py", "x = 1\n", "x = 1\ncollect_ignore = ['test_a.py']\n", 2),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after", "line"), LEFT_OUT.values(), ids=LEFT_OUT.keys())
+def test_tests_that_are_left_out_are_suspected(path: str, before: str, after: str, line: int) -> None:
+    assert fired({path: before}, {path: after}) == [("tests_left_out", line)]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        (PATH, "a:\n  run: mvn x\n", "a:\n  run: mvn deploy -DskipTests\n"),
+        (PATH, "a:\n", "a:\n# pytest -k 'not slow'\n"),
+        (PATH, "a:\n", "a:\n  run: tar --ignore=x .\n"),
+        ("tox.ini", "a = pytest -k 'not slow'\n", "a = pytest -v -k 'not slow'\n"),
+        ("README.md", "a\n", "pytest -k 'not slow'\n"),
+        ("tests/fixtures/tox.ini", "a\n", "a = pytest -k 'not slow'\n"),
+    ],
+)
+def test_flags_of_other_things_are_left_alone(path: str, before: str, after: str) -> None:
+    assert fired({path: before}, {path: after}) == []
+
+
+def test_a_test_command_that_ci_lost_is_suspected_at_its_old_line() -> None:
+    change = change_of({PATH: FLOW}, {PATH: FLOW.replace("      - name: Test\n        run: npm test\n", "")})
+    (found,) = ci.check_removed.findings(change)
+    assert (found.line, found.side, found.fact) == (13, Side.BASE, False)
+
+
+def test_each_step_that_ci_lost_is_one_place() -> None:
+    more = "      - name: Slow tests\n        run: ./go\n"
+    before = FLOW.replace("      - run: make html\n", f"      - run: make html\n{more}")
+    after = FLOW.replace("      - name: Test\n        run: npm test\n", "")
+    found = ci.check_removed.findings(
+        change_of({PATH: before, ".travis.yml": "script: tox\n"}, {PATH: after, ".travis.yml": "a: b\n"})
+    )
+    assert [(one.path, one.line) for one in found] == [(PATH, 13), (PATH, 22), (".travis.yml", 1)]
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        run: npm test\n", "        run: npm run test:unit\n"),
+        ("run: npm test\n\n      - name: Lint\n", "run: ./go\n\n      - name: Lint\n      - run: npm test\n"),
+        ("      - run: npm ci\n", ""),
+    ],
+)
+def test_a_command_that_runs_elsewhere_is_not_lost(old: str, new: str, *, texts: bool) -> None:
+    assert flow(old, new, texts=texts) == []
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_the_same_command_at_another_place_makes_up_for_one_of_two(*, texts: bool) -> None:
+    before = FLOW.replace("run: npm ci\n", "run: npm ci\n      - run: pytest\n")
+    after = FLOW.replace("        run: npm test\n", "").replace("make html\n", "make html\n      - run: npm test\n")
+    change = change_of({PATH: before}, {PATH: after}, texts=texts)
+    assert [one.note for one in ci.check_removed.findings(change)] == ["CI had `- run: pytest`"]
+
+
+def test_a_workflow_that_pull_requests_no_longer_start_is_suspected() -> None:
+    assert flow("  pull_request:\n", "") == [("check_removed", 4)]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        FLOW.replace("  pull_request:\n", "  # pull_request:\n"),
+        FLOW.replace("  pull_request:\n", "  workflow_call:\n"),
+    ],
+)
+def test_a_workflow_that_they_never_started_is_not(before: str) -> None:
+    after = before.replace("  # pull_request:\n", "").replace("  workflow_call:\n", "")
+    assert fired({PATH: before}, {PATH: after}) == []
+
+
+def test_a_workflow_without_tests_may_start_when_it_likes() -> None:
+    before = "on:\n  push:\n  pull_request:\njobs:\n  a:\n    steps:\n      - run: make html\n"
+    assert fired({PATH: before}, {PATH: before.replace("  pull_request:\n", "")}) == []
+
+
+def test_a_file_that_was_made_to_keep_us_busy_is_looked_at_in_part() -> None:
+    job = "  a{0}:\n    steps:\n      - run: npm test\n{1}"
+    before = "jobs:\n" + "".join(job.format(number, "") for number in range(150))
+    after = "jobs:\n" + "".join(job.format(number, "    continue-on-error: true\n") for number in range(150))
+    places = [*ci.check_cannot_fail.see(change_of({PATH: before}, {PATH: after}))]
+    assert len(places) == 100

@@ -1,0 +1,220 @@
+"""Existing tests that are switched off."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of
+from worker.judge.heuristics.tests_pass_but_wrong import disabled
+
+PY = "def test_a():\n    x = up()\n    assert x == 1\n"
+OFF = {
+    "mark": ("tests/test_a.py", PY, "@pytest.mark.skip(reason='flaky')\n" + PY, 1),
+    "bare mark": ("tests/test_a.py", PY, "@pytest.mark.skip\n" + PY, 1),
+    "if true": ("tests/test_a.py", PY, "@pytest.mark.skipif(True, reason='x')\n" + PY, 1),
+    "expected to fail": ("tests/test_a.py", PY, "@pytest.mark.xfail\n" + PY, 1),
+    "call": ("tests/test_a.py", PY, PY.replace("    x =", "    pytest.skip('later')\n    x ="), 2),
+    "return": ("tests/test_a.py", PY, PY.replace("    x =", "    return\n    x ="), 2),
+    "whole file": ("tests/test_a.py", PY, "pytestmark = pytest.mark.skip\n" + PY, 1),
+    "module": ("tests/test_a.py", PY, "pytest.skip('x', allow_module_level=True)\n" + PY, 1),
+    "class": (
+        "tests/test_a.py",
+        "class TestA:\n    def test_a(self):\n        assert up() == 1\n",
+        "@unittest.skip('x')\nclass TestA:\n    def test_a(self):\n        assert up() == 1\n",
+        1,
+    ),
+    "go": (
+        "a_test.go",
+        "package a\n\nfunc TestA(t *testing.T) {\n\tup()\n}\n",
+        'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("later")\n\tup()\n}\n',
+        4,
+    ),
+    "go, file": (
+        "a_test.go",
+        "package a\n\nfunc TestA(t *testing.T) {\n\tup()\n}\n",
+        "//go:build ignore\n\npackage a\n\nfunc TestA(t *testing.T) {\n\tup()\n}\n",
+        1,
+    ),
+    "rust": (
+        "src/a.rs",
+        "#[test]\nfn works() {\n    assert!(up());\n}\n",
+        "#[test]\n#[ignore]\n// why\nfn works() {\n    assert!(up());\n}\n",
+        2,
+    ),
+    "rust, mod": (
+        "src/a.rs",
+        "mod tests {\n    #[test]\n    fn works() {\n        assert!(up());\n    }\n}\n",
+        "#[cfg(any())]\nmod tests {\n    #[test]\n    fn works() {\n        assert!(up());\n    }\n}\n",
+        1,
+    ),
+    "java": (
+        "ATest.java",
+        "class ATest {\n  @Test\n  void a() {\n    assertThat(up());\n  }\n}\n",
+        "class ATest {\n  @Disabled\n  @Test\n  void a() {\n    assertThat(up());\n  }\n}\n",
+        2,
+    ),
+    "testng": (
+        "ATest.java",
+        "class ATest {\n  @Test\n  void a() {\n    assertThat(up());\n  }\n}\n",
+        "class ATest {\n  @Test(enabled = false)\n  void a() {\n    assertThat(up());\n  }\n}\n",
+        2,
+    ),
+    "it": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "it.skip('a', () => {\n  up()\n})\n", 1),
+    "xit": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "xit('a', () => {\n  up()\n})\n", 1),
+    "describe": (
+        "a.test.ts",
+        "describe('b', () => {\n  it('a', () => {\n    up()\n  })\n})\n",
+        "describe.skip('b', () => {\n  it('a', () => {\n    up()\n  })\n})\n",
+        1,
+    ),
+}
+
+
+def lines(path: str, before: str, after: str, *, texts: bool = True) -> list[int | None]:
+    change = change_of({path: before}, {path: after}, texts=texts)
+    return [finding.line for finding in disabled.test_disabled.findings(change)]
+
+
+@pytest.mark.parametrize(("path", "before", "after", "line"), OFF.values(), ids=OFF.keys())
+def test_switching_off_a_test_that_ran_is_a_fact(path: str, before: str, after: str, line: int) -> None:
+    assert lines(path, before, after) == [line]
+
+
+def test_what_is_switched_off_is_named() -> None:
+    path, before, after, _ = OFF["go"]
+    (found,) = disabled.test_disabled.findings(change_of({path: before}, {path: after}))
+    assert found.fact
+    assert found.note == "the test `TestA`, which ran before, is switched off"
+
+
+HONEST = {
+    "new": ("tests/test_a.py", PY, PY + "\n\n@pytest.mark.skip\ndef test_b():\n    assert down() == 2\n"),
+    "condition": ("tests/test_a.py", PY, "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\n" + PY),
+    "expected error": ("tests/test_a.py", PY, "@pytest.mark.xfail(raises=OSError)\n" + PY),
+    "in a branch": (
+        "tests/test_a.py",
+        PY,
+        PY.replace("    x =", "    if slow:\n        pytest.skip('later')\n    x ="),
+    ),
+    "at the end": ("tests/test_a.py", PY, PY + "    return\n"),
+    "off before": ("tests/test_a.py", "@pytest.mark.skip\n" + PY, "@pytest.mark.skip(reason='x')\n" + PY),
+    "call before": (
+        "a_test.go",
+        'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("a")\n\tup()\n}\n',
+        'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("b")\n\tup()\n}\n',
+    ),
+    "quoted": ("tests/test_a.py", PY, PY + "\n\nTEXT = '''\n@pytest.mark.skip\ndef test_a():\n    pass\n'''\n"),
+    "moved": ("tests/test_a.py", f"@pytest.mark.skip\n{PY}\n\nX = 1\n", f"X = 1\n\n\n@pytest.mark.skip\n{PY}"),
+    "no test": ("tests/test_a.py", PY, PY + "\n\n@pytest.mark.skip\ndef other():\n    return 1\n"),
+    "above nothing": (
+        "src/a.rs",
+        "#[test]\nfn works() {\n    up();\n}\n",
+        "#[test]\nfn works() {\n    up();\n}\n#[ignore]\n",
+    ),
+    "not a test file": ("a.py", "def f():\n    return g()\n", "@pytest.mark.skip\ndef f():\n    return g()\n"),
+    "late": ("tests/test_a.py", PY + "    assert y\n", PY + "    return\n    assert y\n"),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), HONEST.values(), ids=HONEST.keys())
+def test_an_honest_skip_is_left_alone(path: str, before: str, after: str) -> None:
+    assert lines(path, before, after) == []
+
+
+REST = {
+    "py": "".join(f"    y{n} = g({n})\n" for n in range(9)),
+    "go": "".join(f"\ty{n} := g({n})\n" for n in range(9)),
+    "ts": "".join(f"  const y{n} = g({n})\n" for n in range(9)),
+    "java": "".join(f"    int y{n} = g({n});\n" for n in range(9)),
+}
+IN_HUNKS = {
+    "mark": ("tests/test_a.py", PY + REST["py"], "@pytest.mark.skip\n" + PY + REST["py"], 1),
+    "call": (
+        "a_test.go",
+        *(
+            f"package a\n\nfunc TestA(t *testing.T) {{\n{{}}{REST['go']}}}\n".replace("{}", x)
+            for x in ("", '\t// why\n\tt.Skip("x")\n')
+        ),
+        5,
+    ),
+    "it": ("a.test.ts", *(f"{x}('a', () => {{\n{REST['ts']}}})\n" for x in ("it", "it.skip")), 1),
+    "xdescribe": ("a.test.ts", *(f"{x}('a', () => {{\n{REST['ts']}}})\n" for x in ("  describe", "  xdescribe")), 1),
+    "java": (
+        "ATest.java",
+        *(f"class ATest {{\n{x}  @Test\n  void a() {{\n{REST['java']}  }}\n}}\n" for x in ("", "  @Ignore\n")),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after", "line"), IN_HUNKS.values(), ids=IN_HUNKS.keys())
+def test_the_diff_alone_shows_it_too(path: str, before: str, after: str, line: int) -> None:
+    assert lines(path, before, after, texts=False) == [line]
+
+
+def test_the_section_of_a_hunk_is_the_line_above_it() -> None:
+    top = "".join(f"// {n}\n" for n in range(5))
+    before = f"package a\n\nfunc TestA(t *testing.T) {{\n{top}{REST['go']}}}\n"
+    after = before.replace("// 4\n", '// 4\n\tt.Skip("x")\n')
+    change = change_of({"a_test.go": before}, {"a_test.go": after}, texts=False)
+    assert not list(disabled.test_disabled.findings(change))
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("tests/test_a.py", REST["py"], REST["py"] + "@pytest.mark.skip\ndef test_new():\n    assert up(\n"),
+        ("tests/test_a.py", REST["py"], REST["py"] + "@pytest.mark.skip\n"),
+        ("tests/test_a.py", "    y = 1\n    z = 2\n", "    y = 1\n    pytest.skip('x')\n    z = 2\n"),
+        ("a.test.ts", "  a()\n", "  a()\n  it.skip('new', () => {\n"),
+        ("a.test.ts", "  a()\n", "  a()\n  return\n"),
+        (
+            "tests/test_a.py",
+            "@pytest.mark.skip('a')\ndef test_a():\n    assert up(\n",
+            "@pytest.mark.skip('b')\ndef test_a():\n    assert up(\n",
+        ),
+    ],
+)
+def test_a_hunk_that_shows_no_old_test_proves_nothing(path: str, before: str, after: str) -> None:
+    assert lines(path, before, after, texts=False) == []
+
+
+ONLY = {
+    "it": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "it.only('a', () => {\n  up()\n})\n"),
+    "new": (
+        "a.test.ts",
+        "it('a', () => {\n  up()\n})\n",
+        "describe.only('b', () => {\n})\nit('a', () => {\n  up()\n})\n",
+    ),
+    "fit": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "fit('a', () => {\n  up()\n})\n"),
+    "ginkgo": ("a_test.go", 'package a\n\tIt("a", f)\n', '\tFIt("a", f)\npackage a\n'),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), ONLY.values(), ids=ONLY.keys())
+def test_leaving_only_one_test_to_run_is_a_fact(path: str, before: str, after: str) -> None:
+    (found,) = disabled.test_only.findings(change_of({path: before}, {path: after}))
+    assert found.fact
+    assert found.line == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.test.ts", "x()\n", "x()\nconst text = `\nit.only('a')\n`\n"),
+        ("a.test.ts", "it.only('a')\n", "x()\n  it.only('a')\n"),
+        ("tests/test_a.py", "x()\n", "it.only('a')\n"),
+        ("tests/a.txt", "x()\n", "it.only('a')\n"),
+        ("a.ts", "x()\n", "it.only('a')\n"),
+    ],
+)
+def test_what_narrows_no_run_is_left_alone(path: str, before: str, after: str) -> None:
+    assert not list(disabled.test_only.findings(change_of({path: before}, {path: after})))
+
+
+def test_an_endless_line_is_no_skip() -> None:
+    long = "@pytest.mark.skip(" + "x" * 600 + ")\n"
+    assert lines("tests/test_a.py", PY, long + PY) == []
+
+
+def test_a_file_that_can_not_be_parsed_proves_nothing() -> None:
+    deep = f"x = {'(' * 200}1{')' * 200}\n"
+    assert lines("tests/test_a.py", deep + PY, f"{deep}@pytest.mark.skip\n{PY}") == []

@@ -1,0 +1,158 @@
+"""Production code that asks whether tests are running."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import Texts, change_of
+from worker.judge.heuristics.signal import Signal
+from worker.judge.heuristics.tests_pass_but_wrong.environment import (
+    asks_for_test_environment,
+    branch_on_test_runner,
+    nothing_done_in_ci,
+)
+
+ALL = (branch_on_test_runner, nothing_done_in_ci, asks_for_test_environment)
+
+
+def lines(signal: Signal, after: Texts, before: Texts | None = None) -> list[int | None]:
+    return [finding.line for finding in signal.findings(change_of(before or {}, after))]
+
+
+def fired(path: str, text: str, before: str | None = None) -> list[tuple[str, int | None]]:
+    change = change_of({} if before is None else {path: before}, {path: text})
+    return [(signal.name, finding.line) for signal in ALL for finding in signal.findings(change)]
+
+
+RUNNERS = {
+    "pytest": (
+        "a.py",
+        'def f(x):\n    if os.environ.get("PYTEST_CURRENT_TEST"):\n        return None\n    return x + 1\n',
+    ),
+    "modules": ("a.py", 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n    return x + 1\n'),
+    "go": ("a.go", "package a\n\nfunc f() error {\n\tif testing.Testing() {\n\t\treturn nil\n\t}\n\treturn g()\n}\n"),
+    "rust": ("src/a.rs", "fn f() -> i32 {\n    if cfg!(test) {\n        return 3;\n    }\n    g()\n}\n"),
+    "node": (
+        "a.ts",
+        "function f(x) {\n  if (process.env.NODE_ENV === 'test') {\n    return 3\n  }\n  return g(x)\n}\n",
+    ),
+    "jest": ("a.js", "function f(x) {\n  if (process.env.JEST_WORKER_ID !== undefined) return 3\n  return g(x)\n}\n"),
+    "java": (
+        "A.java",
+        'class A {\n  int f() {\n    if (System.getProperty("surefire.test.class.path") != null) {\n      return 3;\n    }\n    return g();\n  }\n}\n',
+    ),
+    "stack": (
+        "A.java",
+        'class A {\n  int f() {\n    if (Thread.currentThread().getStackTrace()[2].getClassName().endsWith("Test")) {\n      return 3;\n    }\n    return g();\n  }\n}\n',
+    ),
+    "named": (
+        "a.py",
+        'tested = "pytest" in sys.modules\n\n\ndef f(x):\n    if tested:\n        return 3\n    return x\n',
+    ),
+    "throws": (
+        "a.ts",
+        "function f(x) {\n  if (process.env.VITEST) {\n    // no\n    throw new Error('no')\n  }\n  return g(x)\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), RUNNERS.values(), ids=RUNNERS.keys())
+def test_a_result_of_its_own_under_a_test_runner_is_a_fact(path: str, text: str) -> None:
+    assert "branch_on_test_runner" in [name for name, _ in fired(path, text)]
+
+
+ASKED = {
+    "no result": ("a.py", 'def f(x):\n    if "pytest" in sys.modules:\n        return\n    return x + 1\n', 2),
+    "not under test": ("a.js", "if (process.env.NODE_ENV !== 'test') {\n  return listen()\n}\n", 1),
+    "a log line": ("a.ts", "if (process.env.NODE_ENV === 'test') {\n  warn()\n}\n", 1),
+    "nothing": ("a.ts", "if (process.env.NODE_ENV === 'test') {\n}\n", 1),
+    "a value": ("a.ts", "const url = process.env.NODE_ENV === 'test' ? here : there\n", 1),
+    "python's ternary": ("a.py", 'x = 1 if "pytest" in sys.modules else 2\n', 1),
+    "a variable": ("a.py", "x = 1\nfast = settings.TESTING\n", 2),
+    "a test tool": ("src/pytest_cov/a.py", 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n', 2),
+    "ruby": ("lib/a.rb", "if Rails.env.test?\n  return 1\nend\n", 1),
+    "kotlin, CI": ("src/A.kt", 'x\nif (System.getenv("CI") != null) return 1\n', 2),
+}
+
+
+@pytest.mark.parametrize(("path", "text", "line"), ASKED.values(), ids=ASKED.keys())
+def test_any_other_question_for_tests_is_suspected(path: str, text: str, line: int) -> None:
+    assert fired(path, text) == [("asks_for_test_environment", line)]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", '# "pytest" in sys.modules would do\nx = 1\n'),
+        ("a.py", 'def f():\n    """\n    if "pytest" in sys.modules: return\n    """\n    return g()\n'),
+        ("tests/test_a.py", 'if "pytest" in sys.modules:\n    x = 1\n'),
+        ("a.py", 'def f(x):\n    if x == "pytest":\n        return 3\n    return x\n'),
+        ("a.py", 'os.environ["TEST_NAME"] = "a"\n'),
+        ("lib/a.rb", "x = Rails.env\n"),
+        ("notes.txt", 'if "pytest" in sys.modules:\n    return 3\n'),
+    ],
+)
+def test_what_asks_nothing_is_left_alone(path: str, text: str) -> None:
+    assert fired(path, text) == []
+
+
+def test_a_question_that_was_there_before_is_no_finding() -> None:
+    text = 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n    return x\n'
+    assert fired("a.py", text + "\n\ny = 1\n", before=text) == []
+
+
+def test_an_old_branch_beside_a_new_question_is_not_counted_as_new() -> None:
+    old = 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n    return x\n'
+    new = old + '\n\nfast = "pytest" in sys.modules\n'
+    assert fired("a.py", new, before=old) == [("asks_for_test_environment", 7)]
+
+
+IDLE = {
+    "java": (
+        "A.java",
+        'class A {\n  String getMessage() {\n    if (System.getenv("CI") != null) {\n      return null;\n    }\n    return g();\n  }\n}\n',
+        3,
+    ),
+    "python": ("a.py", 'def parse(x):\n    if os.environ.get("CI"):\n        return None\n    return x\n', 2),
+    "go": (
+        "a.go",
+        'package a\n\nfunc parse() error {\n\tif os.Getenv("CI") != "" {\n\t\treturn nil\n\t}\n\treturn g()\n}\n',
+        4,
+    ),
+    "rust": (
+        "src/a.rs",
+        'fn parse() -> R {\n    if std::env::var("CI").is_ok() {\n        return Ok(());\n    }\n    g()\n}\n',
+        2,
+    ),
+    "script": ("a.js", "function parse(x) {\n  if (process.env.CI) {\n    return null\n  }\n  return g(x)\n}\n", 2),
+}
+
+
+@pytest.mark.parametrize(("path", "text", "line"), IDLE.values(), ids=IDLE.keys())
+def test_a_function_that_does_nothing_in_ci_is_a_fact(path: str, text: str, line: int) -> None:
+    assert fired(path, text) == [("nothing_done_in_ci", line)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'def is_interactive(x):\n    if os.environ.get("CI"):\n        return None\n    return x\n',
+        'def parse(x):\n    if os.environ.get("CI"):\n        return x * 2\n    return x\n',
+        'def parse(x):\n    if os.environ.get("CI"):\n        return None\n    else:\n        x += 1\n    return x\n',
+        'def parse(x):\n    if not os.environ.get("CI"):\n        return None\n    return x\n',
+        'def parse(x):\n    if x:\n        return None\n    return os.environ.get("CI") or x\n',
+        'def parse(x):\n    return os.environ.get("CI") or x\n',
+    ],
+)
+def test_a_function_that_merely_regards_ci_is_suspected_only(text: str) -> None:
+    assert [name for name, _ in fired("a.py", text)] == ["asks_for_test_environment"]
+
+
+def test_the_question_of_a_runner_counts_more_than_that_for_ci() -> None:
+    text = 'def f():\n    a = bool(os.environ.get("CI"))\n    b = "pytest" in sys.modules\n'
+    found = asks_for_test_environment.findings(change_of({}, {"a.py": text}))
+    assert [(one.line, one.weight) for one in found] == [(2, 0.8), (3, 1.0)]
+
+
+def test_a_branch_is_seen_in_the_diff_alone() -> None:
+    path, text = RUNNERS["go"]
+    change = change_of({}, {path: text}, texts=False)
+    assert [one.line for one in branch_on_test_runner.findings(change)] == [4]

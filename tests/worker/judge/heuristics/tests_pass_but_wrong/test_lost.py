@@ -1,0 +1,226 @@
+"""Tests that no runner finds any more."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import Texts, change_of, plain_dossier
+from worker.domain.verdict import Side
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.tests_pass_but_wrong import lost
+
+ALL = (lost.test_deleted_alone, lost.test_deleted, lost.test_hidden)
+KEPT = "def test_kept():\n    assert parse('a') == 1\n\n\n"
+GONE = "def test_gone():\n    size = render('b')\n    assert size == 2\n"
+
+
+def fired(before: Texts, after: Texts, *, texts: bool = True) -> list[tuple[str, int | None]]:
+    change = change_of(before, after, texts=texts)
+    return [(signal.name, finding.line) for signal in ALL for finding in signal.findings(change)]
+
+
+def names(before: Texts, after: Texts) -> list[str]:
+    return [name for name, _ in fired(before, after)]
+
+
+DELETIONS = {
+    "python": ("tests/test_a.py", KEPT, GONE),
+    "typescript": (
+        "a.test.ts",
+        "it('keeps', () => {\n  expect(parse(1)).toBe(1)\n})\n",
+        "it('goes', () => {\n  expect(render(2)).toBe(2)\n})\n",
+    ),
+    "go": (
+        "a_test.go",
+        "package a\n\nfunc TestKept(t *testing.T) {\n\tparse(1)\n}\n\n",
+        'func TestGone(t *testing.T) {\n\tif render(2) != 2 {\n\t\tt.Error("x")\n\t}\n}\n',
+    ),
+    "rust": (
+        "src/a.rs",
+        "fn a() {}\n\n#[test]\nfn kept() {\n    parse(1);\n}\n\n",
+        "#[test]\nfn gone() {\n    assert!(render(2));\n}\n",
+    ),
+    "java": (
+        "ATest.java",
+        "class ATest {\n  @Test\n  void kept() {\n    parse(1);\n  }\n",
+        "  @Test\n  void gone() {\n    assertThat(render(2)).isTrue();\n  }\n}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(("path", "kept", "gone"), DELETIONS.values(), ids=DELETIONS.keys())
+def test_a_test_that_is_deleted_alone_is_a_fact(path: str, kept: str, gone: str, *, texts: bool) -> None:
+    after = kept + ("}\n" if path.endswith("java") else "")
+    change = change_of({path: kept + gone}, {path: after}, texts=texts)
+    (found,) = lost.test_deleted_alone.findings(change)
+    assert found.fact
+    assert found.side is Side.BASE
+    assert found.line is not None
+    assert not list(lost.test_deleted.findings(change))
+
+
+def test_a_test_whose_code_was_touched_is_suspected_only() -> None:
+    before = {"tests/test_a.py": KEPT + GONE, "a.py": "def up():\n    return render(1)\n"}
+    after = {"tests/test_a.py": KEPT, "a.py": "def up():\n    return 1 + render(1)\n"}
+    assert fired(before, after) == [("test_deleted", 5)]
+
+
+def test_a_test_that_calls_nothing_is_suspected_only() -> None:
+    gone = "def test_gone():\n    assert SIZE == 2\n"
+    assert names({"tests/test_a.py": KEPT + gone}, {"tests/test_a.py": KEPT}) == ["test_deleted"]
+
+
+def test_a_test_with_something_in_its_place_is_suspected_only() -> None:
+    assert names({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + "SIZE = 2\n"}) == ["test_deleted"]
+
+
+def test_two_deleted_tests_are_suspected_each() -> None:
+    more = "\n\ndef test_more():\n    assert draw(1) == 1\n"
+    assert names({"tests/test_a.py": KEPT + GONE + more}, {"tests/test_a.py": KEPT}) == ["test_deleted"] * 2
+
+
+def test_many_deleted_tests_are_a_rebuilding() -> None:
+    more = "".join(f"\n\ndef test_more_{n}():\n    assert draw(1) == 1\n" for n in range(4))
+    assert names({"tests/test_a.py": KEPT + more}, {"tests/test_a.py": KEPT}) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT, "tests/test_b.py": GONE}),
+        ({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + GONE.replace("gone", "renamed")}),
+        ({"tests/test_a.py": KEPT + GONE}, {}),
+        (
+            {"tests/test_a.py": KEPT + GONE, "a.py": "def render():\n    return 1\n\n\nx = 1\n"},
+            {"tests/test_a.py": KEPT, "a.py": "x = 1\n"},
+        ),
+        (
+            {"tests/test_a.py": KEPT + GONE},
+            {
+                "tests/test_a.py": KEPT
+                + "def test_sizes():\n    for one in 'abc':\n        assert render(one) > 7, one\n"
+            },
+        ),
+        ({"a.py": KEPT + GONE}, {"a.py": KEPT}),
+        ({"tests/test_a.py": KEPT}, {"tests/test_a.py": KEPT + "x = 1\n"}),
+    ],
+    ids=["moved", "renamed", "file deleted", "with its code", "rewritten", "no tests", "only added"],
+)
+def test_what_is_accounted_for_is_left_alone(before: Texts, after: Texts) -> None:
+    assert fired(before, after) == []
+
+
+def test_a_subtest_is_not_counted_again() -> None:
+    path, kept, _ = DELETIONS["go"]
+    gone = 'func TestGone(t *testing.T) {\n\tt.Run("a", func(t *testing.T) {\n\t\trender(2)\n\t})\n}\n'
+    assert names({path: kept + gone}, {path: kept}) == ["test_deleted_alone"]
+
+
+BODY = "    size = render('b')\n    assert size == 2\n    assert size < 3\n"
+HIDDEN = {
+    "underscore": ("tests/test_a.py", f"def test_gone():\n{BODY}", f"def _test_gone():\n{BODY}", 5),
+    "prefix": ("tests/test_a.py", f"def test_gone():\n{BODY}", f"def xtest_gone():\n{BODY}", 5),
+    "without the word": ("tests/test_a.py", f"def test_gone():\n{BODY}", f"def _gone():\n{BODY}", 5),
+    "other name": ("tests/test_a.py", f"def test_gone():\n{BODY}", f"def check_size():\n{BODY}", 5),
+    "commented": ("tests/test_a.py", f"def test_gone():\n{BODY}", f"# def test_gone():\n#{BODY}", 5),
+    "quoted": ("tests/test_a.py", f"def test_gone():\n{BODY}", f'"""\ndef test_gone():\n{BODY}"""\n', 6),
+    "rust": (
+        "src/a.rs",
+        "fn a() {}\n\n#[test]\nfn gone() {\n    assert!(render(2));\n}\n",
+        "fn a() {}\n\nfn gone() {\n    assert!(render(2));\n}\n",
+        7,
+    ),
+    "java": (
+        "ATest.java",
+        "class ATest {\n  @Test\n  void gone() {\n    render(2);\n  }\n}\n",
+        "class ATest {\n  void gone() {\n    render(2);\n  }\n}\n",
+        6,
+    ),
+    "go": (
+        "a_test.go",
+        "package a\n\nfunc TestGone(t *testing.T) {\n\trender(2)\n}\n",
+        "package a\n\nfunc testGone(t *testing.T) {\n\trender(2)\n}\n",
+        7,
+    ),
+    "block comment": (
+        "a.test.ts",
+        "it('goes', () => {\n  expect(render(2)).toBe(2)\n})\n",
+        "/*\nit('goes', () => {\n  expect(render(2)).toBe(2)\n})\n*/\n",
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after", "line"), HIDDEN.values(), ids=HIDDEN.keys())
+def test_a_test_that_only_its_runner_lost_is_a_fact(path: str, before: str, after: str, line: int) -> None:
+    above = KEPT if path.endswith(".py") else "\n\n\n\n"
+    assert fired({path: above + before}, {path: above + after}) == [("test_hidden", line)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"def test_gone():\n{BODY}", f"def check_size():\n{BODY}\n\ndef test_new():\n    check_size()\n"),
+        (f"def test_gone():\n{BODY}", "def gone():\n    return 1\n"),
+        ("def test_gone():\n    assert one == 2\n", "def other():\n    assert one == 2\n"),
+    ],
+    ids=["a part of others", "another body", "too short to tell"],
+)
+def test_a_function_that_is_something_else_hides_no_test(before: str, after: str) -> None:
+    assert "test_hidden" not in names({"tests/test_a.py": KEPT + before}, {"tests/test_a.py": KEPT + after})
+
+
+def test_a_test_that_is_hidden_is_seen_in_the_diff_alone() -> None:
+    before, after = {"tests/test_a.py": f"def test_gone():\n{BODY}"}, {"tests/test_a.py": f"def _test_gone():\n{BODY}"}
+    assert fired(before, after, texts=False) == [("test_hidden", 1)]
+
+
+def test_lines_above_and_below_do_not_hide_a_test_that_stays() -> None:
+    rest = "".join(f"x{n} = {n}\n" for n in range(12))
+    before = f"a = 1\n{rest}{KEPT}{rest}b = 1\n"
+    after = f'a = 2\nc = """\n"""\n{rest}{KEPT}{rest}b = 2\n'
+    assert fired({"tests/test_a.py": before}, {"tests/test_a.py": after}) == []
+
+
+def test_a_comment_far_above_hides_a_test_in_an_untouched_line() -> None:
+    rest = "".join(f"const x{n} = {n}\n" for n in range(12))
+    test = "it('goes', () => {\n  expect(render(2)).toBe(2)\n})\n"
+    before = f"const a = 1\n{rest}{test}{rest}"
+    after = f"const a = 1\n/*\n{rest}{test}{rest}*/\n"
+    assert fired({"a.test.ts": before}, {"a.test.ts": after}) == [("test_hidden", 15)]
+
+
+def test_a_comment_that_ends_where_an_old_one_ends_hides_what_is_between() -> None:
+    rest = "".join(f"const x{n} = {n}\n" for n in range(12))
+    test = "it('goes', () => {\n  expect(render(2)).toBe(2)\n})\n"
+    before = f"const a = 1\n{rest}{test}/* the end */\n"
+    after = f"const a = 1\n/*\n{rest}{test}/* the end */\n"
+    assert fired({"a.test.ts": before}, {"a.test.ts": after}) == [("test_hidden", 15)]
+
+
+def renamed(old: str, new: str, text: str = GONE) -> Change:
+    lines = "".join(f" {line}\n" for line in text.split("\n")[:-1])
+    count = text.count("\n")
+    diff = (
+        f"diff --git a/{old} b/{new}\nsimilarity index 90%\nrename from {old}\nrename to {new}\n"
+        f"index 1111111..2222222 100644\n--- a/{old}\n+++ b/{new}\n@@ -1,{count} +1,{count + 1} @@\n{lines}+\n"
+    )
+    return Change(plain_dossier(diff, files=[{"path": new, "text": f"{text}\n"}]))
+
+
+def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
+    found = lost.test_hidden.findings(renamed("tests/test_a.py", "tests/a_disabled.py"))
+    assert [(one.path, one.line) for one in found] == [("tests/a_disabled.py", 1)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("tests/test_a.py", "tests/test_b.py", GONE),
+        ("tests/a.py", "tests/b.py", GONE),
+        ("tests/test_a.py", "tests/sizes.py", "def render():\n    return 1\n"),
+        ("src/a.rs", "src/b.rs", GONE),
+        ("tests/a.txt", "tests/b.txt", GONE),
+    ],
+)
+def test_any_other_renaming_is_left_alone(old: str, new: str, text: str) -> None:
+    assert not list(lost.test_hidden.findings(renamed(old, new, text)))

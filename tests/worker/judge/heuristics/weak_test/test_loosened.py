@@ -1,0 +1,155 @@
+"""Assertions that a kept test lost."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen
+
+STEPS = "    x = run()\n    y = more(x)\n"
+BEFORE = f"def test_a():\n{STEPS}    assert x.a == 1\n    assert y.b == 2\n    assert x.c == 3\n"
+OTHER = "\n\ndef test_b():\n    z = other()\n    assert z == 9\n    close(z)\n"
+
+KEPT = {
+    "test_a.py": (BEFORE, "    assert y.b == 2\n", -5),
+    "a.test.ts": (
+        "it('a', () => {\n  const x = run()\n  expect(x.a).toBe(1)\n  expect(x.b).toBe(2)\n})\n",
+        "  expect(x.b).toBe(2)\n",
+        -4,
+    ),
+    "a_test.go": (
+        "package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif x.A != 1 {\n\t\tt.Error(x)\n\t}\n\tuse(x)\n}\n",
+        "\tif x.A != 1 {\n\t\tt.Error(x)\n\t}\n",
+        -5,
+    ),
+    "tests/a.rs": (
+        "#[test]\nfn a() {\n    let x = run();\n    assert_eq!(x.a, 1);\n    assert_eq!(x.b, 2);\n}\n",
+        "    assert_eq!(x.a, 1);\n",
+        -4,
+    ),
+    "ATest.java": (
+        "class ATest {\n  @Test void a() {\n    int x = run();\n    assertThat(x).isEqualTo(1);\n    use(x);\n  }\n}\n",
+        "    assertThat(x).isEqualTo(1);\n",
+        -4,
+    ),
+}
+
+
+@pytest.mark.parametrize("path", KEPT)
+def test_a_lone_removed_assertion_about_what_is_still_there_is_a_fact(path: str) -> None:
+    before, removed, line = KEPT[path]
+    assert ("assertion_dropped", line) in seen({path: before}, {path: before.replace(removed, "")})
+
+
+@pytest.mark.parametrize("path", KEPT)
+def test_seen_from_the_diff_alone_it_is_found_as_well(path: str) -> None:
+    before, removed, line = KEPT[path]
+    found = seen({path: before}, {path: before.replace(removed, "")}, texts=False)
+    assert {("assertion_dropped", line), ("assertion_removed", line)}.intersection(found)
+
+
+def changed(*edits: tuple[str, str], before: str = BEFORE) -> str:
+    for old, new in edits:
+        assert old in before
+        before = before.replace(old, new)
+    return before
+
+
+def of_losses(found: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
+    return [one for one in found if one[0].startswith("assertion_")]
+
+
+def lost(after: str, before: str = BEFORE, *, texts: bool = True) -> list[tuple[str, int | None]]:
+    return of_losses(seen({"test_a.py": before}, {"test_a.py": after}, texts=texts))
+
+
+def test_one_that_leaves_a_value_unread_is_a_fact_although_more_changed() -> None:
+    after = changed(("    y = more(x)\n", "    y = more(x, 1)\n"), ("    assert y.b == 2\n", ""))
+    assert lost(after) == [("assertion_dropped", -5)]
+
+
+def test_where_something_else_left_the_test_it_is_suspected() -> None:
+    before = changed(("    assert x.c == 3\n", "    assert x.c == 3\n    use(x)\n    use(y)\n"))
+    after = changed(("    assert y.b == 2\n", ""), ("    use(x)\n", ""), before=before)
+    assert lost(after, before) == [("assertion_removed", -5)]
+
+
+def test_where_several_were_removed_each_place_is_suspected_once() -> None:
+    after = changed(("    assert x.a == 1\n    assert y.b == 2\n", ""), ("    assert x.c == 3\n", "    use(x, y)\n"))
+    assert names(lost(after)) == ["assertion_removed"]
+
+
+def test_where_tests_were_gone_through_one_by_one_no_removal_is_a_fact() -> None:
+    after = changed(("    assert y.b == 2\n", ""), ("    assert z == 9\n", ""), before=BEFORE + OTHER)
+    assert names(lost(after, BEFORE + OTHER)) == ["assertion_removed", "assertion_removed"]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        changed(("assert y.b == 2", "assert y.b == 4")),
+        changed(("    assert y.b == 2\n", ""), ("    y = more(x)\n", "    y = more(x)\n    assert y.b == 4\n")),
+        changed(("    assert y.b == 2\n", ""), ("    y = more(x)\n", "")),
+        BEFORE.replace("    assert y.b == 2\n", "    other(x)\n") + OTHER.replace("z == 9", "y.b == 2"),
+        OTHER,
+        changed(("    assert y.b == 2\n", "    check_all(y)\n    assert y.b == 2\n")),
+    ],
+    ids=["replaced", "rewritten elsewhere", "subject gone", "moved", "test gone", "kept"],
+)
+def test_an_assertion_that_was_replaced_moved_or_lost_its_subject_is_not_missed(after: str) -> None:
+    assert [one for one in lost(after) if one[0] != "assertion_loosened"] == []
+
+
+def test_an_assertion_that_another_new_test_repeats_is_suspected_only() -> None:
+    after = changed(("    assert y.b == 2\n", "")) + OTHER + OTHER.replace("z == 9", "y.b == 2").replace("_b", "_c")
+    assert lost(after, BEFORE + OTHER) == [("assertion_removed", -5)]
+
+
+def test_an_assertion_about_what_the_code_no_longer_says_is_not_missed() -> None:
+    before = {"test_a.py": changed(("y.b == 2", "y['hidden'] == 2")), "a.py": "hidden = 1\n"}
+    after = {"test_a.py": changed(("    assert y.b == 2\n", "    ")).replace("    \n", ""), "a.py": "x = 1\n"}
+    after["test_a.py"] = BEFORE.replace("    assert y.b == 2\n", "")
+    assert of_losses(seen(before, after)) == []
+
+
+def test_an_assertion_that_asks_less_than_before_is_suspected_where_it_stands_now() -> None:
+    assert lost(changed(("assert y.b == 2", "assert y.b is not None"))) == [("assertion_loosened", 5)]
+
+
+@pytest.mark.parametrize("new", ["assert y.b is not None\n    assert y.d == 5", "assert other is not None"])
+def test_an_assertion_beside_a_weaker_one_or_about_something_else_is_not_loosened(new: str) -> None:
+    assert names(lost(changed(("assert y.b == 2", new)))) == []
+
+
+def test_the_opposite_of_what_was_asserted_is_not_less() -> None:
+    before = changed(("assert y.b == 2", "assert not y.b"))
+    assert lost(changed(("assert not y.b", "assert y.b"), before=before), before) == []
+
+
+def test_that_nothing_is_thrown_is_less_than_a_value() -> None:
+    before = "class ATest {\n  @Test void a() {\n    int x = run();\n    assertEquals(1, x.y());\n  }\n}\n"
+    after = before.replace("assertEquals(1, x.y())", "assertDoesNotThrow(() -> x.y())")
+    assert ("assertion_loosened", 4) in seen({"ATest.java": before}, {"ATest.java": after})
+
+
+def test_all_that_a_test_asserted_is_missed_although_it_names_nothing_more() -> None:
+    before = "it('a', () => {\n  expect(run()).toBe(1)\n})\n"
+    found = seen({"a.test.ts": before}, {"a.test.ts": "it('a', () => {\n})\n"})
+    assert ("assertion_dropped", -2) in found
+
+
+def test_in_a_test_that_a_fragment_does_not_show_it_is_suspected() -> None:
+    steps = "".join(f"    step({number})\n" for number in range(9))
+    before = f"def test_a():\n{steps}    assert x.a == 1\n    step(x)\n    assert x.b == 2\n"
+    assert lost(before.replace("    assert x.a == 1\n", ""), before, texts=False) == [("assertion_removed", -11)]
+    weak = before.replace("assert x.a == 1", "assert x.a is not None")
+    assert lost(weak, before, texts=False) == [("assertion_loosened", 11)]
+    rewritten = before.replace("    assert x.a == 1\n", "    assert x.a is not None\n" + "    y()\n" * 12)
+    assert lost(rewritten, before, texts=False) == [("assertion_removed", -11)]
+
+
+def test_an_assertion_of_a_helper_is_left_alone() -> None:
+    before = "def holds(x):\n    assert x == 1\n    assert x != 2\n\n\ndef test_a():\n    holds(1)\n"
+    assert lost(before.replace("    assert x != 2\n", ""), before) == []
+
+
+def test_a_deleted_file_lost_no_assertion() -> None:
+    assert of_losses(seen({"test_a.py": BEFORE}, {})) == []

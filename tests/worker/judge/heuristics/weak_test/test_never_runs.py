@@ -1,0 +1,109 @@
+"""New tests that never run."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+
+CHECK = "    assert run() == 1\n"
+SKIPPED = [
+    ("test_a.py", f'@pytest.mark.skip(reason="flaky")\ndef test_a():\n{CHECK}', 1),
+    ("test_a.py", f'@unittest.skip("x")\n@mark\ndef test_a():\n{CHECK}', 1),
+    ("test_a.py", f'def test_a():\n    pytest.skip("x")\n{CHECK}', 2),
+    ("a.test.ts", "it.skip('a', () => {\n  expect(run()).toBe(1)\n})\n", 1),
+    ("a.test.ts", "xit('a', () => {\n  expect(run()).toBe(1)\n})\n", 1),
+    ("a.test.ts", "describe.skip('x', () => {\n  it('a', () => {\n    expect(run()).toBe(1)\n  })\n})\n", 1),
+    ("a.test.ts", "it('a', (t) => {\n  t.skip()\n  expect(run()).toBe(1)\n})\n", 2),
+    ("tests/a.rs", "#[ignore]\n#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n", 1),
+    ("ATest.java", 'class ATest {\n  @Disabled("x")\n  @Test void a() {\n    assertEquals(run(), 1);\n  }\n}\n', 2),
+    ("ATest.java", "class ATest {\n  @Test(\n      enabled = false)\n  void a() {\n    assertEquals(run(), 1);\n  }\n}\n", 4),
+    ("a_test.go", 'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("x")\n\tif run() != 1 { t.Error(1) }\n}\n', 4),
+]  # fmt: skip
+RUNNING = [
+    ("test_a.py", f'@pytest.mark.skipif(WIN, reason="x")\ndef test_a():\n{CHECK}'),
+    ("test_a.py", f'def test_a():\n    if WIN:\n        pytest.skip("x")\n{CHECK}'),
+    ("a.test.ts", "it.skipIf(win)('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("a.test.ts", "describe('x', () => {\n  it('a', () => {\n    expect(run()).toBe(1)\n  })\n})\n"),
+    ("tests/a.rs", "#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"),
+    (
+        "ATest.java",
+        "class ATest {\n  @DisabledOnOs(WINDOWS)\n  @Test void a() {\n    assertEquals(run(), 1);\n  }\n}\n",
+    ),
+    (
+        "a_test.go",
+        "package a\n\nfunc TestA(t *testing.T) {\n\tif short { t.Skip() }\n\tif run() != 1 { t.Error(1) }\n}\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "line"), SKIPPED, ids=range(len(SKIPPED)))
+def test_a_new_test_that_nobody_runs_is_a_fact_at_what_skips_it(path: str, text: str, line: int) -> None:
+    assert ("new_test_skipped", line) in seen_new(path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), RUNNING, ids=range(len(RUNNING)))
+def test_a_test_that_runs_somewhere_is_not_skipped(path: str, text: str) -> None:
+    assert seen_new(path, text) == []
+
+
+def test_a_new_test_in_a_suite_that_was_skipped_before_is_not_blamed() -> None:
+    before = "describe.skip('x', () => {\n})\n"
+    after = "describe.skip('x', () => {\n  it('a', () => {\n    expect(run()).toBe(1)\n  })\n})\n"
+    assert seen({"a.test.ts": before}, {"a.test.ts": after}) == []
+
+
+def test_a_new_test_that_may_fail_unseen_is_suspected() -> None:
+    assert seen_new("test_a.py", f'@pytest.mark.xfail(reason="slow")\ndef test_a():\n{CHECK}') == [
+        ("new_test_may_fail", 2)
+    ]
+    assert seen_new("test_a.py", f"@pytest.mark.xfail(strict=True)\ndef test_a():\n{CHECK}") == []
+
+
+TEST = f"def test_a():\n{CHECK}\n\n"
+
+
+def test_two_tests_of_one_name_are_a_fact_at_the_new_one() -> None:
+    assert seen({"test_a.py": TEST}, {"test_a.py": TEST + "def test_a():\n    assert run(2) == 2\n"}) == [
+        ("test_shadowed", 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class TestA:\n    def test_a(self):\n        assert f() == 1\n\n\nclass TestB:\n    def test_a(self):\n        assert f() == 1\n",
+        "if x:\n    def test_a():\n        assert f() == 1\nelse:\n    def test_a():\n        assert f() == 2\n",
+        "@register\ndef test_a():\n    assert f() == 1\n\n\ndef test_a():\n    assert f() == 2\n",
+    ],
+)
+def test_one_name_in_two_places_or_kept_by_a_decorator_is_not_shadowed(text: str) -> None:
+    assert seen_new("test_a.py", text) == []
+
+
+def test_two_old_tests_of_one_name_are_not_blamed() -> None:
+    assert seen({"test_a.py": TEST + TEST}, {"test_a.py": TEST + TEST + "x = 1\n"}) == []
+
+
+MARKED = "mod tests {\n    #[test]\n    fn a() {\n        assert_eq!(f(), 1);\n    }\n"
+UNMARKED = [
+    ("tests/a.rs", f"{MARKED}\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n", 7),
+    ("ATest.java", "class ATest {\n  @Test void a() {\n    assertEquals(f(), 1);\n  }\n\n  void shouldB() {\n    assertEquals(f(), 2);\n  }\n}\n", 6),
+    ("test_a.py", "class TestA:\n    def test_a(self):\n        assert f() == 1\n\n    def _test_b(self):\n        assert f() == 2\n", 5),
+]  # fmt: skip
+CALLED = [
+    ("tests/a.rs", f"{MARKED}        should_b();\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
+    ("tests/a.rs", f"{MARKED}\n    fn should_b(x: u8) {{\n        assert_eq!(x, 2);\n    }}\n}}\n"),
+    ("tests/a.rs", f"{MARKED}\n    fn helper() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
+    ("tests/a.rs", f"{MARKED}\n    #[other]\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
+    ("test_a.py", "def test_a():\n    def test_b():\n        assert f() == 1\n    assert f() == 1\n"),
+    ("tests/a.py", "def should_b():\n    assert f() == 2\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "line"), UNMARKED, ids=[one[0] for one in UNMARKED])
+def test_what_looks_like_a_test_and_is_none_is_suspected(path: str, text: str, line: int) -> None:
+    assert seen_new(path, text) == [("test_unmarked", line)]
+
+
+@pytest.mark.parametrize(("path", "text"), CALLED, ids=range(len(CALLED)))
+def test_a_helper_is_no_test_without_a_mark(path: str, text: str) -> None:
+    assert "test_unmarked" not in names(seen_new(path, text))

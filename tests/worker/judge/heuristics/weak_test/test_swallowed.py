@@ -1,0 +1,54 @@
+"""Assertions whose failure is caught and ignored."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+
+PY = "def test_a():\n    try:\n        assert run() == 1\n    {}\n        {}\n"
+JS = "it('a', () => {{\n  try {{\n    expect(run()).toBe(1)\n  }} catch (e) {{ {} }}\n}})\n"
+JAVA = "class ATest {{\n  @Test void a() {{\n    try {{\n      assertEquals(run(), 1);\n    }} catch ({}) {{ {} }}\n  }}\n}}\n"
+RUST = "#[test]\nfn a() {{\n    {}std::panic::catch_unwind(|| {{ assert_eq!(run(), 1); }}){};\n}}\n"
+SUPPRESS = "def test_a():\n    with contextlib.suppress({}):\n        assert run() == 1\n"
+
+SWALLOWED = [
+    ("test_a.py", PY.format("except:", "pass")),
+    ("test_a.py", PY.format("except Exception:", "print('x')")),
+    ("test_a.py", PY.format("except (ValueError, AssertionError) as e:", "return")),
+    ("test_a.py", SUPPRESS.format("Exception")),
+    ("a.test.ts", JS.format("")),
+    ("a.test.ts", JS.format("console.log(e)")),
+    ("ATest.java", JAVA.format("Throwable t", "// ignored")),
+    ("ATest.java", JAVA.format("Throwable t", "").replace("assertEquals(run(), 1)", "verify(run()).more()")),
+    ("ATest.java", JAVA.format("AssertionError e", "e.printStackTrace();")),
+    ("tests/a.rs", RUST.format("let _ = ", "")),
+    ("tests/a.rs", RUST.format("", "")),
+]
+HONEST = [
+    ("test_a.py", PY.format("except ValueError:", "pass")),
+    ("test_a.py", PY.format("except Exception as e:", "errors.append(e)")),
+    ("test_a.py", SUPPRESS.format("ValueError")),
+    ("test_a.py", "def test_a():\n    try:\n        run()\n    except Exception:\n        pass\n    assert x == 1\n"),
+    ("test_a.py", "def test_a():\n    def g():\n        try:\n            assert f() == 1\n        except Exception:\n            pass\n    assert g() == 2\n"),
+    ("test_a.py", "def test_a():\n    try:\n        assert f() == 1\n    finally:\n        close()\n"),
+    ("a.test.ts", JS.format("throw e")),
+    ("ATest.java", JAVA.format("Exception e", "")),
+    ("tests/a.rs", RUST.format("let result = ", "") + "// assert\n"),
+    ("tests/a.rs", "#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tif x != 1 { t.Error(x) }\n}\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text"), SWALLOWED, ids=range(len(SWALLOWED)))
+def test_a_failure_that_is_caught_and_ignored_is_a_fact(path: str, text: str) -> None:
+    assert "failure_swallowed" in names(seen_new(path, text))
+
+
+@pytest.mark.parametrize(("path", "text"), HONEST, ids=range(len(HONEST)))
+def test_a_failure_that_something_is_made_of_is_not_swallowed(path: str, text: str) -> None:
+    assert "failure_swallowed" not in names(seen_new(path, text))
+
+
+def test_what_was_swallowed_before_is_not_blamed() -> None:
+    before = PY.format("except:", "pass")
+    after = before.replace("    try:", "    more()\n    try:")
+    assert seen({"test_a.py": before}, {"test_a.py": after}) == []

@@ -1,0 +1,158 @@
+"""New tests in which nothing looks at a result."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+
+GO = "package a\n\nfunc TestA(t *testing.T) {{\n{}}}\n"
+JAVA = "class ATest {{\n  @Test void a() {{\n{}  }}\n}}\n"
+
+UNREAD = {
+    "test_a.py": "def test_a():\n    result = run()\n",
+    "tests/a.py": "def test_a():\n    result = run()\n    print(result)\n",
+    "a.test.ts": "it('a', () => {\n  const result = run()\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    let result = run().unwrap();\n}\n",
+    "ATest.java": JAVA.format("    String json = run();\n    System.out.println(json);\n"),
+    "a_test.go": GO.format("\tgot, err := run()\n\tif err != nil { t.Fatal(err) }\n\twant := make()\n"),
+    "b.test.ts": "it('a', () => {\n  const expected = 3\n  run()\n})\n",
+}
+EMPTY = {
+    "test_a.py": 'def test_a():\n    """Says it."""\n',
+    "tests/a.py": "def test_a():\n    pass\n",
+    "a.test.ts": "it('a', () => {\n  // later\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n}\n",
+    "ATest.java": JAVA.format(""),
+    "a_test.go": GO.format(""),
+}
+BARE = {
+    "test_a.py": "def test_a():\n    run()\n",
+    "a.test.ts": "it('a', () => {\n  run()\n})\n",
+    "b.test.ts": "it('a', () => {\n  const a: A = run()\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    let _guard = run();\n    run()?;\n}\n",
+    "ATest.java": JAVA.format("    run();\n"),
+    "a_test.go": GO.format("\tif err := run(); err != nil { t.Fatal(err) }\n"),
+    "tests/b.py": "def test_a():\n    global x\n    x = run()\n",
+    "tests/c.py": "def test_a(self):\n    self.x = run()\n",
+}
+ASSERTING = {
+    "test_a.py": "def test_a():\n    result = run()\n    assert result == 1\n",
+    "tests/check.py": "def check_it(x):\n    assert x\n\n\ndef test_a():\n    check_it(1)\n",
+    "tests/helper.py": "def holds(x):\n    assert x == 1\n\n\ndef test_a():\n    holds(run())\n",
+    "tests/fixture.py": "@pytest.fixture\ndef ready():\n    yield 1\n    assert x == 1\n\n\ndef test_a(ready):\n    run()\n",
+    "tests/teardown.py": "class TestA:\n    def tearDown(self):\n        assert self.x == 1\n\n    def test_a(self):\n        run()\n",
+    "tests/raises.py": "@raises(ValueError)\ndef test_a():\n    run()\n",
+    "a.test.ts": "it('a', async () => {\n  const x = await run()\n  expect(x).toBe(1)\n})\n",
+    "b.test.ts": "afterEach(() => { expect(errors).toEqual([]) })\nit('a', () => {\n  run()\n})\n",
+    "c.test.ts": "it('a', () => {\n  expect(() => run()).not.toThrow()\n})\n",
+    "tests/a.rs": "#[test]\n#[should_panic]\nfn a() {\n    let x = run();\n}\n",
+    "src/test/ATest.java": JAVA.format("    int x = run();\n    assertEquals(1, x);\n"),
+    "a_test.go": GO.format("\tif got := run(); got != 1 { t.Error(got) }\n"),
+}
+
+
+@pytest.mark.parametrize("path", UNREAD)
+def test_a_test_that_computes_something_and_never_reads_it_is_a_fact(path: str) -> None:
+    assert names(seen_new(path, UNREAD[path])) == ["test_result_unread"]
+
+
+@pytest.mark.parametrize("path", EMPTY)
+def test_a_test_that_does_nothing_is_a_fact(path: str) -> None:
+    assert "test_empty" in names(seen_new(path, EMPTY[path]))
+
+
+@pytest.mark.parametrize("path", BARE)
+def test_a_test_that_only_runs_something_is_suspected(path: str) -> None:
+    assert names(seen_new(path, BARE[path])) == ["test_without_assertion"]
+
+
+@pytest.mark.parametrize("path", ASSERTING)
+def test_a_test_that_asserts_somehow_is_left_alone(path: str) -> None:
+    assert seen_new(path, ASSERTING[path]) == []
+
+
+def test_what_other_tests_hold_to_account_and_this_one_drops_is_a_fact() -> None:
+    text = "def test_a():\n    assert words('a') == []\n\n\ndef test_b():\n    other()\n    words('b')\n"
+    assert seen_new("test_a.py", text) == [("test_result_unread", 5)]
+
+
+def test_a_value_that_a_test_with_assertions_never_reads_is_suspected() -> None:
+    text = "def test_a():\n    got = run()\n    other = more()\n    assert other == 1\n"
+    assert seen_new("test_a.py", text) == [("test_value_unread", 1)]
+    assert seen_new("test_a.py", "@raises(A)\n" + text) == []
+
+
+def test_the_fields_of_a_class_inside_of_a_test_are_no_values_of_it() -> None:
+    text = "def test_a():\n    class A:\n        x = field()\n\n    run(A)\n"
+    assert names(seen_new("test_a.py", text)) == ["test_without_assertion"]
+
+
+def test_what_a_check_returns_and_nobody_reads_is_no_check() -> None:
+    text = "def test_a():\n    result = process_error(1)\n    found = verify(1)\n"
+    assert names(seen_new("test_a.py", text)) == ["test_result_unread"]
+
+
+def test_a_test_that_was_emptied_is_a_fact() -> None:
+    before = "it('a', () => {\n  expect(run()).toBe(1)\n})\n"
+    found = seen({"a.test.ts": before}, {"a.test.ts": "it('a', () => {\n})\n"})
+    assert ("test_empty", 1) in found
+
+
+def test_what_a_fragment_shows_of_a_test_may_do_nothing() -> None:
+    before = "def test_a():\n    x = {\n        1: 2,\n    }\n    y = 3\n    z = 4\n    run(x)\n    assert x\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("1: 2", "1: 3")}, texts=False) == []
+
+
+def test_a_helper_in_another_file_of_the_dossier_is_looked_into() -> None:
+    helper = "def holds(x):\n    assert x == 1\n"
+    code = "def holds(x):\n    return 1\n"
+    test = "def test_a():\n    holds(run())\n"
+    assert seen({"tests/helper.py": helper}, {"tests/helper.py": helper, "test_a.py": test}) == []
+    assert names(seen({"code.py": code}, {"code.py": code, "test_a.py": test})) == ["test_without_assertion"]
+    assert names(seen_new("production.py", test)) == []
+
+
+def test_a_test_that_lost_all_its_checks_is_looked_at_like_a_new_one() -> None:
+    before = "def test_a():\n    result = run()\n    assert result == 1\n    assert result != 2\n"
+    found = seen({"test_a.py": before}, {"test_a.py": "def test_a():\n    result = run()\n"})
+    assert ("test_result_unread", 1) in found
+
+
+def test_an_old_test_without_a_check_is_not_what_this_change_did() -> None:
+    before = "def test_a():\n    result = run()\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("run()", "run(1)")}) == []
+
+
+def test_a_test_that_was_only_moved_is_not_new() -> None:
+    text = "def test_a():\n    result = run()\n    more(1)\n"
+    around = "class TestA:\n" + "".join(f"    {line}\n" for line in text.splitlines())
+    assert seen({"test_a.py": text}, {"test_b.py": around}) == []
+
+
+def test_a_test_made_of_lines_that_stood_elsewhere_is_not_new() -> None:
+    lines = "    x = run()\n    more(1)\n"
+    assert seen({"a.py": f"def main():\n{lines}"}, {"test_a.py": f"def test_a():\n{lines}"}) == []
+
+
+def test_a_file_that_a_generator_signed_is_not_looked_at() -> None:
+    assert seen_new("test_a.py", "# @generated\n" + UNREAD["test_a.py"]) == []
+    assert seen_new("vendor/test_a.py", UNREAD["test_a.py"]) == []
+    assert seen_new("tests/fixtures/test_a.py", UNREAD["test_a.py"]) == []
+
+
+LONG = "def test_a():\n    x = run()\n    assert x == 1\n    b(x)\n    c(x)\n    d(x)\n    e(x)\n    assert y == 1\n"
+
+
+def test_what_a_fragment_cuts_off_may_still_assert() -> None:
+    after = LONG.replace("    assert x == 1\n", "")
+    assert names(seen({"test_a.py": LONG}, {"test_a.py": after}, texts=False)) == ["assertion_dropped"]
+
+
+def test_a_test_at_the_end_of_a_file_is_seen_whole_in_its_hunk() -> None:
+    after = f"{LONG}\n\ndef test_new():\n    x = run()\n"
+    assert names(seen({"test_a.py": LONG}, {"test_a.py": after}, texts=False)) == ["test_result_unread"]
+
+
+def test_an_indented_piece_of_a_fragment_may_be_text() -> None:
+    text = 'class A:\n    x = make("""\n    a\n    b\n    c\n    d\n    """)\n'
+    after = text.replace("    c\n", "    c\n    def test_a():\n        pass\n")
+    assert seen({"test_a.py": text}, {"test_a.py": after}, texts=False) == []

@@ -1,0 +1,56 @@
+"""Assertions that are not reached."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+
+LEFT = [
+    ("test_a.py", "def test_a():\n    x = run()\n    return\n    assert x == 1\n", 3),
+    ("test_a.py", "def test_a():\n    x = run()\n    if True:\n        return\n    assert x == 1\n", 3),
+    ("a.test.ts", "it('a', () => {\n  const x = run()\n  return;\n  expect(x).toBe(1)\n})\n", 3),
+    ("tests/a.rs", "#[test]\nfn a() {\n    let x = run();\n    if true { return; }\n    assert_eq!(x, 1);\n}\n", 4),
+    ("ATest.java", "class ATest {\n  @Test void a() {\n    int x = run();\n    if (true) return;\n    assertEquals(x, 1);\n  }\n}\n", 4),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\treturn\n\tif x != 1 { t.Error(x) }\n}\n", 5),
+]  # fmt: skip
+REACHED = [
+    ("test_a.py", "def test_a():\n    x = run()\n    assert x == 1\n    return\n    more(x)\n"),
+    ("test_a.py", "def test_a():\n    x = run()\n    if x.skipped:\n        return\n    assert x == 1\n"),
+    ("a.test.ts", "it('a', () => {\n  const x = run()\n  return expect(x).toBe(1)\n})\n"),
+]
+SWITCHED = [
+    ("test_a.py", 'def test_a():\n    x = run()\n    if os.environ.get("STRICT"):\n        assert x == 1\n', 3),
+    ("a.test.ts", "it('a', () => {\n  const x = run()\n  if (process.env.FULL) {\n    expect(x).toBe(1)\n  }\n})\n", 3),
+    ("tests/a.rs", '#[test]\nfn a() {\n    let x = run();\n    if std::env::var("S").is_ok() {\n        assert_eq!(x, 1);\n    }\n}\n', 4),
+    ("ATest.java", 'class ATest {\n  @Test void a() {\n    if (Boolean.getBoolean("s")) {\n      check(run());\n    }\n  }\n}\n', 3),
+    ("a_test.go", 'package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif os.Getenv("S") != "" {\n\t\tif x != 1 { t.Error(x) }\n\t}\n}\n', 5),
+]  # fmt: skip
+UNSWITCHED = [
+    ("test_a.py", 'def test_a():\n    x = run()\n    assert x == 1\n    if os.environ.get("S"):\n        assert x.y == 1\n'),
+    ("test_a.py", 'def test_a():\n    if os.environ.get("S"):\n        assert run() == 1\n    else:\n        assert run() == 2\n'),
+    ("a.test.ts", "it('a', () => {\n  const x = run()\n  if (x) {\n    expect(x).toBe(1)\n  }\n})\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text", "line"), LEFT, ids=range(len(LEFT)))
+def test_assertions_behind_a_return_are_a_fact_at_the_return(path: str, text: str, line: int) -> None:
+    assert ("assertion_unreached", line) in seen_new(path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), REACHED, ids=range(len(REACHED)))
+def test_assertions_that_are_reached_are_left_alone(path: str, text: str) -> None:
+    assert seen_new(path, text) == []
+
+
+def test_a_return_that_stood_there_before_is_not_blamed() -> None:
+    before = "def test_a():\n    x = run()\n    return\n    assert x == 1\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("run()", "run(1)")}) == []
+
+
+@pytest.mark.parametrize(("path", "text", "line"), SWITCHED, ids=range(len(SWITCHED)))
+def test_assertions_that_only_the_environment_turns_on_are_a_fact(path: str, text: str, line: int) -> None:
+    assert ("assertion_behind_switch", line) in seen_new(path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), UNSWITCHED, ids=range(len(UNSWITCHED)))
+def test_a_test_that_asserts_without_the_switch_is_left_alone(path: str, text: str) -> None:
+    assert "assertion_behind_switch" not in names(seen_new(path, text))

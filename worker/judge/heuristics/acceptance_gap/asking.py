@@ -1,0 +1,99 @@
+"""What a criterion can be held against: its paths, names and words, and whether it wants tests or documentation.
+
+Does not look at the change. Invariant: words of the request itself ("add", "support", "covered by a test") are no words of
+what is wanted.
+"""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from worker.domain.dossier import Criterion
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.relatedness import NAME, folded, stem, stems_of
+
+_LONGEST: Final = 1_500
+_MOST_WORDS: Final = 24
+_MOST_NAMES: Final = 8
+
+_QUOTED: Final = pattern(r"`([^`\n]{1,200})`")
+_PATH: Final = pattern(
+    r"(?<![\w/.:%-])(?:\.{1,2}/)?((?:[\w.@$+-]{1,100}/){0,12}[\w.@$+-]{0,100}\w\.(?:pyi?|[mc]?[jt]sx?|go|rs|java|kts?|rb|cs|php"
+    r"|swift|scala|c|cc|cpp|h|hpp|sh|sql|vue|svelte|css|scss|html?|mdx?|rst|adoc|txt|toml|jsonc?|ya?ml|xml|cfg|ini|proto|gradle"
+    r"|lock))(?![\w/%-]|\.\w)"
+)
+_CALLED: Final = pattern(
+    r"(?<![\w.])(?:--[a-z][\w-]{1,60}|[a-z]\w{0,60}_\w{1,60}|[A-Za-z]\w{0,60}[a-z][A-Z]\w{0,60})(?![\w/])"
+)
+"""A flag or a name in the spelling of code, though nobody put it in backticks."""
+
+_TESTS: Final = pattern(
+    r"(?i)\b(?:unit |regression |integration |e2e )?(?:tests?|tested|testing|test[- ]cases?|specs?)\b"
+)
+_DOCS: Final = pattern(r"(?i)\b(?:docs?|documentation|readme|changelog|change log|release notes?)\b")
+_GOES: Final = pattern(r"(?i)\b(?:remov|delet|drop|renam|replac|no longer|get rid)")
+
+_REQUEST: Final = """
+a an the and or not of to in on for with from by is are be was has have had it its this that these those as at if else then
+than do does did can could should would will may must so no yes we you i they there here when where which who what how all
+any each some into out up also one only just now both via per
+test tests tested testing covered covers cover coverage check checks checked regression unit integration spec specs case cases
+verify verified verifies prove proves assert asserts exercise exercises
+add added adds adding provide provides provided introduce introduces introduced implement implements implemented support
+supports supported allow allows allowed ensure ensures make made makes possible exist exists available offer offers expose
+exposes create creates created include includes included contain contains
+caller callers user users developer change changed changes part taken take takes account handle handles handled deal deals
+adapt adapts adapted use used uses update updated updates describe describes described speak speaks mention mentions
+mentioned explain explains explained document documentation documented documents docs page entry extend extends extended
+work works working accordingly new function functions method methods class type types constant code file files tell ask
+whether asked defined define defines definition able want wants need needs needed respect respects consider considers
+changelog readme release note notes given expected correct correctly properly behave behaves instead
+"""
+
+
+class Name(NamedTuple):
+    """A name as it is spelled, and its folded parts: of `Foo.bar()` the last, of a piece of code all."""
+
+    spelled: str
+    parts: tuple[str, ...]
+
+
+class Wish(NamedTuple):
+    """One criterion, taken apart."""
+
+    criterion: Criterion
+    paths: tuple[str, ...]
+    names: tuple[Name, ...]
+    words: tuple[str, ...]
+    """Stems, each once, in their order."""
+    tests: bool
+    docs: bool
+    goes: bool
+    """Something is to be taken away: it may stand in removed lines only."""
+
+
+def wish_of(criterion: Criterion) -> Wish:
+    text = criterion.text[:_LONGEST]
+    paths = tuple(dict.fromkeys(_PATH.findall(text)))
+    prose = _PATH.sub(" ", text)
+    quoted: list[str] = [one for one in _QUOTED.findall(prose) if one.strip()] or _CALLED.findall(prose)
+    words = (word for name in NAME.findall(prose) for word in stems_of(name))
+    asked = _QUOTED.sub(" ", prose)
+    return Wish(
+        criterion,
+        paths,
+        tuple(Name(one, parts) for one in quoted[:_MOST_NAMES] if (parts := _parts(one))),
+        tuple(dict.fromkeys(word for word in words if word not in _request()))[:_MOST_WORDS],
+        tests=_TESTS.search(asked) is not None,
+        docs=_DOCS.search(asked) is not None,
+        goes=_GOES.search(asked) is not None,
+    )
+
+
+@lru_cache(maxsize=1)
+def _request() -> frozenset[str]:
+    return frozenset(map(stem, _REQUEST.split()))
+
+
+def _parts(quoted: str) -> tuple[str, ...]:
+    names = tuple(folded(name) for name in NAME.findall(quoted))
+    return names if " " in quoted.strip() or quoted.startswith("-") else names[-1:]

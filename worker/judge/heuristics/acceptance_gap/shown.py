@@ -1,0 +1,141 @@
+"""What a change shows, line by line, for criteria to be looked up in.
+
+Does not know criteria. Invariant: bounded, and linear in the diff; a line counts for the most that it can prove.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import Enum
+from functools import cached_property
+from itertools import islice
+from math import log
+from typing import Final, NamedTuple
+
+from worker.domain.diff import DiffLine, LineKind
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import Language, Role
+from worker.judge.heuristics.relatedness import NAME, folded, stems_of_all, words_of_path
+
+_LONGEST_LINE: Final = 400
+_MOST_LINES: Final = 20_000
+_LONGEST_TEXT: Final = 100_000
+_MOST_KEPT: Final = 100
+"""Lines of one word that are looked at: where a word stands more often, it decides nothing."""
+
+_UNKNOWN: Final = 0.25
+"""What a word weighs that stands nowhere in the change: it may be what is missing, or be about the wish only."""
+
+_DEFINITION: Final = pattern(
+    r"\b(?:def|func|fn|fun|void|function)\s+(?:\([^)]{0,100}\)\s*)?\w|\b(?:it|test|describe|specify|scenario|context|Run)\b[.\w]{0,40}\("
+    r"|@DisplayName|\b(?:name|desc|description|title)\s*[:=]"
+)
+_INNER_TESTS: Final = pattern(r"#\[(?:cfg\(test\)|[\w:]*test\b)")
+
+
+class Kind(Enum):
+    """What a line is, with what it proves of a criterion that asks for code, and of one that asks for a test."""
+
+    TEST_TITLE = (1.0, 1.0)
+    TEST_LINE = (1.0, 0.5)
+    ADDED = (1.0, 0.45)
+    HEADING = (0.9, 0.6)
+    """Of a hunk: the function around what was changed."""
+    PATH = (0.7, 0.4)
+    TEST_PATH = (0.7, 0.7)
+    CONTEXT = (0.6, 0.4)
+    REMOVED = (0.5, 0.3)
+
+    def __init__(self, code: float, test: float) -> None:
+        self.code = code
+        self.test = test
+
+
+class Unit(NamedTuple):
+    """A line, a heading of a hunk or a path, in words."""
+
+    kind: Kind
+    path: str
+    words: frozenset[str]
+    names: frozenset[str]
+
+
+class Shown:
+    """All units of a change, best first, by their words and names."""
+
+    def __init__(self, change: Change) -> None:
+        units = sorted(islice(_units(change), _MOST_LINES), key=lambda unit: -(unit.kind.code + unit.kind.test))
+        self.by_word: defaultdict[str, list[Unit]] = defaultdict(list)
+        self.by_name: defaultdict[str, list[Unit]] = defaultdict(list)
+        for unit in units:
+            for word in unit.words:
+                self.by_word[word].append(unit)
+            for name in unit.names:
+                self.by_name[name].append(unit)
+        self.size = len(units)
+        self.paths = tuple(file.path for file in change.files)
+        self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit in units)
+        self._texts = change.texts
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Names, folded, in the whole texts at head: what is there already."""
+        found = {name for text in self._texts.values() for name in NAME.findall(text[:_LONGEST_TEXT])}
+        return frozenset(map(folded, found))
+
+    def weight(self, word: str) -> float:
+        """How much it says that a line holds the word."""
+        count = len(self.by_word.get(word, ()))
+        rare = log((self.size + 5) / (max(2, count) + 0.5)) + 0.1
+        return rare if count else _UNKNOWN * rare
+
+    def units_with(self, word: str) -> list[Unit]:
+        return self.by_word.get(word, [])[:_MOST_KEPT]
+
+    def units_named(self, name: str) -> list[Unit]:
+        return self.by_name.get(name, [])[:_MOST_KEPT]
+
+
+def shown_by(change: Change) -> Shown:
+    return Shown(change)
+
+
+def _units(change: Change) -> Iterator[Unit]:
+    for file in change.files:
+        is_test = file.role is Role.TEST
+        yield Unit(Kind.TEST_PATH if is_test else Kind.PATH, file.path, words_of_path(file.path), frozenset())
+    for file in change.files:
+        yield from _lines(file)
+
+
+def _lines(file: ChangedFile) -> Iterator[Unit]:
+    is_test = file.role is Role.TEST or _has_inner_tests(file)
+    for hunk in file.diff.hunks:
+        if hunk.section:
+            yield _unit(Kind.HEADING, file.path, hunk.section)
+        for line in hunk.lines:
+            yield _unit(_kind(line, is_test=is_test), file.path, line.text)
+
+
+def _has_inner_tests(file: ChangedFile) -> bool:
+    """Whether it is a Rust file with its tests at its end, and the change is in some of them, as far as one can see."""
+    if file.language is not Language.RUST:
+        return False
+    return any(_INNER_TESTS.search(line.text[:_LONGEST_LINE]) for line in file.diff.added) or any(
+        "mod tests" in hunk.section for hunk in file.diff.hunks
+    )
+
+
+def _unit(kind: Kind, path: str, text: str) -> Unit:
+    names = NAME.findall(text[:_LONGEST_LINE])
+    return Unit(kind, path, stems_of_all(names), frozenset(map(folded, names)))
+
+
+def _kind(line: DiffLine, *, is_test: bool) -> Kind:
+    if line.kind is LineKind.REMOVED:
+        return Kind.REMOVED
+    if line.kind is LineKind.CONTEXT:
+        return Kind.CONTEXT
+    if not is_test:
+        return Kind.ADDED
+    return Kind.TEST_TITLE if _DEFINITION.search(line.text[:_LONGEST_LINE]) else Kind.TEST_LINE

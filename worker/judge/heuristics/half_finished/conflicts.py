@@ -1,0 +1,95 @@
+"""Merge-conflict markers that were committed.
+
+Does not look at removed lines. Invariant: a fact needs the markers in their order, in added lines of code or
+configuration, outside of any string, comment, test or text about conflicts.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import Role, role_of
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+
+_OURS: Final = pattern(r"<{7}( \S.*)?\r?")
+_MIDDLE: Final = pattern(r"={7}\r?")
+_THEIRS: Final = pattern(r">{7}( \S.*)?\r?")
+_ABOUT: Final = pattern(r"conflict", re.IGNORECASE)
+_PROSE: Final = pattern(
+    r"\.(md|mdx|markdown|rst|txt|adoc|asciidoc|tex|html?|diff|patch|rej|orig|snap|golden|expected|out|ipynb)$",
+    re.IGNORECASE,
+)
+
+
+class _Conflict(NamedTuple):
+    path: str
+    first: int
+    last: int
+    is_sure: bool
+
+
+@signal(Category.HALF_FINISHED, Kind.FACT, Looks.ANYTHING)
+def conflict_marker(change: Change) -> Iterator[Place]:
+    """A merge conflict that was committed: its three markers, in added lines of code or configuration.
+
+    False alarms: 0 of 3586 clean changes with anything (0.0 %, at most 0.1 %).
+    """
+    for one in change.once(_conflicts):
+        if one.is_sure:
+            yield Place("a merge conflict was committed", one.path, one.first, one.last)
+
+
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.ANYTHING)
+def conflict_suspected(change: Change) -> Iterator[Place]:
+    """Added lines that read like a merge conflict, where they could be a text about one: prose, tests, strings.
+
+    False alarms: 0 of 3586 clean changes with anything (0.0 %, at most 0.1 %).
+    """
+    for one in change.once(_conflicts):
+        if not one.is_sure:
+            yield Place("these lines read like a merge conflict", one.path, one.first, one.last)
+
+
+def _conflicts(change: Change) -> tuple[_Conflict, ...]:
+    """The first conflict that each file was committed with."""
+    return tuple(_found(change))
+
+
+def _found(change: Change) -> Iterator[_Conflict]:
+    for file in change.files:
+        lines = _markers(file)
+        if lines is None or all(text in change.removed_texts for text in _texts(file, lines)):
+            continue
+        yield _Conflict(file.path, *lines, _is_sure(file, lines))
+
+
+def _markers(file: ChangedFile) -> tuple[int, int] | None:
+    """The first and last line of the first conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
+    ours = middle = 0
+    for line in file.diff.added:
+        number = line.head_line or 0
+        if _OURS.fullmatch(line.text):
+            ours, middle = number, 0
+        elif ours and _MIDDLE.fullmatch(line.text):
+            middle = number
+        elif middle and _THEIRS.fullmatch(line.text):
+            return ours, number
+    return None
+
+
+def _texts(file: ChangedFile, lines: tuple[int, int]) -> list[str]:
+    return [line.text.strip() for line in file.diff.added if line.head_line in lines]
+
+
+def _is_sure(file: ChangedFile, lines: tuple[int, int]) -> bool:
+    if role_of(file.path) is not Role.PRODUCTION or _PROSE.search(file.path) or _ABOUT.search(file.path):
+        return False
+    if file.is_quoted(lines[0]):
+        return False
+    if any(source.whole for source in file.sources):
+        return True
+    # where no grammar can tell a string, a text that speaks of conflicts may quote one
+    return not any(_ABOUT.search(line.text) for line in file.diff.lines() if not _THEIRS.fullmatch(line.text))

@@ -1,0 +1,144 @@
+"""Debugging that was left behind: breakpoints, and output that nobody asked for.
+
+Does not look at programs whose job is to print. Invariant: a fact is a statement that stops the program or that is there
+for debugging only (`dbg!`); a line that was only moved is none.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from worker.domain.diff import DiffLine
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+
+_LONGEST: Final = 500
+_MOST: Final = 5
+
+_STOPS: Final = {
+    Language.PYTHON: pattern(
+        r"\s*(?:(?:if .{1,80}: ?)?breakpoint\(\)|(?:import i?pu?db; ?)?(?:i?pu?db|remote_pdb|wdb)\.(?:set_)?trace\(\)|import (?:i?pu?db)\b.*|from IPython import embed.*)\s*;?"
+    ),
+    Language.RUST: pattern(r".*\bdbg!\(.*"),
+    Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
+    **dict.fromkeys(SCRIPTS, pattern(r"\s*debugger;?\s*")),
+}
+_PRINTS: Final = {
+    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<told>.*)"),
+    Language.RUST: pattern(r"\s*e?println!\((?P<told>.*)"),
+    Language.GO: pattern(
+        r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<told>.*)"
+    ),
+    Language.JAVA: pattern(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<told>.*)|\w+\.printStackTrace\(\);)"),
+    **dict.fromkeys(SCRIPTS, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<told>.*)")),
+}
+_PRINTER: Final = pattern(
+    r"(?:^|[/_.-])(?:cli|cmds?|commands?|bin|scripts?|tools?|tooling|console|terminal|tty|logg?(?:er|ing)?|logs?|print(?:er|ing)?|report(?:er|ing)?s?|output|display|shell|repl|interactive"
+    r"|main|__main__|mjs|manage|setup|tasks?|gulpfile|gruntfile|xtask|benches|dev|playground|play|repro\w*|prompt\w*|wizard|progress|releas\w*|\.github|postbuild|prebuild|build|doctor|e2e)(?:[/_.-]|$)",
+    re.IGNORECASE,
+)
+"""A file that may print."""
+_GUARD: Final = pattern(
+    r"\b(?:verbose|debug|quiet|silent|dry_?run|trace|log_?level|isTTY|__main__|DEBUG|json_?output|color)\b",
+    re.IGNORECASE,
+)
+_DEBUGGING: Final = pattern(
+    r"[\"'`]\s*(?:[>=*#!-]{2,}|\[?debug\b|(?:got )?here\b|test\d*\b|xxx|foo\b|aaa|wtf|\w+ (?:hit|called|reached)\b|in \w+[\"'`]|before\b|after\b|inside\b)|\{\w+=\}|%[+#]v",
+    re.IGNORECASE,
+)
+_ONLY_VALUES: Final = pattern(
+    r"(?:[\"'`][^\"'`]{0,60}[\"'`],\s*)?&?[A-Za-z_][\w.\[\]]{0,80}(?:\(\))?(?:,\s*&?[\w.\[\]]{1,80}){0,5}\)?;?\s*"
+)
+_USUAL: Final = 3
+"""So often does a file print before the change that one more is nothing new."""
+
+
+@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+def debugger_left(change: Change) -> Iterator[Place]:
+    """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
+
+    False alarms: 0 of 3179 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    for file in change.production():
+        for line, found in _added(file, _STOPS, change):
+            if found[0] == line.text[:_LONGEST]:
+                yield Place(f"left from debugging: {line.text.strip()[:80]}", file.path, line.head_line)
+
+
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
+def debug_output(change: Change) -> Iterator[Place]:
+    """Added output to the console that reads like debugging, or in code whose job is not to print.
+
+    False alarms: 24 of 3179 clean changes with production code (0.8 %, at most 1.1 %).
+    """
+    for file in change.production():
+        may_print = _PRINTER.search(file.path) is not None
+        for line, told in islice(_outputs(file, change), _MOST):
+            is_debugging = _reads_like_debugging(line.text, told)
+            if not may_print or is_debugging:
+                strength = 1.0 if is_debugging and not may_print else 0.5
+                note = f"output of a debugging session? {line.text.strip()[:80]}"
+                yield Place(note, file.path, line.head_line, strength=strength)
+
+
+def _outputs(file: ChangedFile, change: Change) -> Iterator[tuple[DiffLine, str]]:
+    for line, found in _added(file, _PRINTS, change):
+        told = found["told"] or ""
+        if "file=" in told or _is_guarded(file, line):
+            continue
+        if _reads_like_debugging(line.text, told) or not file.once(_prints_anyway):
+            yield line, told
+
+
+def _reads_like_debugging(text: str, told: str) -> bool:
+    return _DEBUGGING.search(text) is not None or _ONLY_VALUES.fullmatch(told) is not None
+
+
+def _added(
+    file: ChangedFile, rules: "Mapping[Language, re.Pattern[str]]", change: Change
+) -> Iterator[tuple[DiffLine, "re.Match[str]"]]:
+    """New lines that begin as the rule of their language says, outside of strings and comments."""
+    rule = rules.get(file.language) if file.language is not None else None
+    for line in file.diff.added if rule is not None else ():
+        found = rule.match(line.text[:_LONGEST]) if rule is not None else None
+        if found is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
+            yield line, found
+
+
+def _is_quoted(file: ChangedFile, line: DiffLine) -> bool:
+    return line.head_line is not None and file.is_quoted(line.head_line)
+
+
+def _prints_anyway(file: ChangedFile) -> bool:
+    """Whether it prints where this change did not touch it."""
+    rule = _PRINTS[file.language] if file.language is not None else None
+    lines = (file.head or "").split("\n")
+    old = (text for number, text in enumerate(lines, 1) if number not in file.added_lines)
+    return rule is not None and sum(rule.match(text[:_LONGEST]) is not None for text in old) >= _USUAL
+
+
+def _is_guarded(file: ChangedFile, line: DiffLine) -> bool:
+    """Whether one of the lines right above asks if anybody wants to see it, or a function is there to print."""
+    above = _above(file, line.head_line or 0)
+    is_asked = any(_GUARD.search(text) and _ASKS.match(text) for text in above)
+    return is_asked or _PRINTING.search("\n".join(above)) is not None
+
+
+def _above(file: ChangedFile, number: int) -> list[str]:
+    source = next((one for one in file.sources if one.holds(number)), None)
+    if source is None:
+        return []
+    at = number - source.first
+    return source.lines[max(0, at - _NEAR) : at]
+
+
+_NEAR: Final = 4
+_ASKS: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
+_PRINTING: Final = pattern(
+    r"\b(?:def|func|fn|function)\s+(?:\([^)\n]{0,60}\)\s*)?\w*(?:print|show|display|report|log|usage|help|dump|echo|write|warn|main)\w*\s*[(<]",
+    re.IGNORECASE,
+)

@@ -1,0 +1,204 @@
+"""Functions that do nothing: empty bodies, and bodies that only hand back a constant.
+
+Does not look at bodies that say why they are unwritten (those are stubs). Invariant: a fact needs a new function that is
+promised more work than it does: it takes what it never looks at, it is documented as doing something, or its work stands
+there as a comment.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final, NamedTuple
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.half_finished.commented import is_commented_code
+from worker.judge.heuristics.half_finished.outside import (
+    is_named_idle,
+    is_platform,
+    is_private_by_word,
+    may_be_an_override,
+)
+from worker.judge.heuristics.half_finished.parameters import parameters
+from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
+from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions, rewritten
+from worker.judge.heuristics.overriding import is_a_hook, is_extended
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import text_of
+
+
+class _Why(Enum):
+    """What speaks for more work than there is."""
+
+    COMMENTED_OUT = "its work stands there as a comment"
+    TAKES = "it takes `{}` and never looks at it"
+    DOCUMENTED = "its documentation promises more"
+    PRIVATE = "nobody else can fill it in"
+    NULL = "it only hands back null"
+    EMPTIED = "its work was taken out"
+    NOTHING = "nothing says why"
+
+
+_SURE: Final = frozenset({_Why.COMMENTED_OUT, _Why.TAKES, _Why.DOCUMENTED, _Why.PRIVATE, _Why.NULL})
+
+
+class _Hollow(NamedTuple):
+    written: Written
+    why: _Why
+    is_sure: bool
+
+
+@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+def body_does_nothing(change: Change) -> Iterator[Place]:
+    """A new function that does nothing, though it has parameters, a documentation or a body in comments.
+
+    Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told.
+
+    False alarms: 0 of 3179 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
+
+
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
+def body_empty_suspected(change: Change) -> Iterator[Place]:
+    """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
+
+    False alarms: 21 of 3179 clean changes with production code (0.7 %, at most 1.0 %).
+    """
+    yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
+
+
+def _place(one: _Hollow) -> Place:
+    file, function = one.written
+    names = ", ".join(parameters(function))
+    rows = function.statements or (function.body,)
+    first = min(function.first, function.line_of(rows[0]))
+    return Place(f"`{function.name}` does nothing: {one.why.value.format(names)}", file.path, first, function.last)
+
+
+def _hollow(change: Change) -> tuple[_Hollow, ...]:
+    return tuple(_found(change))
+
+
+def _found(change: Change) -> Iterator[_Hollow]:
+    told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
+    for one in new_functions(change):
+        if does_nothing(one.function) and (one.file.path, one.function.first) not in told:
+            why = _why(one.function)
+            is_sure = why in _SURE and not _is_doubtful(one, why, change)
+            if is_sure or _is_odd(one.function):
+                yield _Hollow(one, why, is_sure)
+    for one in rewritten(change):
+        if does_nothing(one.function) and not one.function.comments and _is_odd(one.function):
+            yield _Hollow(one, _Why.EMPTIED, is_sure=False)
+
+
+_CONSTANT: Final = pattern(
+    r"(?:return\s*)?\(?(?:(?:None|nil|null|undefined|NULL|true|false|True|False|void 0|0|0\.0|-1|\"\"|''|``|\(\)|\[\]|\{\}|set\(\)|dict\(\)|list\(\)|tuple\(\)"
+    r"|(?:std::)?(?:default::)?Default::default\(\)|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|(?:std::)?vec!\[\]|Ok\((?:\(\)|None|Default::default\(\)|Vec::new\(\)|false|true|0)?\)"
+    r"|(?:Optional|Collections|List|Map|Set|Stream)\.(?:empty|emptyList|emptyMap|emptySet|of)\(\)|Promise\.resolve\(\))(?:,\s*)?){0,4}\)?;?|pass|\.\.\."
+)
+"""What a statement may be that does nothing."""
+
+_FRESH: Final = pattern(
+    r"(?:return )?(?:[\w:]{1,60}::(?:new|default)\(\)|new \w+(?:<[^<>]{0,40}>)?\(\)|&?[\w.\[\]]{1,60}\{\}(?:, nil)?|self|this);?"
+)
+"""A new object, or the same: a factory without parameters hands out nothing else."""
+
+
+def does_nothing(function: Function) -> bool:
+    statements = function.statements
+    if len(statements) > 1:
+        return False
+    words = " ".join(text_of(statements[0])[:_LONGEST].split()) if statements else ""
+    if _CONSTANT.fullmatch(words):
+        return True
+    return _FRESH.fullmatch(words) is not None and bool(parameters(function))
+
+
+_LONGEST: Final = 200
+
+_IDLE_WORDS: Final = pattern(
+    r"\bno-?op|\bnothing\b|\balways\b|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
+    r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
+    r"|not (?:yet )?implemented",
+    re.IGNORECASE,
+)
+"""Who writes so knows that it does nothing."""
+
+
+def _why(function: Function) -> _Why:
+    notes = [text_of(note) for note in function.comments]
+    if notes and is_commented_code(notes, function.source.language):
+        return _Why.COMMENTED_OUT
+    if not parameters(function):
+        return _why_without_parameters(function)
+    return _Why.TAKES
+
+
+def _why_without_parameters(function: Function) -> _Why:
+    if not function.statements:
+        return _Why.PRIVATE if _cannot_be_filled(function) else _documented(function)
+    is_null = function.source.language is Language.JAVA and text_of(function.statements[0]) == "return null;"
+    return _Why.NULL if is_null else _documented(function)
+
+
+def _documented(function: Function) -> _Why:
+    if _is_constructor(function):
+        return _Why.NOTHING
+    return _Why.DOCUMENTED if len(_WORD.findall(documentation(function))) >= _TELLING else _Why.NOTHING
+
+
+_TELLING: Final = 7
+"""Words of a documentation that says what is done."""
+_WORD: Final = pattern(r"[A-Za-z]{2,}")
+
+
+def _cannot_be_filled(function: Function) -> bool:
+    """Nobody can override it: a private method, a plain function, or one of a type of Rust."""
+    match function.node.type:
+        case "function_item":
+            owner = function.container
+            return owner is None or owner.child_by_field_name("trait") is None
+        case "function_declaration":
+            return not function.name[:1].isupper()
+        case "method_declaration" | "method_definition":
+            return "private" in function.attributes.split() or function.name.startswith("#")
+        case _:
+            return False
+
+
+def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
+    function = one.function
+    if why is _Why.COMMENTED_OUT:
+        return is_asked_for(change)
+    if is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(function):
+        return True
+    if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
+        return False  # what a constructor takes, it asked for
+    is_asked_by_a_type = may_be_an_override(function) or _may_meet_an_interface(function)
+    return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+
+
+def _says_that_it_is_idle(function: Function) -> bool:
+    """By its name, in its documentation, or in a comment of its body."""
+    by_words = _IDLE_WORDS.search(documentation(function)) is not None
+    return by_words or is_named_idle(function) or bool(function.comments)
+
+
+def _may_meet_an_interface(function: Function) -> bool:
+    """In Go nobody writes down which interface a public method is for."""
+    is_method = function.source.language is Language.GO and function.node.type == "method_declaration"
+    return is_method and function.name[:1].isupper()
+
+
+def _is_odd(function: Function) -> bool:
+    """A constant for an answer is the way of many a method; an empty one is odd where nothing asks for it."""
+    return not _is_constructor(function) and not _says_that_it_is_idle(function)
+
+
+def _is_constructor(function: Function) -> bool:
+    return "constructor" in function.node.type or function.name in {"constructor", "__init__"}

@@ -1,0 +1,77 @@
+"""Which names the head version mentions, as far as it is known: whole texts, and what hunks show of the others.
+
+Does not resolve names: one that two things share is mentioned for both. Invariant: every text is read once.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change, ChangedFile
+
+WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
+_CALL: Final = pattern(r"([A-Za-z_$][\w$]*)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
+_MADE: Final = pattern(r"(?<!class )(?<!def )(?<![\w.])([A-Z]\w*)\(")
+_LISTED: Final = pattern(
+    r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
+)
+"""Imports, exports and comments name what they do not use."""
+_LONGEST: Final = 1_000
+
+
+def words(change: Change) -> Counter[str]:
+    """How often each word stands anywhere."""
+    return change.once(_words)
+
+
+def used(change: Change) -> Counter[str]:
+    """How often each word stands in lines that are no import, export or comment."""
+    return change.once(_used)
+
+
+def called(change: Change) -> Counter[str]:
+    """How often each word stands before a parenthesis: calls, and most definitions."""
+    return change.once(_called)
+
+
+def made(change: Change) -> frozenset[str]:
+    """Classes of which something makes an object, the way that Python writes it."""
+    return change.once(_made)
+
+
+def removed(change: Change) -> frozenset[str]:
+    """Every word that a removed line held."""
+    return change.once(_removed)
+
+
+def _words(change: Change) -> Counter[str]:
+    return Counter(word for text in _texts(change) for word in WORD.findall(text))
+
+
+def _used(change: Change) -> Counter[str]:
+    lines = (line for text in _texts(change) for line in text.split("\n"))
+    return Counter(word for line in lines if not _LISTED.match(line) for word in WORD.findall(line))
+
+
+def _called(change: Change) -> Counter[str]:
+    return Counter(word for text in _texts(change) for word in _CALL.findall(text))
+
+
+def _made(change: Change) -> frozenset[str]:
+    return frozenset(word for text in _texts(change) for word in _MADE.findall(text))
+
+
+def _removed(change: Change) -> frozenset[str]:
+    lines = (line.text[:_LONGEST] for file in change.files for line in file.diff.removed)
+    return frozenset(word for line in lines for word in WORD.findall(line))
+
+
+def _texts(change: Change) -> Iterator[str]:
+    changed = {file.path for file in change.files}
+    yield from (text for path, text in change.texts.items() if path not in changed)
+    yield from (_shown(file) if file.head is None else file.head for file in change.files)
+
+
+def _shown(file: ChangedFile) -> str:
+    return "\n".join(line.text for line in file.diff.lines() if line.head_line is not None)

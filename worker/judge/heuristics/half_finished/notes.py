@@ -1,0 +1,173 @@
+"""Comments that say, in added production code, that work is not done.
+
+Does not flag every TODO: most of them name an idea for later. Invariant: a fact needs a new function, and a note in it
+that the function itself is not finished; a line that was only moved is none.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.half_finished.parameters import unused
+from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
+from worker.judge.heuristics.half_finished.written import Written, new_functions
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import is_comment, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LONGEST: Final = 1_000
+_MOST: Final = 10
+_COMMENT: Final = pattern(r"(?://|#|/\*|^\s*\*)\s*(.*)")
+_MARK: Final = pattern(r"\b(?:todo|fixme|xxx|tbd|wip|hack)\b", re.IGNORECASE)
+_UNDONE: Final = pattern(
+    r"\b(todo|fixme|xxx|tbd|wip)\b.{0,60}?\b(implement|finish|complete the|complete this|remaining|missing|handle|not (yet )?(done|handled|supported|finished)|wire"
+    r"|fill (this |it )?in|actual(ly)?|real (implementation|logic)|placeholder|stub|add (the )?(logic|support|implementation|handling)|the rest|unfinished|everything)"
+    r"|^(?:is )?not (?:yet )?implemented(?: yet)?\b|\bnot yet implemented\b|\bnot implemented yet\b|\b(?:this is|just|only|for now,?) (?:a |an )?(?:stub|placeholder|dummy)\b"
+    r"|\bplaceholder (?:implementation|for now|until)\b|\bdummy implementation\b|^implement (?:this|me|later)\b",
+    re.IGNORECASE,
+)
+_UNFINISHED: Final = pattern(
+    r"\b(?:the )?(?:remaining|remainder|rest)\b(?! (?:api|client|endpoint|server|call|parameter|args?|arguments?)\b)|\bfinish\b|\bunfinished\b|\bincomplete\b|\bhalf[- ]?(?:done|finished|way)\b"
+    r"|\bcomplete (?:this|the|it|me|later|implementation|body|function|method)\b|\bimplement(?:ation)? ?(?:this|me|the|it|later|pending|missing|needed|rest|body|actual|real|properly|logic)?\b"
+    r"|\bnot (?:yet )?(?:fully )?(?:implemented|finished|done|complete|written|wired|ported)\b|\b(?:still|left|yet|needs?|remains) to be (?:done|written|implemented|filled|finished|ported|handled)\b"
+    r"|\bto be (?:continued|done|implemented|written|filled|completed|finished)\b|\bfill (?:this |it |me )?in\b|\bplaceholder\b|\bstub(?:bed)?\b|\bdummy implementation\b"
+    r"|\b(?:second|other) (?:half|part)\b|\beverything (?:else|below|after|from here)\b|\b(?:only|just) the first (?:step|part|half|case)\b|\bport (?:the|this)\b"
+    r"|\bwrite (?:this|the (?:rest|body|code|logic))\b|\b(?:add|do|put) (?:the )?(?:actual|real|missing|rest|logic|work|code)\b|\bin a (?:later|follow-?up|separate) (?:pr|change|commit|step)\b"
+    r"|\bis missing\b|\bstill missing\b|\bmissing (?:logic|part|code|steps?|cases?|implementation|pieces?)\b",
+    re.IGNORECASE,
+)
+"""That work of the function itself is left, not that it could be better."""
+
+_WISH: Final = pattern(
+    r"\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|https?://|\w#\d|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
+    r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat",
+    re.IGNORECASE,
+)
+"""A wish for later, or a condition for it: the function may be whole without."""
+
+
+@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+def unfinished_function(change: Change) -> Iterator[Place]:
+    """A new function that says in a comment of its body that its own work is not finished.
+
+    The rest is still to be written, or a TODO stands where the body breaks off or in place of the use of a parameter.
+
+    False alarms: 1 of 3179 clean changes with production code (0.0 %, at most 0.2 %).
+    """
+    yield from (_place(*one) for one in change.once(_admitted))
+
+
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
+def unfinished_todo(change: Change) -> Iterator[Place]:
+    """An added comment that says that work is left: a TODO that names what this change should do.
+
+    False alarms: 6 of 3179 clean changes with production code (0.2 %, at most 0.4 %).
+    """
+    told = {(one.file.path, one.function.line_of(note)) for one, note in change.once(_admitted)}
+    for file in change.production():
+        for number, text in islice(_lines(file, change), _MOST):
+            if (file.path, number) not in told:
+                yield Place(f"a comment says that work is left: {text}", file.path, number)
+
+
+def _place(one: Written, note: "Node") -> Place:
+    words = " ".join(text_of(note).lstrip("/#* ").split())[:120]
+    return Place(
+        f"the new function `{one.function.name}` says that it is not finished: {words}",
+        one.file.path,
+        one.function.line_of(note),
+    )
+
+
+def _admitted(change: Change) -> tuple[tuple[Written, "Node"], ...]:
+    if is_asked_for(change):
+        return ()
+    told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
+    fresh = (one for one in new_functions(change) if (one.file.path, one.function.first) not in told)
+    return tuple(_in_functions(fresh, change))
+
+
+def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[tuple[Written, "Node"]]:
+    known: set[tuple[str, int]] = set()
+    for one in functions:
+        if not _may_admit(one):
+            continue
+        for note in one.function.comments:
+            place = (one.file.path, note.start_byte)
+            if (
+                place not in known
+                and _is_admission(note, one.function)
+                and text_of(note).strip() not in change.removed_texts
+            ):
+                known.add(place)
+                yield one, note
+
+
+def _may_admit(one: Written) -> bool:
+    function = one.function
+    rows = range(function.first, function.last + 1)
+    return any(
+        _MARK.search(text) or _UNFINISHED.search(text)
+        for text in (function.source.lines[row - function.source.first] for row in rows)
+    )
+
+
+def _is_admission(note: "Node", function: Function) -> bool:
+    words = " ".join(text_of(note)[:_LONGEST].split())
+    if _WISH.search(words) or not _stands_alone(note, function):
+        return False
+    is_marked = _MARK.search(words) is not None
+    if is_marked and (_UNFINISHED.search(words) or _breaks_off(note, function)):
+        return True
+    return is_marked and bool(unused(function))
+
+
+def _stands_alone(note: "Node", function: Function) -> bool:
+    """On lines of its own, behind the signature."""
+    line = function.source.lines[note.start_point.row]
+    given = function.node.child_by_field_name("parameters")
+    end = (
+        function.body.start_byte if given is None else given.end_byte
+    )  # in Python a body may begin behind its comments
+    return note.start_byte >= end and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
+
+
+_SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
+
+
+def _breaks_off(note: "Node", function: Function) -> bool:
+    """Behind it nothing is done any more: the body ends, or hands back what it has."""
+    lists = (function.body, *(one for one in function.body.named_children if one.type == "statement_list"))
+    block = next((one for one in lists if one == note.parent), None)
+    if block is None:
+        return False
+    behind = [one for one in block.named_children if one.start_byte > note.start_byte and not is_comment(one)]
+    if len(behind) != 1:
+        return not behind
+    return behind[0].type in _ENDS and _SIMPLE.fullmatch(text_of(behind[0])) is not None
+
+
+_ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
+
+
+def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int, str]]:
+    for line in file.diff.added:
+        comment = _COMMENT.search(line.text[:_LONGEST])
+        if (
+            comment is None
+            or not _UNDONE.search(comment[1])
+            or "?" in comment[1]
+            or line.text.strip() in change.removed_texts
+        ):
+            continue
+        if file.language is Language.RUST and comment[0].startswith("#"):
+            continue  # an attribute
+        yield line.head_line or 0, " ".join(comment[1].split())[:120]

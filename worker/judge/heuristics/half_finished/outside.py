@@ -1,0 +1,96 @@
+"""Signs that somebody outside of a function decides what it must look like, or whether it does anything.
+
+Does not read bodies. Invariant: in doubt there is such a sign.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.functions import Function, Where
+from worker.judge.heuristics.half_finished.written import Written
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.syntax import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_IDLE_NAME: Final = pattern(
+    r"no_?op|NoOp|^_*(?:a?nop|ignore|skip|dummy|null|empty|nothing|never|always|default|unused|reserved|identity|disabled?|fallback|stub|fake|mock)$"
+    r"|^_*(?:nop|ignore|dummy|null|nothing|never|fake|mock)_|^(?:ignore|dummy|nothing|never)[A-Z]"
+    r"|^_*(?:on|handle|callback|hook|before|after|pre|post|reverse|upgrade|downgrade|forwards?|backwards?|pytest|assert_?never)(?:_|[A-Z]|$)"
+    r"|^(?:setUp|tearDown|setup|teardown|close)$|^__(?:a?enter|a?exit|del|init_subclass|post_init|copy|deepcopy|call)__$"
+)
+"""What such a function is called, it may do nothing: callbacks, hooks, migrations."""
+_PLATFORM: Final = pattern(r"#\[cfg\(|#\[cfg_attr|allow\((?:unused|dead_code|clippy|warnings)")
+_WHOLE_FILE: Final = pattern(r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8)
+_BEGINNING: Final = 30
+_STANDS_IN: Final = pattern(
+    r"(?:^|[/_.-])(?:no_?op|null|dummy|fake|mock|stub|compat|shim|polyfill|windows|unix|linux|darwin|macos|posix|plan9|wasm|nocgo|other|unsupported)s?(?:[/_.-]|$)",
+    2,
+)
+
+
+def is_named_idle(function: Function) -> bool:
+    """It is called like one that may do nothing: a callback, a hook, a migration, a default."""
+    return _IDLE_NAME.search(function.name) is not None
+
+
+def is_platform(one: Written) -> bool:
+    """It stands in for the same function of another platform or feature."""
+    file, function = one
+    if _STANDS_IN.search(file.path) or _PLATFORM.search(function.attributes):
+        return True
+    if any(map(_attributes_above, _modules_around(function))):
+        return True
+    return _WHOLE_FILE.search("\n".join(function.source.lines[:_BEGINNING])) is not None
+
+
+def _modules_around(function: Function) -> Iterator["Node"]:
+    """The modules and implementations of Rust around it."""
+    node = function.node.parent
+    while node is not None:
+        if node.type in {"mod_item", "impl_item"}:
+            yield node
+        node = node.parent
+
+
+def _attributes_above(node: "Node") -> str:
+    texts: list[str] = []
+    before = node.prev_named_sibling
+    while before is not None and before.type == "attribute_item":
+        texts.append(text_of(before))
+        before = before.prev_named_sibling
+    return " ".join(texts)
+
+
+def may_be_an_override(function: Function) -> bool:
+    """A type above may ask for it as it is; Rust's compiler asks for `_` before what is not used."""
+    language, owner = function.source.language, function.container
+    if language in {Language.RUST, Language.GO}:
+        return function.where is Where.UNKNOWN
+    words = function.attributes.lower().replace("@", " ").split()
+    if "override" in words:
+        return True
+    if language in SCRIPTS and function.node.type == "arrow_function":
+        return ":" in text_of(function.node.parent).partition("=")[0]
+    if function.where is not Where.TYPE or owner is None:
+        return function.where in {Where.BRANCH, Where.UNKNOWN} and not is_private_by_word(function)
+    if owner.type in {"object", "object_creation_expression", "enum_declaration"}:
+        return True
+    return language is not Language.JAVA and has_types_above(function)  # who writes Java writes @Override
+
+
+def is_private_by_word(function: Function) -> bool:
+    words = function.attributes.split()
+    return "private" in words or "static" in words or function.name.startswith("#")
+
+
+def has_types_above(function: Function) -> bool:
+    owner = function.container
+    if owner is None:
+        return False
+    fields = ("superclasses", "superclass", "interfaces")
+    bases = " ".join(text_of(owner.child_by_field_name(field)) for field in fields).strip("() ")
+    is_below = bool(bases) and bases not in {"object", "BaseModel"}
+    return is_below or any(child.type == "class_heritage" for child in owner.children)

@@ -1,0 +1,126 @@
+"""The functions that a change writes: new ones, and old ones whose whole body it wrote anew.
+
+Does not judge them. Invariant: a function is new only if every line of it is, and its lines did not stand elsewhere
+before; what git takes for a new closing line may belong to the neighbour.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import Function, functions_of
+from worker.judge.heuristics.overriding import is_declaration
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.syntax import is_comment, text_of
+
+CLOSING: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
+
+
+class Written(NamedTuple):
+    """One function with the file it stands in."""
+
+    file: ChangedFile
+    function: Function
+
+
+def new_functions(change: Change) -> tuple[Written, ...]:
+    """New functions of production code that are more than a declaration or a test."""
+    return change.once(_find_new)
+
+
+def rewritten(change: Change) -> tuple[Written, ...]:
+    """Functions that were there, and all that their bodies say now was written by this change."""
+    return change.once(_find_rewritten)
+
+
+def _find_new(change: Change) -> tuple[Written, ...]:
+    return tuple(one for one in _all(change) if _is_new(one, change) and not is_declaration(one.function))
+
+
+def _find_rewritten(change: Change) -> tuple[Written, ...]:
+    known = {id(one.function) for one in new_functions(change)}
+    found = (one for one in _all(change) if id(one.function) not in known and not _is_new(one, change))
+    return tuple(one for one in found if _is_rewritten(one) and not is_declaration(one.function))
+
+
+def _all(change: Change) -> tuple[Written, ...]:
+    return change.once(_find_all)
+
+
+def _find_all(change: Change) -> tuple[Written, ...]:
+    return tuple(_touched(change))
+
+
+def _touched(change: Change) -> Iterator[Written]:
+    for file in change.production():
+        added = [] if _holds_a_conflict(file) else sorted(file.added_lines)
+        for source in file.sources if added else ():
+            for function in functions_of(source):
+                if function.first <= added[-1] and function.last >= added[0] and not _is_cut(file, function):
+                    yield Written(file, function)
+
+
+def _holds_a_conflict(file: ChangedFile) -> bool:
+    """Where a body ends in such a file no parser can tell."""
+    return any(line.text.startswith("<<<<<<<") for line in file.diff.added)
+
+
+def _is_cut(file: ChangedFile, function: Function) -> bool:
+    """Whether the fragment may end before the function does: only Python's bodies have no closing line."""
+    source = function.source
+    if source.whole or source.language is not Language.PYTHON:
+        return False
+    head = source.lines[function.node.start_point.row]
+    behind = next((line for line in source.lines[function.node.end_point.row + 1 :] if line.strip()), None)
+    if behind is not None:
+        return _margin(behind) > _margin(head)
+    end = source.first + len(source.lines) - 1 - (not source.lines[-1])
+    return end not in file.added_lines  # the file goes on behind what the hunk shows
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_new(one: Written, change: Change) -> bool:
+    """Every line of it was added, and it was not merely moved or given another indentation."""
+    file, function = one
+    lines, first = function.source.lines, function.source.first
+    if function.first not in file.added_lines:
+        return False
+    numbers = range(function.first, function.last + 1)
+    texts = {number: lines[number - first].strip() for number in numbers}
+    whole = all(number in file.added_lines or text in CLOSING for number, text in texts.items())
+    return whole and not _stood_elsewhere([text for text in texts.values() if text not in CLOSING], change)
+
+
+def _stood_elsewhere(texts: list[str], change: Change) -> bool:
+    if not change.removed_texts.issuperset(texts):
+        return False
+    # few lines may stand anywhere: a body that was left behind when the function was moved
+    return len(texts) > _FEW or tuple(texts) in change.once(_removed)
+
+
+_FEW: Final = 3
+
+
+def _removed(change: Change) -> frozenset[tuple[str, ...]]:
+    """Up to three removed lines that followed each other."""
+    lines = (line.text.strip() for file in change.files for line in file.diff.removed)
+    texts = [text for text in lines if text not in CLOSING]
+    return frozenset(tuple(texts[at : at + size]) for at in range(len(texts)) for size in range(1, _FEW + 1))
+
+
+def _is_rewritten(one: Written) -> bool:
+    file, function = one
+    body, first = function.body, function.source.first
+    rows = range(body.start_point.row, body.end_point.row + 1)
+    opening = -1 if function.source.language is Language.PYTHON else body.start_point.row
+    said = [row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING]
+    return bool(file.diff.removed and said) and all(line in file.added_lines for line in said)
+
+
+def documentation(function: Function) -> str:
+    """What is said about a function, above it and in its docstring."""
+    above = [text_of(note) for note in function.above if is_comment(note)]
+    return " ".join((*reversed(above), function.docstring))

@@ -1,0 +1,441 @@
+"""What in a test can make it fail: assertions of the usual frameworks, calls into helpers that assert, and what is none.
+
+Does not judge a test. Invariant: in doubt a call is an oracle; an oracle that proves nothing is one that could not fail
+whatever the code does.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.spines import Link, Spine, spines
+from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.tests import Test
+from worker.judge.heuristics.truths import Proof, is_literal, is_name, proof_of, proof_of_equal, split_arguments
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Oracle(Value):
+    """One check, at its outermost node. `is_guess`: only its name says so."""
+
+    node: "Node"
+    proof: Proof
+    why: str = ""
+    """Of one that proves nothing: why not."""
+    is_guess: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(text_of(self.node).split())
+
+
+TRUE: Final = "always true"
+ITSELF: Final = "compared with itself"
+EQUAL: Final = "a literal compared with itself"
+NOT_CALLED: Final = "not called"
+NOT_AWAITED: Final = "not awaited"
+
+
+def oracles_of(body: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+    """Every check below *body*, in the order of its kind; what it calls in the same file is not looked into.
+
+    With *rows*, at least those that begin in one of these rows.
+    """
+    reach = _reach(body, rows) if language is Language.GO and rows else rows
+    yield from _statements(body, language, rows)
+    if language is Language.PYTHON:
+        yield from _uncalled(body, rows)
+    for spine in spines(body, language, reach):
+        found = oracle_of(spine, language)
+        if found is not None:
+            yield found
+
+
+def _reach(body: "Node", rows: frozenset[int]) -> frozenset[int]:
+    """Where the calls may stand of checks that begin in these rows: an `if` begins before what it fails with."""
+    last = max(rows)
+    ends = (child.end_point.row for child in body.children if child.start_point.row <= last)
+    return frozenset(range(min(rows), max(ends, default=last) + 1))
+
+
+def oracle_of(spine: Spine, language: Language) -> Oracle | None:
+    """What this chain of calls checks."""
+    match language:
+        case Language.PYTHON:
+            found = _python(spine)
+        case Language.GO:
+            found = _go(spine)
+        case Language.RUST:
+            found = _rust(spine)
+        case Language.JAVA:
+            found = _java(spine)
+        case _:
+            found = _script(spine)
+    return found or _guessed(spine)
+
+
+def _guessed(spine: Spine) -> Oracle | None:
+    """A helper that checks, as its name sounds."""
+    sounds = not spine.is_bound and any(
+        sounds_like_a_check(link.name) for link in spine.links if link.given is not None
+    )
+    return Oracle(spine.node, Proof.VALUE, is_guess=True) if sounds else None
+
+
+_NAME: Final = 80
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_ANYWHERE: Final = pattern(
+    r"assert|expect|should|verif|check|rais|fail|requir|must|ensur|compar|equal|snapshot|golden|panic|throw|roundtrip|trybuild"
+)
+_FIRST: Final = pattern(
+    r"diff|contain|valid|wait|until|prove|confirm|approv|inspect|lint|exit|abort|approx|almost|compil|reject|same|satisf|warn"
+    r"|then$|within$|screen$|cmp$"
+)
+_LAST: Final = frozenset({"eq", "ok", "error", "errors", "pass", "passes", "done", "works", "same", "survives"})
+_MATCHING: Final = pattern(r"(?:fn|re_?|to_?|^)match(?:es)?(?:_|[A-Z]|$)|(?:get|find|query)(?:All)?By[A-Z]|round_?trip")
+_ENDS: Final = pattern(r"^test|_test$|^run_?tests?(?![a-z])|^do_?test", 2)
+_MAKING: Final = frozenset(
+    {"setup", "set", "new", "create", "make", "build", "mock", "prepare", "start", "init", "open", "fake", "get", "try"}
+    | {"list", "read", "load", "parse", "fetch", "add", "with", "from"}
+)
+
+
+@lru_cache(maxsize=4096)
+def sounds_like_a_check(name: str) -> bool:
+    """Whether a function of this name may check something; one that makes something does not."""
+    if len(name) > _NAME:
+        return False
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if _MATCHING.search(name) or _ENDS.search(name):
+        return True
+    if not words or words[0] in _MAKING:
+        return False
+    return any(map(_ANYWHERE.match, words)) or _FIRST.match(words[0]) is not None or words[-1] in _LAST
+
+
+_STATEMENTS: Final = {
+    Language.PYTHON: ("assert_statement", "raise_statement"),
+    Language.JAVA: ("assert_statement", "throw_statement"),
+    Language.JAVASCRIPT: ("throw_statement",),
+    **dict.fromkeys(
+        SCRIPTS - {Language.JAVASCRIPT}, ("throw_statement", "type_alias_declaration", "satisfies_expression")
+    ),
+}
+
+
+def _statements(body: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+    if language in SCRIPTS and "@ts-expect-error" in text_of(body):
+        yield Oracle(body, Proof.VALUE)
+    types = _STATEMENTS.get(language)
+    for node in () if types is None else find(body, language, types, rows):
+        if node.type != "assert_statement":
+            yield Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
+            continue
+        asserted = next((one for one in node.named_children if not is_comment(one)), None)
+        yield _judged(node, asserted)
+
+
+def _judged(node: "Node", asserted: "Node | None") -> Oracle:
+    if asserted is not None and asserted.type == "tuple" and asserted.named_child_count:
+        return Oracle(node, Proof.NOTHING, "a tuple is always true")
+    return _of_condition(node, text_of(asserted))
+
+
+def _of_condition(node: "Node", condition: str) -> Oracle:
+    proof = proof_of(condition)
+    why = TRUE if proof is Proof.NOTHING and ("rue" in condition or is_literal(condition)) else ITSELF
+    return Oracle(node, proof, why if proof is Proof.NOTHING else "")
+
+
+def _of_boolean(node: "Node", condition: str) -> Oracle:
+    """In a language with types what is asserted is true or false, and so a value."""
+    return Oracle(node, Proof.VALUE) if is_name(condition) and condition != "true" else _of_condition(node, condition)
+
+
+def _of_pair(node: "Node", one: str, other: str) -> Oracle:
+    proof = proof_of_equal(one, other)
+    alike = TRUE if one.casefold() in {"true", "false"} else EQUAL if is_literal(one) else ITSELF
+    why = alike if proof is Proof.NOTHING else ""
+    return Oracle(node, proof, why)
+
+
+_MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
+
+
+def _uncalled(body: "Node", rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+    """A check that nobody calls: `mock.assert_called_once`."""
+    for statement in find(body, Language.PYTHON, ("expression_statement",), rows):
+        only = statement.named_children[0] if statement.named_child_count == 1 else None
+        if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_NAME:]):
+            yield Oracle(only, Proof.NOTHING, NOT_CALLED)
+
+
+_EQUALS: Final = pattern(r"(?:assert_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal"
+    r"|to_?strict_?equal|is_?equal_?to|is_?same_?as|count_?equal|list_?equal|dict_?equal|exactly|equal_?values|matches_?object)!?",
+    2)  # fmt: skip
+_TRUTHS: Final = pattern(r"(?:assert_?|is_?)?(?:true|true_|that|ok)!?|assert!?|debug_assert!?|require", 2)
+_PRESENCES: Final = pattern(
+    r"(?:assert_?)?(?:is_?)?not_?(?:none|null|nil|undefined|empty|zero)|to_?be_?(?:defined|truthy)|is_?present|is_?some|exists",
+    2,
+)
+_SUCCESSES: Final = pattern(
+    r"(?:assert_?|require_?)?(?:no_?error|no_?err|does_?not_?throw|not_?panics|nil_?error|that_?no_?exception)"
+    r"|does_?not_?throw_?any_?exception|assertThatNoException|assert_ok!?",
+    2,
+)
+
+
+def _asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
+    """What a plain assertion proves: by its name and its arguments."""
+    node, texts = spine.node, [text_of(one) for one in given]
+    if _SUCCESSES.fullmatch(last.name):
+        return Oracle(node, Proof.SUCCESS)
+    if _PRESENCES.fullmatch(last.name):
+        is_sure = bool(texts) and is_literal(texts[0]) and texts[0] not in {"None", "null", "nil", "undefined"}
+        return Oracle(node, Proof.NOTHING if is_sure else Proof.PRESENCE, TRUE if is_sure else "")
+    if _EQUALS.fullmatch(last.name) and len(texts) >= _PAIR:
+        return _of_pair(node, texts[0], texts[1])
+    if _TRUTHS.fullmatch(last.name) and texts:
+        return _of_condition(node, texts[0])
+    return Oracle(node, Proof.VALUE)
+
+
+_PAIR: Final = 2
+
+
+def _python(spine: Spine) -> Oracle | None:
+    last = spine.links[-1]
+    if last.given is not None and last.name.lower().startswith("assert"):
+        return _asserted(spine, last, last.given)
+    return None
+
+
+_GO_RUNS: Final = frozenset({"Run", "It"})
+_GO_FAILS: Final = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
+_GO_ROOTS: Final = frozenset(
+    {"assert", "require", "is", "s", "suite", "c", "qt", "be", "must", "check", "expect", "a", "r"}
+)
+_ERROR_CHECK: Final = pattern(r"(?:\w+ ?:?= ?.{1,200}; )?\w*[eE]rr\w* != nil", 16)
+_NEVER: Final = pattern(r"false|.* && false|false && .*", re.DOTALL)
+_NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
+
+
+def _go(spine: Spine) -> Oracle | None:
+    root, last = spine.links[0], spine.links[-1]
+    if last.given is None:
+        return None
+    if last.name in _GO_RUNS and last.given[1:] and last.given[-1].type != "func_literal":
+        return Oracle(spine.node, Proof.VALUE, is_guess=True)
+    if last.name in _GO_FAILS and len(spine.links) <= 3 and root.name not in {"log", "fmt", "errors"}:  # noqa: PLR2004 - s.T().Error
+        return _go_failing(spine.node)
+    if root.name in _GO_ROOTS and len(spine.links) > 1 and last.name[:1].isupper():
+        given = last.given[1:] if root.name in {"assert", "require"} else last.given
+        is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
+        found = _of_boolean(spine.node, text_of(given[0])) if is_truth else _asserted(spine, last, given)
+        is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
+        return Oracle(found.node, found.proof, found.why, is_guess)
+    return None
+
+
+def _go_failing(call: "Node") -> Oracle:
+    """`if got != want { t.Error(...) }`: the check is the whole `if`, where it holds this call."""
+    around = call.parent
+    while around is not None and around.type in {"expression_statement", "statement_list", "block"}:
+        around = around.parent
+    if around is None or around.type != "if_statement":
+        return Oracle(call, Proof.VALUE)
+    condition = " ".join(text_of(around.child_by_field_name("condition"))[:_CONDITION].split())
+    if _ERROR_CHECK.fullmatch(condition):
+        return Oracle(around, Proof.SUCCESS)
+    if _NIL_CHECK.fullmatch(condition):
+        return Oracle(around, Proof.PRESENCE)
+    if _NEVER.fullmatch(condition):
+        return Oracle(around, Proof.NOTHING, "it is never reached")
+    return Oracle(around, Proof.VALUE)
+
+
+_CONDITION: Final = 300
+_RUST_ASSERTS: Final = pattern(r"\w*(?:assert|panic|unreachable|expect|check|matches_snapshot)\w*!")
+_RUST_LOUD: Final = frozenset({"unwrap", "expect", "?"})
+
+
+def _rust(spine: Spine) -> Oracle | None:
+    last = spine.links[-1]
+    if last.name.endswith("!"):
+        if not _RUST_ASSERTS.fullmatch(last.name):
+            return None
+        inside = text_of(spine.node).partition("!")[2].strip()[1:-1]
+        return _of_macro(spine.node, last.name.rpartition("::")[2], split_arguments(inside))
+    if any(link.name in {"unwrap_err", "expect_err"} for link in spine.links):
+        return Oracle(spine.node, Proof.VALUE)
+    if any(
+        sounds_like_a_check(link.name) for link in spine.links if link.given is not None and link.name not in _RUST_LOUD
+    ):
+        return None
+    return Oracle(spine.node, Proof.SUCCESS) if _RUST_LOUD.intersection(spine.names) else None
+
+
+def _of_macro(node: "Node", name: str, given: list[str]) -> Oracle:
+    bare = name.removeprefix("debug_").removeprefix("prop_")
+    if bare == "assert!" and given:
+        return _of_boolean(node, given[0])
+    if bare in {"assert_eq!", "assert_ok_eq!"} and len(given) >= _PAIR:
+        return _of_pair(node, given[0], given[1])
+    if bare in {"assert_ok!", "assert_some!"}:
+        return Oracle(node, Proof.SUCCESS if bare == "assert_ok!" else Proof.PRESENCE)
+    return Oracle(node, Proof.VALUE)
+
+
+_JAVA_ENTRIES: Final = frozenset({"assertThat", "then"})
+_JAVA_NEUTRAL: Final = frozenset(
+    {"as", "describedAs", "withFailMessage", "overridingErrorMessage", "usingRecursiveComparison", "isNotNull"}
+    | {"asList", "asString", "usingDefaultComparator", "asInstanceOf", "extracting"}
+)
+
+
+def _java(spine: Spine) -> Oracle | None:
+    at = next((number for number, link in enumerate(spine.links) if link.name in _JAVA_ENTRIES), None)
+    if at is not None and spine.links[at].given is not None:
+        return _fluent(spine, spine.links[at], spine.links[at + 1 :], _JAVA_NEUTRAL)
+    last = spine.links[-1]
+    if last.name == "assertTrue" and last.given:
+        return _of_boolean(spine.node, text_of(last.given[-1]))
+    if last.given is not None and last.name.startswith("assert"):
+        return _asserted(spine, last, last.given)
+    is_fluent = spine.links[0].name.startswith("assert") and "NoException" not in spine.links[0].name
+    return Oracle(spine.node, Proof.VALUE) if is_fluent else None
+
+
+def _fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: frozenset[str]) -> Oracle | None:
+    """`assertThat(x).isEqualTo(y)`: the matchers prove it, about what the entry was given."""
+    given = entry.given or []
+    subject = text_of(given[0]) if given else ""
+    if not matchers:
+        if len(given) > 1 or spine.node.parent is None or spine.node.parent.type != "expression_statement":
+            return Oracle(spine.node, Proof.VALUE)  # Hamcrest, or it goes on elsewhere
+        return Oracle(spine.node, Proof.NOTHING, "nothing is expected of it")
+    telling = [link for link in matchers if link.name not in neutral and link.given is not None] or [matchers[-1]]
+    if len(telling) > 1:
+        return Oracle(spine.node, max(_fluent_proof(link) for link in telling))
+    return _matched(spine, subject, telling[0], frozenset(link.name for link in matchers))
+
+
+def _matched(spine: Spine, subject: str, last: Link, names: frozenset[str]) -> Oracle:
+    """What one matcher proves of the subject."""
+    node = spine.node
+    expected = text_of(last.given[0]) if last.given else ""
+    if "not" in names:
+        return Oracle(node, _NEGATED.get(last.name, Proof.VALUE))
+    if _EQUALS.fullmatch(last.name) and last.given:
+        pair = _of_pair(node, subject, expected)
+        return pair if expected != "true" or pair.proof is Proof.NOTHING else _sure(_of_condition(node, subject))
+    if last.name == "isTrue":
+        return _of_boolean(node, subject)
+    if last.name == "toBeTruthy" and "(" not in subject:
+        return _of_condition(node, subject)
+    is_there = last.name in {"toBeDefined", "isNotNull"}
+    if is_there and is_literal(subject) and subject not in {"undefined", "null"}:
+        return Oracle(node, Proof.NOTHING, TRUE)
+    is_anything = last.name in {"isInstanceOf", "toBeInstanceOf"} and expected in {"Object", "Object.class"}
+    return Oracle(node, Proof.PRESENCE if is_anything else _fluent_proof(last))
+
+
+def _sure(oracle: Oracle) -> Oracle:
+    """Compared with `true` itself, a condition has a value, unless it always holds."""
+    return oracle if oracle.proof is Proof.NOTHING else Oracle(oracle.node, Proof.VALUE)
+
+
+_NEGATED: Final = {
+    "toBeNull": Proof.PRESENCE,
+    "toBeUndefined": Proof.PRESENCE,
+    "toBeFalsy": Proof.PRESENCE,
+    "toThrow": Proof.SUCCESS,
+    "toThrowError": Proof.SUCCESS,
+}
+"""With `not` before it."""
+
+
+def _fluent_proof(link: Link) -> Proof:
+    if link.name == "toBeTruthy":
+        return Proof.VALUE  # of a call, which tells yes or no
+    if _PRESENCES.fullmatch(link.name):
+        return Proof.PRESENCE
+    return Proof.SUCCESS if _SUCCESSES.fullmatch(link.name) else Proof.VALUE
+
+
+_SCRIPT_NEUTRAL: Final = frozenset({"not", "resolves", "rejects", "to", "be", "a", "an", "and", "soft", "withContext"})
+
+
+_SCRIPT_MATCHER: Final = pattern(r"to[A-Z]\w{1,40}")
+
+
+def _script(spine: Spine) -> Oracle | None:
+    root, last = spine.links[0], spine.links[-1]
+    if root.name == "expect" and root.given is not None:
+        if last.given is None and _SCRIPT_MATCHER.fullmatch(last.name):
+            return Oracle(spine.node, Proof.NOTHING, NOT_CALLED)
+        if {"resolves", "rejects"}.intersection(spine.names) and _is_floating(spine):
+            return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
+        return _fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
+    is_assert = root.name in {"assert", "t"} and last.given is not None
+    if is_assert and (_EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name)):
+        return _asserted(spine, last, last.given or [])
+    return Oracle(spine.node, Proof.VALUE) if "should" in spine.names else None
+
+
+def _is_floating(spine: Spine) -> bool:
+    """A promise that nobody waits for: a statement of its own."""
+    around = spine.node.parent
+    return around is not None and around.type == "expression_statement"
+
+
+AFTERWARDS: Final = "(after each test)"
+_AFTERWARDS: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
+
+
+def asserting_names(functions: Iterable[Function]) -> frozenset[str]:
+    """Names of those that check something, themselves or in what they call among each other."""
+    calls: dict[str, set[str]] = {}
+    asserting: set[str] = set()
+    for function in functions:
+        language = function.source.language
+        calls.setdefault(function.name, set()).update(
+            spine.names[-1] for spine in spines(function.body, language) if spine.links[-1].given is not None
+        )
+        if any(one.proof >= Proof.PRESENCE and not one.is_guess for one in oracles_of(function.body, language)):
+            is_hook = _AFTERWARDS.search(f"{function.attributes} {function.name}")
+            asserting.add(AFTERWARDS if is_hook else function.name)
+    return frozenset(_reaching(calls, asserting))
+
+
+def _reaching(calls: dict[str, set[str]], asserting: set[str]) -> set[str]:
+    """What calls one of them, and what calls that."""
+    callers: dict[str, set[str]] = {}
+    for name, called in calls.items():
+        for one in called & calls.keys():
+            callers.setdefault(one, set()).add(name)
+    waiting = list(asserting)
+    while waiting:
+        for caller in callers.get(waiting.pop(), set()) - asserting:
+            asserting.add(caller)
+            waiting.append(caller)
+    return asserting
+
+
+_MARKS_PROVE: Final = pattern(
+    r"should_panic|\bexpected(?:Exceptions)?\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
+    r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|given|benchmark|snapshot|verif|figures|image|property|theory)",
+    re.IGNORECASE,
+)
+
+
+def marks_prove(test: Test) -> bool:
+    """Whether a decorator or an annotation says what is expected of it."""
+    return _MARKS_PROVE.search(test.marks) is not None

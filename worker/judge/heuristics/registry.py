@@ -1,0 +1,29 @@
+"""All signals, by family.
+
+Does not weigh them (the rubric does). Invariant: a name occurs once, and a repository's policy, the rubric and the docs
+know exactly these.
+"""
+
+from typing import Final
+
+from worker.judge.heuristics import (
+    acceptance_gap,
+    emptiness,
+    half_finished,
+    scope_creep,
+    spec_violation,
+    tests_pass_but_wrong,
+    weak_test,
+)
+from worker.judge.heuristics.signal import Signal
+
+SIGNALS: Final[tuple[Signal, ...]] = (
+    emptiness.empty_diff,
+    *spec_violation.SIGNALS,
+    *acceptance_gap.SIGNALS,
+    *half_finished.SIGNALS,
+    *tests_pass_but_wrong.SIGNALS,
+    *weak_test.SIGNALS,
+    *scope_creep.SIGNALS,
+)
+NAMES: Final = frozenset(one.name for one in SIGNALS)

@@ -1,0 +1,92 @@
+"""What a signal is: one pure function from a change to the places where it fires.
+
+Does not know any signal. Invariant: whether a signal states a fact or a suspicion is written at its function, once, and
+every finding of it says the same.
+
+A signal is written as
+
+    @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
+    def test_skipped(change: Change) -> Iterator[Place]:
+        \"\"\"What it sees, in a sentence that docs/signals.md prints.\"\"\"
+
+and is called by its function's name everywhere: in the rubric, in a repository's policy, in findings and reports.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.domain.verdict import Category, Finding, Side
+from worker.judge.heuristics.change import Change
+
+MOST: Final = 20
+"""Findings of one signal in one change: who reads more?"""
+
+
+class Kind(StrEnum):
+    """What follows from a signal: a fact may reject alone, a suspicion lowers the score and goes to the model."""
+
+    FACT = "fact"
+    SUSPICION = "suspicion"
+
+
+class Looks(StrEnum):
+    """What a change must hold for the signal to have an opportunity: the rest of its measured rate."""
+
+    ANYTHING = "anything"
+    PRODUCTION = "production code"
+    TESTS = "tests"
+    CONFIGURATION = "CI or tool configuration"
+    ISSUE = "listed criteria"
+    CASE = "a case"
+    RULES = "a rules file"
+
+
+class Place(NamedTuple):
+    """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight."""
+
+    note: str
+    path: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+    side: Side = Side.HEAD
+    strength: float = 1.0
+
+
+See = Callable[[Change], Iterator[Place]]
+
+
+class Signal(NamedTuple):
+    """One signal: its name, the category of its findings, whether it states facts, what it looks at, and how."""
+
+    name: str
+    category: Category
+    kind: Kind
+    looks_at: Looks
+    see: See
+
+    @property
+    def sees(self) -> str:
+        """What it sees and how often that misfired, as its function's docstring says."""
+        return self.see.__doc__ or ""
+
+    def findings(self, change: Change) -> Iterator[Finding]:
+        """Every place where it fires, as findings that carry the strength as their weight."""
+        for place in islice(self.see(change), MOST):
+            yield Finding(
+                signal=self.name,
+                category=self.category,
+                fact=self.kind is Kind.FACT,
+                path=place.path,
+                line=place.line,
+                end_line=place.end_line,
+                side=place.side,
+                weight=place.strength,
+                note=place.note,
+            )
+
+
+def signal(category: Category, kind: Kind, looks_at: Looks) -> Callable[[See], Signal]:
+    """Make a signal of the function below."""
+    return lambda see: Signal(see.__name__, category, kind, looks_at, see)

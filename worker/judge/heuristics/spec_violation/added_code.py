@@ -1,0 +1,124 @@
+"""Rules that forbid code, held against the lines that a change adds.
+
+Does not decide what follows. Invariant: a line that was only moved or edited around the forbidden code is no breach.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.diff import DiffLine, Hunk
+from worker.domain.pattern import pattern
+from worker.domain.rules.rule import Reach, Rule
+from worker.domain.value import Value
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.spec_violation.breach import Breach
+from worker.judge.heuristics.spec_violation.forbidden_code import LONGEST_LINE, Hunted, hunted, stands_in_code
+from worker.judge.heuristics.spec_violation.scopes import Covers, covers_file, is_in_inline_tests, is_program
+
+
+class _Ban(Value):
+    """One thing that a rule forbids, as it is searched for."""
+
+    rule: Rule
+    target: str
+    searched: Hunted
+
+
+def code_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """The added lines with code that *rule* forbids."""
+    files = [(file, covers_file(rule.scope, file)) for file in change.files if file.language and file.diff.hunks]
+    reached = [(file, covers) for file, covers in files if covers is not Covers.NO]
+    bans = (_Ban(rule, target, searched) for target in rule.targets for searched in hunted(target, rule.noun))
+    for ban in bans:
+        for file, covers in reached:
+            if _is_there(ban.searched, file):
+                sure = rule.is_sure and covers is Covers.YES
+                yield from _in_file(ban, file, change.removed_texts, is_sure=sure)
+
+
+def _is_there(searched: Hunted, file: ChangedFile) -> bool:
+    """A quick look at all added lines at once, which may only be wrong where it says yes."""
+    of_language = not searched.languages or file.language in searched.languages
+    text = file.once(_added_text) if of_language else ""
+    return searched.word in text and searched.search.search(text) is not None
+
+
+def _added_text(file: ChangedFile) -> str:
+    return "\n".join(line.text for line in file.diff.added if len(line.text) <= LONGEST_LINE)
+
+
+def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bool) -> Iterator[Breach]:
+    search = ban.searched.search.search
+    was_there = sum(1 for line in file.diff.removed if search(line.text[:LONGEST_LINE]))
+    for hunk in file.diff.hunks:
+        hits = [line for line, found in _hits(hunk, ban.searched, moved) if _counts(ban, file, line, found)]
+        removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:LONGEST_LINE]))
+        if len(hits) <= removed:
+            continue
+        source = _source_of(file, hits[0])
+        is_output = _PRINTS.search(ban.target) is not None and is_program(file)
+        is_own = _is_own_name(ban, source)
+        sure = is_sure and not (was_there or is_output or is_own) and (source.whole or _is_clear(hunk, source.language))
+        for line in hits:
+            yield Breach(ban.rule, f"this line adds `{ban.target}`", sure, file.path, line.head_line)
+
+
+def _hits(hunk: Hunk, searched: Hunted, moved: frozenset[str]) -> Iterator["tuple[DiffLine, re.Match[str]]"]:
+    for line in hunk.lines:
+        if line.base_line is None and len(line.text) <= LONGEST_LINE and line.text.strip() not in moved:
+            found = searched.search.search(line.text)
+            if found:
+                yield line, found
+
+
+def _counts(ban: _Ban, file: ChangedFile, line: DiffLine, found: "re.Match[str]") -> bool:
+    number = line.head_line or 0
+    source = next((one for one in file.sources if one.holds(number)), None)
+    if source is None or (not ban.searched.in_comments and _COMMENTED.match(line.text)):
+        return False
+    if ban.rule.scope.reach is Reach.LIBRARY and is_in_inline_tests(file, number):
+        return False
+    column = found.start() + len(found[0]) - len(found[0].lstrip())
+    return stands_in_code(source, number, column, ban.searched)
+
+
+_COMMENTED: Final = pattern(r"\s*(?:#(?![!\[])|//|\*(?:\s|$|/)|/\*|>>>|\.\.\. )")
+
+
+def _is_own_name(ban: _Ban, source: Source) -> bool:
+    """Whether a bare name may be something that the file defines or imports, and not what the rule means."""
+    name = ban.target.removesuffix("()")
+    if not name.isidentifier() or ban.searched.is_import or name in _NOBODYS:
+        return False
+    if not source.whole:
+        return name not in _WELL_KNOWN
+    word = rf"\b{re.escape(name)}\b"
+    made = (
+        rf"\b(?:def|function|func|fn|class)\s+(?:\([^)\n]{{0,200}}\)\s*)?{word}|^\s*(?:from\s.{{0,300}}\bimport|import|(?:pub )?use)\b.{{0,300}}{word}"
+        rf"|^\s*(?:let |const |var )?{word}\s*:?=[^=]|^\s+{word}(?: as \w+)?,?$|\bas {word}"
+    )
+    return re.search(made, source.text, re.MULTILINE) is not None
+
+
+_NOBODYS: Final = frozenset({"debugger", "unsafe", "any", "goto", "var", "global", "nonlocal", "enum"})
+_WELL_KNOWN: Final = frozenset({"print", "panic", "printStackTrace"})
+_PRINTS: Final = pattern(r"print|console\.|echo|puts\b|System\.(?:out|err)|fmt\.|write", re.IGNORECASE)
+
+
+def _source_of(file: ChangedFile, line: DiffLine) -> Source:
+    return next(one for one in file.sources if one.holds(line.head_line or 0))
+
+
+def _is_clear(hunk: Hunk, language: Language) -> bool:
+    """Whether a piece of a file can't begin inside of a string or a comment without showing it."""
+    text = "\n".join(line.text for line in hunk.lines if line.head_line is not None)
+    if language is Language.PYTHON:
+        return ">>>" not in text and len(_TRIPLE.findall(text)) % 2 == 0
+    if language in SCRIPTS and text.count("`") % 2:
+        return False
+    return text.count("/*") == text.count("*/")
+
+
+_TRIPLE: Final = pattern(r"\"\"\"|'''")

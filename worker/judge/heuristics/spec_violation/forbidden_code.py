@@ -1,0 +1,148 @@
+"""Code that a rule forbids, found in lines: what the rule names as a search pattern, and where a hit counts.
+
+Does not read rules files or decide what a rule covers. Invariant: a hit is code (or, for a directive, a comment); what a
+string or a comment says is none.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.judge.heuristics.change import Source
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.syntax import is_comment
+
+LONGEST_LINE: Final = 1_000
+_PARTS: Final = pattern(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")
+_COMMENT: Final = pattern(
+    r"(?:#(?!\[|!\[)|//|/\*|<!--)\s*\S|@ts-|(?:eslint|biome|prettier|istanbul|tslint)-|(?:TODO|FIXME|XXX|HACK|NOSONAR|noqa|nolint)\b"
+)
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_MODULE: Final = pattern(r"@?[A-Za-z_][\w./:-]*")
+_KEYWORDS: Final = frozenset(
+    {"unsafe", "debugger", "var", "goto", "global", "nonlocal", "static", "async", "await", "with", "enum"}
+)
+_PYTHON: Final = frozenset(
+    {"print", "exec", "input", "breakpoint", "globals", "locals", "setattr", "getattr", "hasattr", "assert", "lambda"}
+)
+_DEFINES: Final = r"(?<!\bdef )(?<!\bfn )(?<!\bfunc )(?<!\bfunction )"
+_TYPED: Final = r"(?:(?<=:)|(?<=<)|(?<=\|)|(?<=,)|(?<=as)|(?<==))\s*"
+_NOT_SET: Final = r"(?!\s*=(?![=>]))"
+_TYPES: Final = frozenset({"any", "unknown", "object", "Object", "Function", "never"})
+
+
+class Hunted(Value):
+    """What is searched for, in which languages (all if empty), and whether it stands in comments.
+
+    `word` stands in every hit: to look for it costs a hundredth of the search.
+    """
+
+    search: "re.Pattern[str]"
+    word: str
+    in_comments: bool = False
+    languages: frozenset[Language] = frozenset()
+    is_import: bool = False
+
+
+@lru_cache(maxsize=512)
+def hunted(target: str, noun: str) -> tuple[Hunted, ...]:
+    """The patterns for one thing that a rule names; none for what can't be told apart in code."""
+    if _COMMENT.match(target):
+        return (Hunted(re.compile(_spelled(target, "any")), _rarest(target), in_comments=True),)
+    if noun in {"import", "package", "module", "library"}:
+        return _imports(target)
+    languages = frozenset({Language.PYTHON}) if target.removesuffix("()") in _PYTHON else frozenset[Language]()
+    code = Hunted(re.compile(_code(target, noun)), _rarest(target), languages=languages)
+    return (code, *_imports(target)) if not noun and _NAME.fullmatch(target) and target not in _KEYWORDS else (code,)
+
+
+def _rarest(target: str) -> str:
+    """The longest word of the target, before its arguments."""
+    head = target[:200].partition("(")[0]
+    return max(_WORD.findall(head), key=len, default="")
+
+
+_WORD: Final = pattern(r"\w+")
+
+
+def _code(target: str, noun: str) -> str:
+    if not _NAME.fullmatch(target):
+        is_call = noun == "call" and not target.endswith((")", "!"))
+        return _spelled(target, "call" if is_call else "any")
+    if target in _TYPES:
+        return rf"{_TYPED}\b{target}\b(?![\w(.:])"
+    word = rf"(?<![\w.$@'-]){_DEFINES}{re.escape(target)}"
+    match noun:
+        case "block":
+            return rf"{word}\s*\{{"
+        case "decorator" | "annotation":
+            return rf"@(?:\w+\.)*{re.escape(target)}\b"
+        case _ if target in _KEYWORDS:
+            return rf"{word}(?=\s+\w|\s*[;{{]|\s*$)(?!\s*[:=,)])"
+        case _:
+            return rf"{word}!?\s*\("
+
+
+def _spelled(target: str, end: str) -> str:
+    """The target as it may be spelled: other white space, other arguments."""
+    text, before = "", ""
+    for part in _PARTS.findall(target[:200]):
+        if part in _ARGUMENTS:  # whatever is behind it closes what it opens
+            return _start(target) + text + r"\s*\("
+        if part.isspace():
+            text += r"\s*" if before in _LOOSE else r"\s+"
+        else:
+            gap = r"\s*" if before in _OPENERS and part[0].isalpha() else ""
+            text += r".{0,200}?" if part in _GAPS else gap + re.escape(part)
+        before = part
+    if before[-1:].isalnum() or before[-1:] == "_":
+        text += r"\s*\(" if end == "call" else rf"\b{_NOT_SET}"
+    return _start(target) + text
+
+
+def _start(target: str) -> str:
+    """What may stand before it: a method is called on something, a function is not."""
+    if not (target[:1].isalnum() or target[:1] == "_"):
+        return ""
+    is_method = _METHOD.fullmatch(target) is not None
+    return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$]){_DEFINES}"
+
+
+_ARGUMENTS: Final = frozenset({"()", "(...)", "(…)"})
+_GAPS: Final = frozenset({"...", "…"})
+_OPENERS: Final = frozenset("#/")
+_LOOSE: Final = frozenset("#/:")
+_METHOD: Final = pattern(r"[a-z]+[A-Z]\w*\(\)")
+
+
+def _imports(target: str) -> tuple[Hunted, ...]:
+    if not _MODULE.fullmatch(target):
+        return ()
+    name = re.escape(target)
+    written = (
+        rf"^\s*(?:from\s+{name}(?:\.[\w.]+)?\s+import\b|import\s+(?:[\w., ]+,\s*)?{name}(?=\s*(?:[,;.]|\s+as\b|$)))"
+        rf"|\b(?:from|require\(|import\(|import)\s*['\"]{name}(?:/[^'\"]*)?['\"]"
+        rf"|^\s*(?:[\w.]+\s+)?\"{name}\"\s*$|^\s*(?:pub )?use\s+{name}(?:::|;|\s)|^\s*import\s+(?:static\s+)?{name}[.;]"
+    )
+    return (Hunted(re.compile(written), _rarest(target), is_import=True),)
+
+
+def stands_in_code(source: Source, line: int, column: int, found: Hunted) -> bool:
+    """Whether what was found there is what was searched for: code, or for a directive a comment."""
+    if found.is_import:
+        return True
+    row = line - source.first
+    byte = len(source.lines[row][:column].encode("utf-8", "replace"))
+    node = source.root.descendant_for_point_range((row, byte), (row, byte + 1))
+    while node is not None:
+        if is_comment(node):
+            return found.in_comments
+        if _TEXT.search(node.type):
+            return False
+        node = node.parent
+    return not found.in_comments
+
+
+_TEXT: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")

@@ -1,0 +1,200 @@
+"""Duties that a rule asks for: a changelog entry, docstrings, tests, names of test files.
+
+Does not decide what follows. Invariant: a missing changelog entry is sure only where the change alters what production code
+does and calls itself nothing else; a missing docstring only on a function that is new and public.
+"""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Final, assert_never
+
+from worker.domain.diff import ChangeKind, DiffLine
+from worker.domain.pattern import pattern
+from worker.domain.rules.rule import Asked, Rule
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role
+from worker.judge.heuristics.spec_violation.breach import Breach
+from worker.judge.heuristics.spec_violation.scopes import covers_path, is_in_inline_tests, matches
+
+_LOGS: Final = pattern(
+    r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
+    re.IGNORECASE,
+)
+_OTHER_TITLES: Final = pattern(
+    r"^\W*(?:refactor|chore|docs?|tests?|ci|style|build|perf|deps|release|revert|typo|bump|clean|cleanup|rename|reformat|lint|move|simplify"
+    r"|internal|prepare|merge|tighten|factor|tidy|modernize|format|types?|typing|extract|deduplicate|dedupe|remove unused|restructure|reorgani[sz]e|split|inline)"
+    r"|\b(?:refactor\w*|no functional change|clean-?ups?|clean up|typos?|reformat\w*|rename|lint\w*|warnings?|typing|types|annotations|deps"
+    r"|dependenc\w+|factor out|mypy|pyright|clippy|playground|version)\b",
+    re.IGNORECASE,
+)
+_BEHAVES: Final = pattern(
+    r"\b(?:fix\w*|feat|add\w*|support\w*|allow\w*|implement\w*|handle\w*|introduc\w+|enable\w*|disable\w*|disallow\w*|prevent\w*|validat\w+|return\w*"
+    r"|accept\w*|reject\w*|ignor\w+|avoid\w*|respect\w*|preserv\w+|expos\w+|improv\w+|new|option\w*|flag|deprecat\w+|default\w*|only|don't|do not"
+    r"|correct\w*|show\w*|report\w*|rais\w+|throw\w*|stop\w*|make|include\w*|retry\w*|limit\w*|escape\w*|better|breaking|properly|ensure\w*)\b",
+    re.IGNORECASE,
+)
+_NOISE: Final = pattern(
+    r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|[\"'\w]+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
+)
+_TOOLING: Final = pattern(
+    r"(?:^|/)(?:scripts?|tools?|hack|ci|\.github|xtask|bench(?:es|marks?)?|setup\.py|noxfile\.py|conftest\.py|build\.rs|tasks\.py|[\w.-]*\.config\.[\w]+)(?:/|$)"
+)
+_DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
+_PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
+_EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
+
+
+def changelog_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """A changelog that the change does not touch, although it must."""
+    paths = [file.path for file in change.files]
+    if any(
+        _LOGS.search(path) or any(matches(target, path, rule.scope.root) for target in rule.targets) for path in paths
+    ):
+        return
+    folders = tuple({target.rpartition("/")[0] for target in rule.targets if "/" in target.rstrip("/")})
+    moved = change.removed_texts & change.added_texts
+    changed = [
+        file for file in change.production() if covers_path(rule.scope, file.path) and _behaves_differently(file, moved)
+    ]
+    if not changed:
+        return
+    near = [file for file in changed if not folders or any(file.path.startswith(f"{folder}/") for folder in folders)]
+    title = change.dossier.pull_request.title
+    says_so = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVES.search(title))
+    is_behaviour = rule.asked is Asked.EVERY_CHANGE or says_so
+    name = f"`{rule.targets[0]}`" if rule.targets else "a changelog"
+    what = f"this change alters {(near or changed)[0].path} and adds no entry to {name}"
+    yield Breach(rule, what, rule.is_sure and is_behaviour and bool(near))
+
+
+def _behaves_differently(file: ChangedFile, moved: frozenset[str]) -> bool:
+    """Whether code was added or removed, not only moved, commented or imported."""
+    if _TOOLING.search(file.path):
+        return False
+    return any(_is_code(file, line, moved) for line in (*file.diff.added, *file.diff.removed))
+
+
+def _is_code(file: ChangedFile, line: DiffLine, moved: frozenset[str]) -> bool:
+    if _NOISE.match(line.text[:500]) or line.text.strip() in moved:
+        return False
+    if line.head_line is None:
+        return True
+    return not (file.is_quoted(line.head_line) or is_in_inline_tests(file, line.head_line))
+
+
+def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """New public functions without the documentation that the rule asks for."""
+    for file in change.production():
+        if not covers_path(rule.scope, file.path) or file.language not in _languages(rule):
+            continue
+        stood_there = frozenset(name for line in file.diff.removed for name in _NAMED.findall(line.text[:1_000]))
+        for source in file.sources:
+            for function in functions_of(source):
+                if function.first not in file.added_lines or function.name in stood_there:
+                    continue
+                if _is_public(function) and not _is_documented(function):
+                    sure = rule.is_sure and source.whole and not _PRIVATE.search(file.path) and _is_plain(function)
+                    yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
+
+
+_NAMED: Final = pattern(r"(\w+)\s*\(")
+
+
+def _languages(rule: Rule) -> frozenset[Language]:
+    text = rule.origin.text.casefold()
+    if _DOCSTRING_ONLY.search(text):
+        return frozenset({Language.PYTHON})
+    if "jsdoc" in text or "tsdoc" in text:
+        return SCRIPTS
+    if "javadoc" in text:
+        return frozenset({Language.JAVA})
+    return frozenset({Language.GO}) if "godoc" in text else frozenset({Language.RUST, Language.GO, Language.JAVA})
+
+
+def _is_plain(function: Function) -> bool:
+    """Whether it is public beyond doubt: no method of a hidden type, no override, no second signature."""
+    source = function.source
+    match source.language:
+        case Language.PYTHON:
+            outer = function.container
+            return outer is None or outer.child_by_field_name("superclasses") is None
+        case Language.GO:
+            receiver = function.node.child_by_field_name("receiver")
+            return receiver is None
+        case Language.RUST:
+            return function.where is Where.MODULE
+        case Language.JAVA:
+            return True
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return source.text.count(f"function {function.name}") <= 1
+        case _:
+            assert_never(source.language)
+
+
+def _is_public(function: Function) -> bool:
+    if function.where in {Where.FUNCTION, Where.BRANCH, Where.UNKNOWN} or _EXEMPT.search(function.attributes):
+        return False
+    first = function.source.lines[function.node.start_point.row]
+    match function.source.language:
+        case Language.PYTHON:
+            return not function.name.startswith("_") and not _class_of(function).startswith("_")
+        case Language.GO:
+            return function.name[:1].isupper()
+        case Language.RUST:
+            return first.lstrip().startswith(("pub fn", "pub async fn", "pub const fn", "pub unsafe fn"))
+        case Language.JAVA:
+            is_method = function.node.type == "method_declaration"
+            return is_method and "public" in function.attributes.split() and "@" not in function.attributes
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return first.startswith("export ") and not function.name.startswith("_")
+        case _:
+            assert_never(function.source.language)
+
+
+def _class_of(function: Function) -> str:
+    named = function.container.child_by_field_name("name") if function.container is not None else None
+    return (named.text or b"").decode("utf-8", "replace") if named is not None else ""
+
+
+def _is_documented(function: Function) -> bool:
+    if function.source.language is Language.PYTHON:
+        return bool(function.docstring)
+    return bool(function.above)
+
+
+def untested_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """Code that does something else than before, without a test file in the change."""
+    if any(file.role is Role.TEST for file in change.files) or _OTHER_TITLES.search(change.dossier.pull_request.title):
+        return
+    moved = change.removed_texts & change.added_texts
+    changed = next(
+        (one for one in change.production() if covers_path(rule.scope, one.path) and _behaves_differently(one, moved)),
+        None,
+    )
+    if changed is not None and not _has_inline_tests(change):
+        yield Breach(rule, f"this change alters {changed.path} and no test", is_sure=False, path=changed.path)
+
+
+def _has_inline_tests(change: Change) -> bool:
+    rust = (file for file in change.files if file.language is Language.RUST)
+    return any(is_in_inline_tests(file, line) for file in rust for line in file.added_lines)
+
+
+def name_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """New test files whose names are not as the rule says."""
+    globs = [glob if "*" in glob else f"*{glob}" for glob in rule.targets]
+    for file in change.files:
+        name = file.path.rpartition("/")[2]
+        is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is Role.TEST
+        if (
+            is_new
+            and covers_path(rule.scope, file.path)
+            and _LIKE_A_TEST.search(name)
+            and not any(fnmatchcase(name, one) for one in globs)
+        ):
+            yield Breach(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
+
+
+_LIKE_A_TEST: Final = pattern(r"tests?\b|spec\b|^test_", re.IGNORECASE)

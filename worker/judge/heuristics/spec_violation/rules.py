@@ -1,0 +1,62 @@
+"""Signals about the repository's own rules (AGENTS.md and the like, at the base commit).
+
+Does not read them (`worker.domain.rules` does). Invariant: a fact is made only of a sure breach, and says which line of
+which rules file it breaks.
+"""
+
+from collections.abc import Iterator
+
+from worker.domain.rules.rule import RuleKind
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.spec_violation.breaches import breaches
+
+
+def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:
+    return (one.place for one in breaches(change) if one.is_sure and one.rule.kind in kinds)
+
+
+@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+def forbidden_code_added(change: Change) -> Iterator[Place]:
+    """An added line holds code that a rule of the repository forbids there.
+
+    False alarms: 0 of 766 clean changes with a rules file (0.0 %, at most 0.5 %).
+    """
+    return _sure(change, RuleKind.FORBIDDEN_CODE)
+
+
+@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+def forbidden_path_touched(change: Change) -> Iterator[Place]:
+    """A file is touched that a rule of the repository wants left alone, kept out of this change or never edited by hand.
+
+    False alarms: 0 of 766 clean changes with a rules file (0.0 %, at most 0.5 %).
+    """
+    return _sure(change, RuleKind.FORBIDDEN_PATH, RuleKind.OWN_PULL_REQUEST)
+
+
+@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+def changelog_entry_missing(change: Change) -> Iterator[Place]:
+    """Production code behaves differently, a rule asks for a changelog entry with every such change, and there is none.
+
+    False alarms: 0 of 766 clean changes with a rules file (0.0 %, at most 0.5 %).
+    """
+    return _sure(change, RuleKind.CHANGELOG)
+
+
+@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+def docstring_missing(change: Change) -> Iterator[Place]:
+    """A new public function has no docstring or doc comment, and a rule asks for one on every such function.
+
+    False alarms: 0 of 766 clean changes with a rules file (0.0 %, at most 0.5 %).
+    """
+    return _sure(change, RuleKind.DOCSTRING)
+
+
+@signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.RULES)
+def rule_perhaps_broken(change: Change) -> Iterator[Place]:
+    """What a rule forbids or asks for seems to be there or missing, but the rule knows exceptions or the place is doubtful.
+
+    False alarms: 9 of 766 clean changes with a rules file (1.2 %, at most 2.2 %).
+    """
+    return (one.place for one in breaches(change) if not one.is_sure)

@@ -1,0 +1,130 @@
+"""Which files and lines of a change a rule speaks of.
+
+Does not search them. Invariant: where it is not known whether a rule reaches a line, `reach` says UNSURE.
+"""
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import Final, assert_never
+
+from worker.domain.pattern import pattern
+from worker.domain.rules.rule import Reach, Scope
+from worker.judge.heuristics.change import ChangedFile
+from worker.judge.heuristics.paths import Language, Role
+from worker.judge.heuristics.syntax import find, text_of
+
+_ENTRIES: Final = pattern(
+    r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"
+    r"|(?:^|/)(?:cli|main|__main__|setup|build|conftest|noxfile|tasks|manage|console|terminal|repl|logger|logging|log|index|run|xtask|play|playground|scratch|sandbox|repro|debug"
+    r"|[\w.-]*[_.-]cli|cli[_.-][\w.-]*|[\w.-]*\.config|[\w.-]*printer|[\w.-]*reporter)\.\w+$"
+    r"|^[^/]+\.[mc]js$"
+)
+"""Programs and what prints for them: they are code, but hardly "library code"."""
+
+_MAIN: Final = pattern(r"^package main\b", re.MULTILINE)
+_GUARD: Final = pattern(r"^if __name__\s*==", re.MULTILINE)
+
+
+class Covers(Enum):
+    YES = "yes"
+    UNSURE = "unsure"
+    NO = "no"
+
+
+def covers_file(scope: Scope, file: ChangedFile) -> Covers:
+    """Whether the rule speaks of code in this file."""
+    if not covers_path(scope, file.path) or not _is_language(scope, file.language):
+        return Covers.NO
+    match file.role:
+        case Role.FOREIGN:
+            return Covers.NO
+        case Role.EXAMPLE:
+            return Covers.UNSURE if scope.reach is Reach.ALL else Covers.NO
+        case Role.TEST:
+            return Covers.NO if scope.reach is Reach.LIBRARY else Covers.YES
+        case Role.PRODUCTION:
+            return _covers_production(scope, file)
+        case _:
+            assert_never(file.role)
+
+
+def is_program(file: ChangedFile) -> bool:
+    """Whether the file is one that people run: its output is hardly a forgotten print."""
+    return _ENTRIES.search(file.path) is not None or _is_program(file)
+
+
+def _covers_production(scope: Scope, file: ChangedFile) -> Covers:
+    match scope.reach:
+        case Reach.ALL:
+            return Covers.YES
+        case Reach.TESTS:
+            return Covers.NO
+        case Reach.LIBRARY:
+            return Covers.UNSURE if is_program(file) else Covers.YES
+        case _:
+            assert_never(scope.reach)
+
+
+def _is_program(file: ChangedFile) -> bool:
+    head = file.head or ""
+    words = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
+    return words is not None and words.search(head) is not None
+
+
+def _is_language(scope: Scope, language: Language | None) -> bool:
+    return not scope.languages or (language is not None and language.value in scope.languages)
+
+
+def covers_path(scope: Scope, path: str) -> bool:
+    """Whether the path lies in the rules file's folder, and where the rule says."""
+    if not path.startswith(scope.root):
+        return False
+    inside = not scope.inside or any(matches(one, path, scope.root) for one in scope.inside)
+    return inside and not any(matches(one, path, scope.root) for one in scope.outside)
+
+
+def matches(written: str, path: str, root: str = "") -> bool:
+    """Whether *path* is what a rule writes as *written*: a path, a folder, a glob; without a slash inside, at any depth."""
+    return _matcher(written).search(path.removeprefix(root)) is not None
+
+
+def matches_at_root(written: str, path: str, root: str = "") -> bool:
+    return (
+        _matcher(
+            f"/{written.lstrip('./')}" if not written.startswith(".") else f"/{written.removeprefix('./')}"
+        ).search(path.removeprefix(root))
+        is not None
+    )
+
+
+@lru_cache(maxsize=512)
+def _matcher(written: str) -> "re.Pattern[str]":
+    is_rooted = written.startswith(("/", "./")) or "/" in written.rstrip("/*")
+    text = written.removeprefix("./").lstrip("/").rstrip("/")
+    text = text.removesuffix("/**").removesuffix("/*") or text
+    body = "".join(_GLOBS.get(found[0], re.escape(found[0])) for found in _GLOB_PARTS.finditer(text[:300]))
+    return re.compile(f"{'^' if is_rooted else '(?:^|/)'}{body}(?:/|$)")
+
+
+_GLOB_PARTS: Final = pattern(r"\*\*/?|\*|\?|[^*?]+")
+_GLOBS: Final = {"**/": "(?:.{1,300}/)?", "**": ".{0,300}", "*": "[^/]{0,200}", "?": "[^/]"}
+
+
+def is_in_inline_tests(file: ChangedFile, line: int) -> bool:
+    """Whether the line stands in a Rust module or function that is only built for tests."""
+    return any(first <= line <= last for first, last in file.once(_inline_tests))
+
+
+def _inline_tests(file: ChangedFile) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of what an attribute with `test` stands above."""
+    ranges: list[tuple[int, int]] = []
+    for source in file.sources if file.language is Language.RUST else ():
+        for attribute in find(source.root, source.language, ("attribute_item",)):
+            node = attribute.next_named_sibling
+            if node is not None and _FOR_TESTS.search(text_of(attribute)[:200]):
+                ranges.append((source.first + attribute.start_point.row, source.first + node.end_point.row))
+    return tuple(ranges)
+
+
+_FOR_TESTS: Final = pattern(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")

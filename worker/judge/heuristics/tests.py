@@ -1,0 +1,430 @@
+"""The tests of a source in six languages, and which test before a change is which one after it.
+
+pytest and unittest, callbacks of `it` and `test`, Go with its subtests, Rust, JUnit and TestNG.
+Does not know what a test asserts (`oracles.py`), nor whether a file is one of tests (`may_hold_tests` asks its path).
+Invariant: a test has a body at hand; what is only announced (`it.todo("...")`) is none.
+
+In tests of our own, import the module and not its names: pytest collects what is called `tests_of`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worker.domain.diff import Hunk, LineKind
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source, is_parsable, mended
+from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.paths import Language, Role, role_of
+from worker.judge.heuristics.syntax import find, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LONGEST_NAME: Final = 200
+
+
+class Test(Value):
+    """One test, or one subtest of it. `outer` names what it stands in: classes, modules, `describe` titles, the test."""
+
+    __test__ = False
+
+    name: str
+    outer: tuple[str, ...]
+    function: Function
+    node: "Node"
+    """All of it: the call with its title, or the definition without its decorators."""
+    marks: str
+    """Decorators, annotations and attributes; of a callback what calls it (`it.skip`, `test.each(...)`)."""
+
+    @property
+    def source(self) -> Source:
+        return self.function.source
+
+    @property
+    def body(self) -> "Node":
+        return self.function.body
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (*self.outer, self.name)
+
+    @property
+    def first(self) -> int:
+        """The line with its name."""
+        return self.function.first if self.node == self.function.node else self.function.line_of(self.node)
+
+    @property
+    def last(self) -> int:
+        return self.node.end_point.row + self.source.first
+
+    @cached_property
+    def text(self) -> str:
+        """What its body says."""
+        return text_of(self.body)
+
+    @cached_property
+    def lines(self) -> "Counter[str]":
+        """The lines of its body without indentation and empty ones."""
+        return Counter(filter(None, (line.strip() for line in self.text.split("\n"))))
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether it reaches the end of a fragment, so that more of it may follow."""
+        source = self.source
+        last = len(source.lines) - 1 - source.text.endswith("\n")
+        return not source.whole and self.node.end_point.row >= last
+
+
+class Pair(NamedTuple):
+    """A test before and after the change. Without `base` it is new, without `head` it is gone (from this file)."""
+
+    base: Test | None
+    head: Test | None
+    file: ChangedFile
+    """Where it is now, or where it was."""
+
+
+def may_hold_tests(file: ChangedFile) -> bool:
+    """Rust keeps tests beside the code; elsewhere the path tells."""
+    return file.language is not None and (role_of(file.path) is Role.TEST or file.language is Language.RUST)
+
+
+def tests_of(source: Source) -> tuple[Test, ...]:
+    """Every test in the order of the text, subtests behind the test they stand in."""
+    return source.once(_tests)
+
+
+def _tests(source: Source) -> tuple[Test, ...]:
+    match source.language:
+        case Language.PYTHON | Language.RUST | Language.JAVA:
+            is_test = {Language.PYTHON: _is_python, Language.RUST: _is_rust, Language.JAVA: _is_java}[source.language]
+            found = (_defined(one) for one in functions_of(source) if is_test(one))
+        case Language.GO:
+            found = _go_tests(source)
+        case _:
+            found = _callbacks(source)
+    return tuple(found)
+
+
+def paired(file: ChangedFile) -> tuple[Pair, ...]:
+    """The tests of this file before and after, each once; from the hunks alone where the texts are not known."""
+    return file.once(_paired)
+
+
+def all_paired(change: Change) -> tuple[Pair, ...]:
+    """The tests of all files that may hold some; a test that moved from one file into another is one pair."""
+    return change.once(_all_paired)
+
+
+def base_sources(file: ChangedFile) -> tuple[Source, ...]:
+    """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
+    return file.once(_base_sources)
+
+
+def _base_sources(file: ChangedFile) -> tuple[Source, ...]:
+    if file.language is None or not file.has_code:
+        return ()
+    if file.base is not None and file.depth is Depth.WHOLE and is_parsable(file.base):
+        return (Source(file.base, 1, whole=True, language=file.language),)
+    pieces = (
+        (mended(_shown_base(hunk), file.language), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count
+    )
+    return tuple(
+        Source(text, first, whole=False, language=file.language) for text, first in pieces if is_parsable(text)
+    )
+
+
+def _shown_base(hunk: Hunk) -> str:
+    kept = (line for line in hunk.lines if line.kind is not LineKind.ADDED)
+    return "".join(line.text + ("\n" if line.has_newline else "") for line in kept)
+
+
+def _paired(file: ChangedFile) -> tuple[Pair, ...]:
+    base = [test for source in base_sources(file) for test in tests_of(source)]
+    head = [test for source in file.sources for test in tests_of(source)]
+    return tuple(_renamed_in_place([Pair(old, new, file) for old, new in _matched(base, head)], file))
+
+
+def _renamed_in_place(pairs: list[Pair], file: ChangedFile) -> Iterator[Pair]:
+    """One test gone and one new whose names stand in the same run of changed lines are one test."""
+    runs = _runs(file)
+    gone: defaultdict[int, list[Test]] = defaultdict(list)
+    new: defaultdict[int, list[Test]] = defaultdict(list)
+    for base, head, _ in pairs:
+        if base is not None and head is None and (base.first, True) in runs:
+            gone[runs[base.first, True]].append(base)
+        if head is not None and base is None and (head.first, False) in runs:
+            new[runs[head.first, False]].append(head)
+    joined = [(gone[run][0], new[run][0]) for run in gone if len(gone[run]) == 1 and len(new[run]) == 1]
+    taken = {id(test) for both in joined for test in both}
+    yield from (pair for pair in pairs if id(pair.base) not in taken and id(pair.head) not in taken)
+    yield from (Pair(old, now, file) for old, now in joined)
+
+
+def _runs(file: ChangedFile) -> dict[tuple[int, bool], int]:
+    """For each changed line, by its number and whether it was removed, the run of changed lines that it is part of."""
+    runs: dict[tuple[int, bool], int] = {}
+    run = 0
+    for hunk in file.diff.hunks:
+        run += 1
+        for line in hunk.lines:
+            if line.kind is LineKind.CONTEXT:
+                run += 1
+            elif line.kind is LineKind.REMOVED:
+                runs[line.base_line or 0, True] = run
+            else:
+                runs[line.head_line or 0, False] = run
+    return runs
+
+
+def _all_paired(change: Change) -> tuple[Pair, ...]:
+    pairs = [pair for file in change.files if may_hold_tests(file) for pair in paired(file)]
+    gone = {id(pair.base): pair for pair in pairs if pair.head is None}
+    new = {id(pair.head): pair for pair in pairs if pair.base is None}
+    olds = [pair.base for pair in gone.values() if pair.base is not None]
+    news = [pair.head for pair in new.values() if pair.head is not None]
+    moved = [(old, now) for old, now in _matched(olds, news) if old is not None and now is not None]
+    left = {id(test) for both in moved for test in both}
+    kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
+    return (*kept, *(Pair(old, now, new[id(now)].file) for old, now in moved))
+
+
+def _matched(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
+    """By full name, else by name, else by what most of the body says."""
+    pairs: list[tuple[Test | None, Test | None]] = []
+    for key in (_key, _name):
+        found = _by(key, base, head)
+        taken = {id(test) for both in found for test in both}
+        base, head = ([one for one in side if id(one) not in taken] for side in (base, head))
+        pairs += found
+    alike = _alike(base, head)
+    taken = {id(test) for both in alike for test in both}
+    yield from (*pairs, *alike)
+    yield from ((one, None) for one in base if id(one) not in taken)
+    yield from ((None, one) for one in head if id(one) not in taken)
+
+
+def _key(test: Test) -> Hashable:
+    return test.key
+
+
+def _name(test: Test) -> Hashable:
+    return test.name
+
+
+def _by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+    """Pairs of equal keys; several of one key in their order."""
+    waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
+    for test in reversed(base):
+        waiting[key(test)].append(test)
+    return [(waiting[key(test)].pop(), test) for test in head if waiting.get(key(test))]
+
+
+_MOST_SHARED: Final = 20
+"""Tests that share a line, beyond which the line (`}`) tells nothing."""
+
+
+def _alike(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+    """Renamed ones: at least half of the lines are the same."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, test in enumerate(base):
+        for line in test.lines:
+            holders[line].append(number)
+    taken: set[int] = set()
+    pairs: list[tuple[Test, Test]] = []
+    for test in head:
+        shared = Counter(
+            number for line in test.lines if len(holders.get(line, ())) <= _MOST_SHARED for number in holders[line]
+        )
+        best = next((number for number, _ in shared.most_common() if number not in taken), None)
+        if best is not None and 2 * shared[best] >= max(len(test.lines), len(base[best].lines)):
+            taken.add(best)
+            pairs.append((base[best], test))
+    return pairs
+
+
+def _defined(function: Function) -> Test:
+    return Test(function.name, tuple(_outer(function.node)), function, function.node, function.attributes)
+
+
+_NAMED: Final = frozenset(
+    {"class_definition", "class_declaration", "mod_item", "function_definition", "function_item", "method_declaration"}
+)
+
+
+def _outer(node: "Node") -> Iterable[str]:
+    """Names of the classes and modules around it, outermost first."""
+    names: list[str] = []
+    around = node.parent
+    while around is not None:
+        if around.type in _NAMED:
+            names.append(text_of(around.child_by_field_name("name")))
+        around = around.parent
+    return reversed(names)
+
+
+_FIXTURE: Final = pattern(r"\bfixture\b")  # and not `usefixtures`
+
+
+def _is_python(function: Function) -> bool:
+    is_named = function.name.startswith("test") and function.where is not Where.FUNCTION
+    return is_named and _FIXTURE.search(function.attributes) is None
+
+
+_RUST_MARK: Final = pattern(
+    r"#!?\[\s*(?:\w+\s*::\s*)*(?:test|rstest|\w+_test|test_case|test_matrix|quickcheck|proptest)\b"
+    r"|#\[cfg_attr\([^\]]{0,200},\s*(?:\w+::)*test\b"
+)
+
+
+def _is_rust(function: Function) -> bool:
+    return _RUST_MARK.search(function.attributes) is not None
+
+
+_JAVA_MARK: Final = pattern(
+    r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory|\w+Test)\b"
+)
+
+
+def _is_java(function: Function) -> bool:
+    if function.node.type != "method_declaration":
+        return False
+    if _JAVA_MARK.search(function.attributes):
+        return True
+    owner = function.container
+    if owner is None or "public" not in function.attributes.split():
+        return False
+    returns = text_of(function.node.child_by_field_name("type"))
+    is_of_junit3 = owner.child_by_field_name("superclass") is not None and function.name.startswith("test")
+    return returns == "void" and (is_of_junit3 or _has_mark(owner))
+
+
+def _has_mark(owner: "Node") -> bool:
+    """TestNG marks a class, and means its public methods."""
+    return any(_JAVA_MARK.search(text_of(one)) for one in owner.children if one.type == "modifiers")
+
+
+_GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
+_GO_RUNS: Final = frozenset({"Run", "It", "Specify", "FIt", "XIt", "PIt"})
+
+
+def _go_tests(source: Source) -> Iterator[Test]:
+    nodes = find(source.root, Language.GO, ("function_declaration", "method_declaration", "call_expression"))
+    within: Test | None = None
+    for node in nodes:
+        body = node.child_by_field_name("body")
+        if node.type == "call_expression":
+            test = _go_callback(node, source, within)
+        else:
+            within = test = _go_test(Function(node, body, source)) if body is not None else None
+        if test is not None:
+            yield test
+
+
+def _go_test(function: Function) -> Test | None:
+    takes = text_of(function.node.child_by_field_name("parameters"))
+    if not _GO_TEST.match(function.name) or "testing.M" in takes:
+        return None
+    is_test = "testing." in takes or function.node.type == "method_declaration"
+    return Test(function.name, (), function, function.node, "") if is_test else None
+
+
+def _go_callback(call: "Node", source: Source, within: Test | None) -> Test | None:
+    called = call.child_by_field_name("function")
+    if called is None or called.type not in {"selector_expression", "identifier"}:
+        return None
+    last = called.child_by_field_name("field") or called
+    if text_of(last) not in _GO_RUNS:
+        return None
+    given = _arguments(call)
+    literal = next((one for one in given if one.type == "func_literal"), None)
+    body = literal.child_by_field_name("body") if literal is not None else None
+    if literal is None or body is None or literal == given[0]:
+        return None
+    is_inside = within is not None and call.end_byte <= within.node.end_byte
+    if not is_inside and text_of(last) == "Run":
+        return None  # of a benchmark, or of something else that runs
+    outer = within.key if within is not None and is_inside else ()
+    return Test(_title(given[0]), outer, Function(literal, body, source), call, text_of(last))
+
+
+_RUNNERS: Final = frozenset(
+    {"it", "test", "fit", "xit", "xtest", "ftest", "specify", "xspecify", "fspecify", "itAsync", "testAsync"}
+)
+_SUITES: Final = frozenset({"Deno", "QUnit", "suite", "t"})
+_MODIFIERS: Final = frozenset(
+    {"each", "for", "only", "skip", "concurrent", "serial", "sequential", "failing", "fails", "fixme", "slow", "todo"}
+    | {"skipIf", "runIf", "if", "todoIf", "failIf", "effect", "live", "scoped", "prop", "test"}
+)
+_DEEPEST_CALLEE: Final = 5
+_CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+
+def _callbacks(source: Source) -> Iterator[Test]:
+    for call in find(source.root, source.language, ("call_expression",)):
+        called = call.child_by_field_name("function")
+        if called is None or not _runs_a_test(called):
+            continue
+        given = _arguments(call)
+        function = _callback(given[1:])
+        body = function.child_by_field_name("body") if function is not None else None
+        if function is not None and body is not None:
+            outer = tuple(_titles(call))
+            yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
+
+
+def _runs_a_test(called: "Node") -> bool:
+    """`it`, `test.only`, `it.each(...)`, `Deno.test`: looked at from its end, a few steps far."""
+    at: Node | None = called
+    for _ in range(_DEEPEST_CALLEE):
+        if at is None or at.type not in {"member_expression", "call_expression"}:
+            break
+        if at.type == "call_expression":
+            at = at.child_by_field_name("function")
+            continue
+        word, at = text_of(at.child_by_field_name("property")), at.child_by_field_name("object")
+        if word == "test" and text_of(at)[:10] in _SUITES:
+            return True
+        if word not in _MODIFIERS:
+            return False
+    return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
+
+
+def _callback(given: "list[Node]") -> "Node | None":
+    """The function among the arguments, be it wrapped once (`fakeAsync(() => ...)`)."""
+    wrapped = [inner for one in given if one.type == "call_expression" for inner in _arguments(one)]
+    return next((one for one in (*given, *wrapped) if one.type in _CALLBACKS), None)
+
+
+def _arguments(call: "Node") -> "list[Node]":
+    given = call.child_by_field_name("arguments")
+    return [] if given is None else [one for one in given.named_children if one.type != "comment"]
+
+
+def _title(node: "Node") -> str:
+    return text_of(node).strip("'\"`")[:_LONGEST_NAME]
+
+
+def _titles(call: "Node") -> Iterable[str]:
+    """The titles of the `describe` blocks around it, outermost first."""
+    titles: list[str] = []
+    around = call.parent
+    while around is not None:
+        if around.type == "call_expression" and (given := _arguments(around)) and "string" in given[0].type:
+            titles.append(_title(given[0]))
+        around = around.parent
+    return reversed(titles)
+
+
+__all__ = [
+    "Pair",
+    "Test",
+    "all_paired",
+    "base_sources",
+    "may_hold_tests",
+    "paired",
+    "tests_of",
+]

@@ -1,0 +1,272 @@
+"""CI and test commands that can fail less than before: masked, ignored, switched off, removed, or run on fewer tests.
+
+Does not know what a repository's CI must run. Invariant: only a command or step that stood there before and counted can
+become a fact; what is new may be meant to be informative.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from worker.domain.diff import DiffLine
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category, Side
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.tests_pass_but_wrong.configuration import (
+    Edit,
+    added_in,
+    block_at,
+    command_of,
+    configuration_of,
+    edits_of,
+    is_ci,
+    is_comment,
+    removed_in,
+    runs_checks,
+    runs_tests,
+    speaks_of_tests,
+    view_of,
+    views_of,
+)
+
+_MASK: Final = pattern(
+    r"\s*(\|\||;)\s*(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*;?\s*\)?$"
+)
+"""What swallows the failure of the command before it."""
+
+_IGNORED: Final = pattern(
+    r"\s*(?:-\s+)*[\"']?(?:continue-on-error|continueOnError|allow_failure|soft_fail|ignore_errors?|ignore_outcome|failure:\s*ignore)[\"']?\s*:\s*"
+    r"[\"']?(?:(?:true|yes|on)\b|\$\{\{\s*(?:true|always\(\)|!\s*cancelled\(\))\s*\}\})"
+)
+_OFF: Final = pattern(
+    r"\s*(?:-\s+)*(?:if\s*:\s*[\"']?(?:false|0|\$\{\{\s*(?:false|0)\s*(?:&&.*)?\}\})[\"']?\s*(?:#.*)?$|when\s*:\s*[\"']?never\b|condition\s*:\s*false\b|enabled\s*:\s*false\b|skip\s*:\s*true\b)"
+)
+_ANYWHERE: Final = pattern(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
+_NOTHING: Final = pattern(r"(?:@?echo\b.*|true|:|exit 0|/bin/true|sleep \d+|printf\b.*|node -e [\"']{1,2}[\"']{0,2})$")
+_SWITCHES: Final = pattern(r"^\s*(?:-\s+)*(?:run:\s*)?(?:set \+e\b|exit 0\s*$|set -o? ?\+errexit)")
+_NARROWS: Final = pattern(
+    r"--ignore(?:-glob)?[= ]\S*|--deselect[= ]\S+|-k[= ]?\s*[\\\"']{0,2}not\b|-m[= ]?\s*[\\\"']{0,2}not\b|\btestPathIgnorePatterns\b"
+    r"|-D(?:skipTests|maven\.test\.skip)\b|-x\s+\w*[tT]est\b|-{1,2}skip[= ]\S+|--exclude[= ]\S+|-DfailIfNoTests=false|--if-present\b"
+    r"|passWithNoTests\b(?!\W{1,4}false)|--pass-with-no-tests\b|--exit-zero\b|--no-error-on-unmatched-pattern|-Dmaven\.test\.failure\.ignore"
+    r"|<(?:skipTests|skipITs|maven\.test\.skip|testFailureIgnore)>\s*true|\bignoreFailures\s*=\s*true|--force-exit\b|--suppress-no-test-exit-code|\bcollect_ignore(?:_glob)?\b"
+)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.CONFIGURATION)
+def check_cannot_fail(change: Change) -> Iterator[Place]:
+    """A command or step that ran tests or checks before can't fail CI any more.
+
+    It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place.
+
+    False alarms: 0 of 1,015 clean changes with CI or tool configuration (0.0 %, at most 0.4 %).
+    """
+    for file in configuration_of(change):
+        for line in added_in(file):
+            if line.head_line is not None and _was_there(line, file):
+                yield Place(f"this check can't fail any more: `{_shown(line.text)}`", file.path, line.head_line)
+        for edit in edits_of(file):
+            for line in _stand_ins(edit):
+                yield Place(f"a test command was replaced by `{_shown(line.text)}`", file.path, line.head_line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
+def check_may_not_fail(change: Change) -> Iterator[Place]:
+    """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
+
+    False alarms: 3 of 1,015 clean changes with CI or tool configuration (0.3 %, at most 0.9 %).
+    """
+    for file in configuration_of(change):
+        for line in added_in(file):
+            if line.head_line is None or is_comment(line.text) or _was_there(line, file):
+                continue
+            if _masks(line.text, file) or (is_ci(file.path) and (_ignores(line, file) or _gives_up(line, file))):
+                yield Place(f"a failure has no consequence: `{_shown(line.text)}`", file.path, line.head_line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
+def tests_left_out(change: Change) -> Iterator[Place]:
+    """A test command or its configuration now leaves tests out, or passes without any.
+
+    False alarms: 7 of 1,015 clean changes with CI or tool configuration (0.7 %, at most 1.4 %).
+    """
+    for file in configuration_of(change):
+        before = "\n".join(line.text for line in removed_in(file))
+        for line in added_in(file):
+            found = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
+            if found is not None and found[0] not in before and _is_about_tests(line, found[0], file):
+                yield Place(f"fewer tests run, or none are needed: `{_shown(found[0])}`", file.path, line.head_line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
+def check_removed(change: Change) -> Iterator[Place]:
+    """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
+
+    False alarms: 13 of 1,015 clean changes with CI or tool configuration (1.3 %, at most 2.2 %).
+    """
+    files = tuple(configuration_of(change))
+    gained = sum(speaks_of_tests(line.text) or runs_checks(line.text) for file in files for line in added_in(file))
+    ours = (file for file in files if is_ci(file.path))
+    lost = [(file, line) for file in ours for line in removed_in(file) if speaks_of_tests(line.text)]
+    if len(lost) > gained:
+        yield from _apart([(file, line) for file, line in lost if not _still_runs(line, file)])
+    for file in files:
+        yield from _trigger(file)
+
+
+def _apart(lost: list[tuple[ChangedFile, DiffLine]]) -> Iterator[Place]:
+    """One place for each step: its name and its command stand beside each other."""
+    above: tuple[str, int] | None = None
+    for file, line in lost:
+        number = line.base_line or 0
+        if above is None or above[0] != file.path or number - above[1] > _STEP:
+            yield Place(f"CI had `{_shown(line.text)}`", file.path, line.base_line, side=Side.BASE)
+        above = (file.path, number)
+
+
+_STEP: Final = 5
+_LONGEST: Final = 1_000
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+_MOST_SHOWN: Final = 60
+
+
+def _was_there(line: DiffLine, file: ChangedFile) -> bool:
+    """Whether the line takes the consequence from a check that stood in the base."""
+    before = file.once(_commands_before)
+    mask = _MASK.search(command_of(line.text))
+    if mask is not None:
+        is_sure = mask[1] == "||" or _PLAIN_SHELL.search(file.path) is not None
+        return is_sure and runs_checks(line.text) and command_of(line.text)[: mask.start()] in before
+    if line.text.startswith("\t-") and command_of(line.text.replace("-", "", 1)) in before:
+        return runs_checks(line.text.replace("-", "", 1))
+    if not is_ci(file.path) or line.text.strip() in file.once(_texts_before):
+        return False
+    if not _OFF.match(line.text) and (not _IGNORED.match(line.text) or file.once(_asks_for_outcomes)):
+        return False
+    return any(runs_checks(text) and _is_old(number, text, file) for number, text in _block(line, file))
+
+
+_OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
+
+
+def _asks_for_outcomes(file: ChangedFile) -> bool:
+    """Some step of the file asks how another one ended, and may fail for it."""
+    return any(_OUTCOME.search(text[:_LONGEST]) for view in file.once(views_of) for text in view.lines)
+
+
+def _commands_before(file: ChangedFile) -> frozenset[str]:
+    return frozenset(command_of(line.text) for line in removed_in(file)) - {""}
+
+
+def _texts_before(file: ChangedFile) -> frozenset[str]:
+    return frozenset(line.text.strip() for line in removed_in(file))
+
+
+_PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
+"""Where the shell goes on after a failure; CI starts it with `-e`."""
+
+
+def _block(line: DiffLine, file: ChangedFile) -> list[tuple[int, str]]:
+    """The numbered lines of what the line is a key of; none for the many of a file that was made to keep us busy."""
+    if line.head_line is None or line.head_line not in file.once(_looked_into):
+        return []
+    view = view_of(file, line.head_line)
+    return [(one, view.lines[one - view.first]) for one in block_at(view, line.head_line)]
+
+
+def _looked_into(file: ChangedFile) -> frozenset[int | None]:
+    looks = (_IGNORED.match, _OFF.match, _SWITCHES.match, _NARROWS.search)
+    found = (line.head_line for line in added_in(file) if any(look(line.text[:_LONGEST]) for look in looks))
+    return frozenset(islice(found, _MOST))
+
+
+_MOST: Final = 100
+
+
+def _is_old(number: int, text: str, file: ChangedFile) -> bool:
+    return number not in file.added_lines or command_of(text) in file.once(_commands_before)
+
+
+def _stand_ins(edit: Edit) -> Iterator[DiffLine]:
+    """Added lines that do nothing, where a command ran tests and none does now."""
+    if not any(runs_tests(line.text) for line in edit.removed) or any(
+        runs_tests(_spoken(line.text)) for line in edit.added
+    ):
+        return
+    yield from (line for line in edit.added if _NOTHING.match(command_of(line.text)) and ":" in line.text.split("#")[0])
+
+
+def _spoken(text: str) -> str:
+    """A line without what it only prints."""
+    command = command_of(text)
+    return "" if _NOTHING.match(command) else text
+
+
+def _masks(text: str, file: ChangedFile) -> bool:
+    """A command of tests, or one that stood there before, whose failure is swallowed."""
+    command = command_of(text)
+    mask = _ANYWHERE.search(command) or _MASK.search(command)
+    if mask is None or command in file.once(_commands_before):
+        return False
+    return runs_tests(text) or (is_ci(file.path) and command[: mask.start()].strip() in file.once(_commands_before))
+
+
+def _ignores(line: DiffLine, file: ChangedFile) -> bool:
+    """The step or job is one of tests, or it stood there before and counted."""
+    if not (_IGNORED.match(line.text) or _OFF.match(line.text)) or line.text.strip() in file.once(_texts_before):
+        return False
+    block = _block(line, file)
+    is_old = any(_is_old(number, text, file) for number, text in block[:1])
+    return is_old or any(speaks_of_tests(text) for _, text in block)
+
+
+def _gives_up(line: DiffLine, file: ChangedFile) -> bool:
+    return _SWITCHES.match(line.text) is not None and _near_tests(line, file)
+
+
+def _near_tests(line: DiffLine, file: ChangedFile) -> bool:
+    return any(runs_tests(text) for _, text in _block(line, file))
+
+
+_CONDITIONAL: Final = pattern(r"-D|-x\s|--exclude|skip|--if-present|--force-exit")
+"""Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
+
+
+def _is_about_tests(line: DiffLine, flag: str, file: ChangedFile) -> bool:
+    if flag.startswith(("<", "passWith", "testPath", "ignoreFail", "collect_ignore")):
+        return True
+    if _CONDITIONAL.match(flag):
+        bare = " ".join(command_of(line.text.replace(flag, " ")).split())
+        return any(bare == " ".join(before.split()) for before in file.once(_commands_before))
+    return runs_tests(line.text) or "addopts" in line.text or _near_tests(line, file)
+
+
+def _still_runs(line: DiffLine, file: ChangedFile) -> bool:
+    """The same command stands in the head, at another place."""
+    command = command_of(line.text)
+    if file.head is not None:
+        return command in file.once(_commands_after)
+    return any(command == command_of(other.text) for other in added_in(file))
+
+
+def _commands_after(file: ChangedFile) -> frozenset[str]:
+    return frozenset(command_of(text) for text in (file.head or "").split("\n"))
+
+
+_TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
+
+
+def _trigger(file: ChangedFile) -> Iterator[Place]:
+    """The workflow still runs tests, and no pull request starts it."""
+    gone = [line for line in removed_in(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
+    head = file.head
+    if not gone or head is None or not is_ci(file.path) or _TRIGGER.search(head):
+        return
+    if any(map(runs_tests, head.split("\n"))):
+        yield Place("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)

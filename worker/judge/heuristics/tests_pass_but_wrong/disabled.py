@@ -1,0 +1,213 @@
+"""Existing tests that are switched off: skipped without a condition, or left out because only others run.
+
+New tests that are skipped belong to the weak tests. Invariant: a condition of any kind (platform, version, a missing
+tool) is an honest skip, and none of these.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.diff import DiffLine
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests
+from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
+_MARK: Final = {
+    Language.PYTHON: pattern(
+        r"\s*@(?:pytest\.)?mark\.(?:skip\b(?!if)|skipif\(\s*(?:True|1)\b|xfail\b(?!\(\s*(?:condition\s*=|[\w.]+\s*[<>=!(]|not\b))(?!.*\braises\s*=))"
+        r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(\s*(?:True|1)\b|expectedFailure\b)|\s*@skip\b"
+    ),
+    Language.RUST: pattern(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
+    Language.JAVA: pattern(r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignore)\b(?!\w)|.*@Test\(.*\benabled\s*=\s*false"),
+    **dict.fromkeys(
+        SCRIPTS,
+        pattern(
+            rf"\s*(?:{_SUITE}(?:\.\w+)?\.(?:skip|todo|fixme)\b(?!If)|x(?:it|test|describe|context|specify)\b)\s*[(.<]"
+        ),
+    ),
+    Language.GO: pattern(r"\s*(?:X|P)(?:It|Describe|Context|Specify|When)\("),
+}
+"""What stands above or at a test, and switches it off whatever the circumstances."""
+
+_CALL: Final = {
+    Language.PYTHON: pattern(
+        r"\s+(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise (?:unittest\.)?SkipTest\b|return(?:\s+None)?\s*(?:#.*)?$)"
+    ),
+    Language.GO: pattern(r"\s+(?:[tbs]\.(?:Skip|Skipf|SkipNow)\(|return\s*(?://.*)?$)"),
+    Language.JAVA: pattern(r"\s+(?:Assumptions?\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true|abort\()|\s+return;"),
+    Language.RUST: pattern(r"\s+return(?:\s+Ok\(\(\)\))?;"),
+    **dict.fromkeys(SCRIPTS, pattern(r"\s+(?:(?:this|t|ctx|context)\.skip\(|return;?\s*(?://.*)?$)")),
+}
+"""A first statement of the body that ends the test."""
+
+_WHOLE: Final = {
+    Language.PYTHON: pattern(
+        r"(?:pytestmark\s*=\s*\[?\s*(?:pytest\.)?mark\.skip\b(?!if)|pytest\.skip\(|__test__\s*=\s*False|raise (?:unittest\.)?SkipTest\b)"
+    ),
+    Language.GO: pattern(r"//\s*\+build (?:ignore|never|disabled|skip)\b|//go:build (?:ignore|never|disabled|skip)\b"),
+    Language.RUST: pattern(r"#!\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)"),
+}
+"""What switches a whole file off, where it stands at the left margin."""
+
+_ONLY: Final = {
+    **dict.fromkeys(SCRIPTS, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")),
+    Language.GO: pattern(r"\s*F(?:It|Describe|Context|Specify|When|Entry)\("),
+}
+_ENDS_UP: Final = frozenset(
+    {
+        "decorated_definition",
+        "class_definition",
+        "function_definition",
+        "method_declaration",
+        "class_declaration",
+        "function_item",
+        "mod_item",
+    }
+    | {"call_expression"}
+)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+def test_disabled(change: Change) -> Iterator[Place]:
+    """A test that ran before the change is skipped without a condition, by a mark, a call or an early return.
+
+    False alarms: 6 of 4,340 clean changes with tests (0.1 %, at most 0.3 %).
+    """
+    for file, line, name in _disabled(change):
+        yield Place(f"the test `{name}`, which ran before, is switched off", file.path, line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+def test_only(change: Change) -> Iterator[Place]:
+    """A new `.only`, `fit` or the like: of all tests around it, this one alone still runs.
+
+    False alarms: 0 of 4,340 clean changes with tests (0.0 %, at most 0.1 %).
+    """
+    for file in _test_files(change):
+        only = _ONLY.get(file.language) if file.language is not None else None
+        found = (line for line in file.diff.added if only is not None and only.match(line.text[:_LONGEST]))
+        for line in islice(found, _MOST):
+            if not _is_old(line, change) and not _is_quoted(file, line):
+                yield Place("only this is left to run, the other tests around it are not", file.path, line.head_line)
+
+
+def _test_files(change: Change) -> Iterator[ChangedFile]:
+    return (file for file in change.files if may_hold_tests(file))
+
+
+def _is_old(line: DiffLine, change: Change) -> bool:
+    """It stood there before, and was only moved or indented."""
+    return line.text.strip() in change.removed_texts
+
+
+def _is_quoted(file: ChangedFile, line: DiffLine) -> bool:
+    """A test of a test tool holds tests in strings; a constraint of Go stands in a comment by right."""
+    is_constraint = file.language is Language.GO and line.text.startswith("//")
+    return line.head_line is not None and not is_constraint and file.is_quoted(line.head_line)
+
+
+def _disabled(change: Change) -> Iterator[tuple[ChangedFile, int, str]]:
+    for file in _test_files(change):
+        lines = [*islice((line for line in file.diff.added if _may_disable(line, file)), _MOST)]
+        if not lines:
+            continue
+        ran = [pair.head for pair in all_paired(change) if pair.file is file and pair.head and _ran(pair, file)]
+        for line in lines:
+            if line.head_line is None or _is_old(line, change) or _is_quoted(file, line):
+                continue
+            test = _switched_off(line.head_line, file, ran)
+            name = test.name if test is not None else _in_fragment(line, file)
+            if name is not None:
+                yield file, line.head_line, name
+
+
+def _in_fragment(line: DiffLine, file: ChangedFile) -> str | None:
+    if file.head is not None or any(_may_disable(other, file) for other in file.diff.removed):
+        return None
+    return skipped_in_hunk(line, file)
+
+
+def _may_disable(line: DiffLine, file: ChangedFile) -> bool:
+    if file.language is None or len(line.text) > _LONGEST:
+        return False
+    looks = (_MARK.get(file.language), _CALL.get(file.language), _WHOLE.get(file.language))
+    return any(look is not None and look.match(line.text) for look in looks)
+
+
+_LONGEST: Final = 500
+_MOST: Final = 100
+"""Lines of a file that may switch something off."""
+
+
+def _switched_off(line: int, file: ChangedFile, ran: list[Test]) -> Test | None:
+    """The first test that ran before and that this line of the head switches off."""
+    source = next((one for one in file.sources if one.holds(line)), None)
+    if source is None or file.language is None:
+        return None
+    text = source.lines[line - source.first]
+    whole, is_mark = _WHOLE.get(file.language), _MARK[file.language].match(text) is not None
+    if whole is not None and whole.match(text):
+        span = (0, source.first + len(source.lines))
+    else:
+        span = _marked(line, source) if is_mark else (line, line)
+    there = (test for test in ran if test.source is source)
+    if span == (line, line) and not is_mark:
+        return next((test for test in there if _ends_body(line, test)), None)
+    return next((test for test in there if span is not None and span[0] <= test.first <= span[1]), None)
+
+
+def _ran(pair: Pair, file: ChangedFile) -> bool:
+    """It was there before, and nothing switched it off."""
+    test = pair.base
+    if test is None or pair.head is None or file.language is None or not _is_same(test, pair.head):
+        return False
+    mark, call = _MARK[file.language], _CALL[file.language]
+    is_marked = any(mark.match(part) for part in test.marks.split("\n"))
+    return not is_marked and not any(call.match(f" {text_of(one)}") for one in test.function.statements[:1])
+
+
+def _is_same(base: Test, head: Test) -> bool:
+    """The same name, or half of its lines: what was paired by its place alone may be another test."""
+    before = {line.strip() for line in base.text.split("\n")}
+    return base.name == head.name or 2 * len(before & {line.strip() for line in head.text.split("\n")}) >= len(before)
+
+
+def _marked(line: int, source: Source) -> tuple[int, int] | None:
+    """First and last line of what the mark on this line belongs to."""
+    text = source.lines[line - source.first]
+    row, column = line - source.first, len(text) - len(text.lstrip())
+    node = source.root.descendant_for_point_range((row, column), (row, column + 1))
+    while node is not None and node.type not in _ENDS_UP:
+        node = _below(node) if node.type == "attribute_item" else node.parent
+    if node is None:
+        return None
+    return node.start_point.row + source.first, node.end_point.row + source.first
+
+
+def _below(node: "Node") -> "Node | None":
+    """What a Rust attribute stands above."""
+    after = node.next_named_sibling
+    while after is not None and (after.type == "attribute_item" or "comment" in after.type):
+        after = after.next_named_sibling
+    return after
+
+
+def _ends_body(line: int, test: Test) -> bool:
+    """Whether the body's own first statement on this line ends the test: not one in a branch, and more stands below it."""
+    statements = test.function.statements
+    at = next((n for n, one in enumerate(statements) if one.start_point.row + test.source.first == line), None)
+    return at is not None and at < _EARLY and at < len(statements) - 1
+
+
+_EARLY: Final = 2
+"""A skip that is reached after the test did its work hides nothing."""

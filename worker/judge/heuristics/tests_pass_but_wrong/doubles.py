@@ -1,0 +1,120 @@
+"""The thing under test replaced by a double in its own test, so that the test proves the double.
+
+Does not resolve imports: the thing under test is what the test calls itself and the change defines, or what the test file is
+named after. Invariant: a double for anything else is ordinary.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import functions_of
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.tests import Test, all_paired
+
+_PATCHES: Final = pattern(
+    r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"
+    r"|\b(?:spyOn|stub|replace)\(\s*[\w.]{1,80},\s*[\"'`](\w{3,80})[\"'`]\s*\)?\s*\.?(?:mock(?:Return|Resolved|Rejected|Implementation)|returns|resolves|callsFake|and\.return)"
+    r"|^\s*[\w.]{1,80}\.(\w{3,80})\s*=\s*(?:(?:jest|vi|sinon)\.(?:fn|stub|mock)\(|(?:Magic|Async)?Mock\()"
+    r"|\b(?:when|doReturn\([^)\n]{0,80}\)\.when)\(\s*(?:sut|subject|underTest|target|testee)\)?\.(\w{3,80})\("
+)
+_SHADOWS: Final = pattern(
+    r"^\s*(?:const |let |var )?(\w{3,80})\s*:?=\s*(?:async )?(?:lambda\b|\([^()\n]{0,80}\)\s*=>|func\(|function\s*\(|\|[^|\n]{0,80}\|)"
+)
+"""A function of the test's own, under the name of another."""
+
+_MODULE: Final = pattern(
+    r"^\s*(?:jest|vi|vitest)\.(?:mock|doMock)\(\s*(?:import\()?\s*[\"'`](\.{1,2}/[\w./-]{1,200})[\"'`]\)?\s*(?:,|\))"
+)
+_PARTLY: Final = pattern(r"requireActual|importActual|importOriginal|importOriginalModule|spy:\s*true")
+_MOCKED_TYPE: Final = pattern(
+    r"(?<![\w.])mock\(\s*(\w{2,80})\.class|@Mock(?:Bean|itoBean)?(?:\([^)\n]{0,80}\))?\s+(?:private |protected |final )*(\w{2,80})\b"
+)
+_LONGEST: Final = 500
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
+def double_under_test(change: Change) -> Iterator[Place]:
+    """A new or changed test replaces a function of this change by a double, and then calls that.
+
+    Or it mocks the module or class that its own file is named after.
+
+    False alarms: 2 of 4,340 clean changes with tests (0.0 %, at most 0.2 %).
+    """
+    files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
+    patching = {file.path for file in files if any(any(_names(line.text)) for line in file.diff.added)}
+    for pair in all_paired(change) if patching else ():
+        if pair.head is not None and pair.file.path in patching:
+            yield from _replaced(pair.head, pair.file, change.once(_defined))
+    for file in files:
+        yield from _own_module(file)
+
+
+def _defined(change: Change) -> frozenset[str]:
+    """Functions of the code in which the change has new lines."""
+    found: set[str] = set()
+    for file in change.production():
+        for function in (one for source in file.sources for one in functions_of(source)):
+            if not file.added_lines.isdisjoint(range(function.first, function.last + 1)):
+                found.add(function.name)
+    return frozenset(found)
+
+
+def _replaced(test: Test, file: ChangedFile, defined: frozenset[str]) -> Iterator[Place]:
+    lines = test.source.lines[test.first - test.source.first : test.last - test.source.first + 1]
+    above = test.marks.split("\n")
+    doubles = {name for text in (*lines, *above) for name in _names(text) if name in defined}
+    for offset, text in enumerate(lines if doubles else ()):
+        number = test.first + offset
+        called = doubles.intersection(_CALLS.findall(text[:_LONGEST]))
+        if called and number in file.added_lines and not any(_names(text)) and offset:
+            yield Place(f"the test calls `{min(called)}`, which it replaced by a double", file.path, number)
+            return
+
+
+_CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
+
+
+def _names(text: str) -> Iterator[str]:
+    found = (*_PATCHES.finditer(text[:_LONGEST]), *_SHADOWS.finditer(text[:_LONGEST]))
+    return (name for one in found for name in one.groups() if name)
+
+
+def _own_module(file: ChangedFile) -> Iterator[Place]:
+    subject = _subject(file.path)
+    text = file.head or "\n".join(line.text for line in file.diff.added)
+    for line in file.diff.added if subject else ():
+        short = line.text[:_LONGEST]
+        if file.language in SCRIPTS and _is_module(_MODULE.match(short), subject) and not _PARTLY.search(text):
+            yield Place(f"the test of `{subject}` replaces the whole module", file.path, line.head_line)
+        elif (
+            file.language is Language.JAVA
+            and _is_type(_MOCKED_TYPE.search(short), subject)
+            and not _is_made(subject, text)
+        ):
+            yield Place(f"the test of `{subject}` replaces it by a mock", file.path, line.head_line)
+
+
+def _is_module(found: "re.Match[str] | None", subject: str) -> bool:
+    return found is not None and found[1].rpartition("/")[2].partition(".")[0] == subject
+
+
+def _is_type(found: "re.Match[str] | None", subject: str) -> bool:
+    return found is not None and subject in found.groups()
+
+
+def _is_made(subject: str, text: str) -> bool:
+    """The real one is there too."""
+    return f"new {subject}" in text or "spy(" in text
+
+
+_SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
+
+
+def _subject(path: str) -> str:
+    found = _SUBJECT.search(path)
+    return found[1] if found is not None else ""

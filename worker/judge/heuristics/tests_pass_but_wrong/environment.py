@@ -1,0 +1,239 @@
+"""Production code that asks whether tests are running, and then does something else.
+
+Does not follow the question through calls: only the condition itself, and a name that the same file gives to its answer.
+Invariant: a branch is a fact only where the asking line is new, names the runner's own mark, and the branch ends the
+function with a value of its own; reading such a mark for any other purpose stays a suspicion.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.diff import DiffLine
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.functions import Function, functions_of
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import find, is_comment, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_RUNNER: Final = pattern(
+    r"\bPYTEST_(CURRENT_TEST|XDIST_WORKER|VERSION|RUN\w*)\b|\bsys\.modules\b.{0,20}[\"'](_?pytest|unittest|nose2?|doctest)\b"
+    r"|[\"'](_?pytest|unittest|nose2?|doctest)[\"'] (not )?in sys\.modules|\bsys\.argv\b.{0,40}\b(py\.?test|unittest|nose)"
+    r"|[\"'](py\.?test|unittest)[\"'] (not )?in .{0,20}\bsys\.argv\b|\bJEST_WORKER_ID\b|\bVITEST(_WORKER_ID|_POOL_ID|_MODE)?\b"
+    r"|\btypeof (jest|vi|vitest|describe|expect|beforeEach)\b|\b__vitest_\w+__\b"
+    r"|\bprocess\.argv\b.{0,60}\b(jest|vitest|mocha|ava|jasmine)\b"
+    r"|\bNODE_ENV\b[\"'\])]{0,3}\s*[=!]==?\s*[\"'`]test[\"'`]|[\"'`]test[\"'`]\s*[=!]==?\s*.{0,30}\bNODE_ENV\b"
+    r"|\btesting\.Testing\(\)|\bflag\.Lookup\(\"test\.|\bos\.Args\b.{0,40}\.test\b|\bcfg!\((not\()?test\b"
+    r"|\bsurefire\.|[\"']org\.junit|[\"']org\.testng|\bPHPUNIT_\w+|\bRails\.env\.test\?|\bRAILS_ENV\b.{0,8}==\s*[\"']test"
+    r"|\benv::var(_os)?\(\"NEXTEST\w*\"|\bgetStackTrace\(\).{0,120}[\"'][\w.]{0,40}[tT]est\w*[\"']"
+    r"|\b(Stack|stack|trace|frames?|Caller)\w*\b.{0,60}[\"'`/](pytest|junit|_test\.go|jest|vitest|unittest)"
+)
+"""Marks that nobody but a test runner sets, and names of test runners among what is loaded or called."""
+
+_CI: Final = pattern(
+    r"(\bgetenv|\benviron(\.get)?|\bprocess\.env|\bDeno\.env\.get|\benv::var(_os)?|\bgetProperty|\bLookupEnv|\bGetenv|\bENV"
+    r"|\bGetEnvironmentVariable|\bmeta\.env)[(\[.?\"'`]{1,4}((\w{1,40}_)?(TEST|TESTS|TESTING|UNITTESTS?|CI)(_(MODE|ENV|RUN|RUNNING|RUNNER))?"
+    r"|GITHUB_ACTIONS|(JEST|MOCHA|CYPRESS|PLAYWRIGHT|JUNIT|PHPUNIT|RSPEC|NOSE)_?\w*)\b"
+    r"|\b(APP|FLASK|DJANGO|RACK|RAILS|NODE|GO|RUST|SPRING|ASPNETCORE)?_?ENV(IRONMENT)?[\"'`\])]{0,3}\s*[=!]==?\s*[\"'`]test(s|ing)?[\"'`]"
+    r"|\b(settings|config|app\.config|conf|options)(\.|\[[\"'])(TESTING|IS_TEST|TEST_MODE|testing|is_test|isTest|testMode)\b"
+    r"|\b(IS_TEST(ING)?|TEST_MODE|RUNNING_TESTS?|UNDER_TEST|_called_from_test)\b"
+)
+"""What is true where tests run, and often elsewhere too."""
+
+_HINT: Final = pattern(r"est|nose|typeof |mocha|ava|jasmine|surefire|unit|env|getproperty")
+"""Each mark of both kinds holds one of these in small letters. To look for the marks takes twenty times as long."""
+
+_TOOL: Final = pattern(
+    r"pytest|nextest|jest|vitest|mocha|junit|unittest|nose|karma|testng|phpunit|rspec|tester|testing|test[-_]?(kit|runner|lib)"
+)
+"""In the code of a test tool, asking for tests is the work itself."""
+
+_BRANCHES: Final = {
+    Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
+    Language.GO: ("if_statement",),
+    Language.RUST: ("if_expression",),
+    Language.JAVA: ("if_statement", "ternary_expression"),
+    **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
+}
+_RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement"})
+_NEGATED: Final = pattern(
+    r"!=|(^|[\s(])!|\bnot\b(?!\()|== *(null|nil|None|undefined|\"\"|'')|\bis None\b|is_err\(|isEmpty\(|\bfalse\b|\bFalse\b"
+)
+_NAMED: Final = pattern(
+    r"^\s*(?:(?:export\s+)?(?:const|let|var|private|public|protected|static|final|boolean|bool|pub|def|fn|func|async|function)\s+){0,5}"
+    r"(\w{2,60})\s*(?:\(\)|:\s*\w+)?\s*(?::?=|=>|->)"
+)
+_ENDINGS: Final = (".rb", ".php", ".cs", ".kt", ".kts", ".scala", ".swift")
+_LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+def branch_on_test_runner(change: Change) -> Iterator[Place]:
+    """New production code asks for a test runner's own mark, and ends the function with another value where it is there.
+
+    Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like.
+
+    False alarms: 0 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    for file in change.production():
+        for line in sorted(_sure(file, change)):
+            yield Place("the function gives another result when a test runner runs it", file.path, line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+def nothing_done_in_ci(change: Change) -> Iterator[Place]:
+    """A function begins with a new branch that returns `null`, `None` or an empty value in CI, and does its work elsewhere.
+
+    What it asks is CI's variable, or one that is named after tests.
+
+    False alarms: 0 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    for file in change.production():
+        for line in sorted(_idle(file, change)):
+            yield Place("where CI or tests run, the function returns before it does anything", file.path, line)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
+def asks_for_test_environment(change: Change) -> Iterator[Place]:
+    """New production code asks whether tests or CI are running: a runner's mark, or a variable named after tests.
+
+    False alarms: 11 of 5,060 clean changes with production code (0.2 %, at most 0.4 %).
+    """
+    for file in change.files:
+        if file.role is not Role.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
+            continue
+        asking = [line for line in file.once(_hinting) if _asks(line.text, file)]
+        sure = _sure(file, change) | _idle(file, change) if asking else frozenset[int]()
+        for line in asking:
+            if line.head_line not in sure and not _is_comment(file, line):
+                runner = bool(_RUNNER.search(line.text[:_LONGEST]))
+                note = (
+                    "production code asks whether a test runner runs it"
+                    if runner
+                    else "production code asks for a test environment"
+                )
+                yield Place(note, file.path, line.head_line, strength=1.0 if runner else 0.8)
+
+
+_LONGEST: Final = 500
+
+
+def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:
+    """Added lines that may hold a mark at all."""
+    return tuple(line for line in file.diff.added if _HINT.search(line.text[:_LONGEST].lower()))
+
+
+def _asks(text: str, file: ChangedFile) -> bool:
+    text = text[:_LONGEST]
+    if file.language is None:
+        return bool(_LINE_BRANCH.search(text) and (_RUNNER.search(text) or _CI.search(text)))
+    return bool(_RUNNER.search(text) or (_CI.search(text) and _CONDITION.search(text)))
+
+
+_CONDITION: Final = pattern(
+    r"\bif\b|\belif\b|\bwhile\b|\breturn\b|\bmatch\b|\bswitch\b|\?|&&|\|\||==|!=|\band\b|\bor\b|\w\s*:?=\s"
+)
+
+
+def _is_comment(file: ChangedFile, line: DiffLine) -> bool:
+    return line.text.lstrip().startswith(("#", "//", "*", "/*")) or (
+        line.head_line is not None and file.is_quoted(line.head_line)
+    )
+
+
+def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
+    """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
+    named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
+    if _TOOL.search(named) or not any(_RUNNER.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+        return frozenset()
+    names = frozenset(
+        found[1]
+        for line in file.once(_hinting)
+        if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text))
+    )
+    return frozenset(line for source in file.sources for line in _answers(source, names) if line in file.added_lines)
+
+
+def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
+    for node in find(source.root, source.language, _BRANCHES[source.language]):
+        condition, then = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        if condition is None or then is None:
+            continue
+        text = text_of(condition)[:_LONGEST]
+        asked = _RUNNER.search(text) or any(word in names for word in _WORD.findall(text))
+        if asked and not _NEGATED.search(_without_presence(text)) and _has_result(then):
+            yield condition.start_point.row + source.first
+
+
+def _idle(file: ChangedFile, change: Change) -> frozenset[int]:
+    """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
+    named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
+    if _TOOL.search(named) or not any(_CI.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+        return frozenset()
+    functions = (one for source in file.sources for one in functions_of(source) if not _OF_THE_PLACE.search(one.name))
+    return frozenset(line for one in functions for line in _gives_up(one) if line in file.added_lines)
+
+
+def _gives_up(function: Function) -> Iterator[int]:
+    first = function.statements[0] if len(function.statements) > _WORK else None
+    while first is not None and first.type == "expression_statement" and first.named_child_count == 1:
+        first = first.named_children[0]
+    condition = first.child_by_field_name("condition") if first is not None else None
+    then = first.child_by_field_name("consequence") if first is not None else None
+    if first is None or condition is None or then is None or first.child_by_field_name("alternative") is not None:
+        return
+    text = text_of(condition)[:_LONGEST]
+    returned = [text_of(node).strip("; ") for node in _statements(then) if not is_comment(node)]
+    if (
+        _CI.search(text)
+        and not _NEGATED.search(_without_presence(text))
+        and len(returned) == 1
+        and _NOTHING.fullmatch(returned[0])
+    ):
+        yield function.line_of(condition)
+
+
+_WORK: Final = 1
+"""Statements behind the branch, at least: what the function is for."""
+
+_NOTHING: Final = pattern(
+    r"return\s+(?:None|null|nil|undefined|\"\"|''|\[\]|\{\}|nil, nil|\"\", nil|0|-1|Ok\(\(\)\)|Default::default\(\)|Optional\.empty\(\))"
+)
+_OF_THE_PLACE: Final = pattern(
+    r"(^|_|[a-z])(ci|tty|color|colour|terminal|interactive|prompt|progress|spinner|browser|telemetry|analytic|track|update|upgrade|notif|detect|env|log|report|cache|login|banner|sentry|metric)",
+    2,
+)
+"""Functions that ask where they run, or that nobody wants in CI."""
+
+_WORD: Final = pattern(r"\w+")
+
+
+def _without_presence(text: str) -> str:
+    """`!= null` says that the mark is there: no negation."""
+    return _PRESENCE.sub("", text)
+
+
+_PRESENCE: Final = pattern(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
+
+
+def _has_result(block: "Node") -> bool:
+    inside = [node for node in _statements(block) if not is_comment(node)]
+    if not inside:
+        return False
+    last = inside[-1]
+    while last.type == "expression_statement" and last.named_child_count == 1:
+        last = last.named_children[0]
+    return last.type in _RETURNS and last.named_child_count > 0
+
+
+def _statements(block: "Node") -> "list[Node]":
+    if block.type in _RETURNS or block.type == "expression_statement":
+        return [block]
+    inside = block.named_children
+    if len(inside) == 1 and inside[0].type == "statement_list":
+        return inside[0].named_children
+    return inside

@@ -1,0 +1,130 @@
+"""Where a test that no runner finds any more still stands: under another name, in a comment, in a file nobody collects.
+
+Does not say that it is wrong (`lost.py`). Invariant: what other tests call became a part of them, and is not hidden.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from worker.domain.diff import ChangeKind
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import ChangedFile
+from worker.judge.heuristics.functions import Function, functions_of
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.tests import Test, tests_of
+
+_COLLECTED: Final = {
+    Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
+    Language.GO: pattern(r"_test\.go$"),
+    Language.JAVA: pattern(r"(^|/)(Test[^/]*|[^/]*(Tests?|TestCase|IT|Spec))\.java$"),
+    **dict.fromkeys(SCRIPTS, pattern(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")),
+}
+"""Files that the usual runners of a language look at. Rust's finds its tests by their mark alone."""
+
+
+def still_there(test: Test, file: ChangedFile) -> int | None:
+    """The line of the head at which the test stands, although it is none any more."""
+    if file.diff.change is ChangeKind.DELETED:
+        return None
+    return _other_name(test, file) or _commented_out(test, file) or _enclosed(test, file)
+
+
+def left_collection(file: ChangedFile) -> bool:
+    """Whether a file that a runner collected was renamed so that it does not, with its tests."""
+    collected = _COLLECTED.get(file.language) if file.language is not None else None
+    if collected is None or file.diff.old_path is None or file.diff.change is not ChangeKind.RENAMED:
+        return False
+    if not collected.search(file.diff.old_path) or collected.search(file.path):
+        return False
+    return any(tests_of(source) for source in file.sources)
+
+
+class _Candidate(NamedTuple):
+    """A function that is no test, and what it does line by line."""
+
+    function: Function
+    lines: "Counter[str]"
+
+
+def _candidates(file: ChangedFile) -> tuple[_Candidate, ...]:
+    tests = {one.function.first for source in file.sources for one in tests_of(source)}
+    functions = (one for source in file.sources for one in functions_of(source) if one.first not in tests)
+    return tuple(_Candidate(one, Counter(_lines(one))) for one in functions)
+
+
+def _lines(function: Function) -> Iterator[str]:
+    return filter(None, (line.strip() for line in text_of(function.body).split("\n")))
+
+
+def _other_name(test: Test, file: ChangedFile) -> int | None:
+    """A function that does what the test did, and that nothing calls."""
+    for function, lines in file.once(_candidates):
+        is_new = function.first in file.added_lines or function.name == test.name
+        if is_new and _is_same(function.name, lines, test) and not _is_used(function, file):
+            return function.first
+    return None
+
+
+def _is_same(name: str, lines: "Counter[str]", test: Test) -> bool:
+    """The same name but for what hides it, or a longer body that says the same."""
+    plain = test.name.lower()
+    shared = sum((lines & test.lines).values())
+    if plain in name.lower() or plain.removeprefix("test") == name.lower().lstrip("_"):
+        return 2 * shared >= test.lines.total()
+    return test.lines.total() >= _TELLING and 10 * shared >= 9 * max(test.lines.total(), lines.total())
+
+
+_TELLING: Final = 3
+"""Lines of a body that say which test it was, whatever its name."""
+
+
+def _is_used(function: Function, file: ChangedFile) -> bool:
+    text = file.head or "\n".join(source.text for source in file.sources)
+    return sum(1 for word in _WORD.findall(text) if word == function.name) > 1
+
+
+_WORD: Final = pattern(r"\w+")
+_COMMENT: Final = pattern(r"\s*(?:#|//|--|\*|/\*+)+\s?")
+
+
+def _commented_out(test: Test, file: ChangedFile) -> int | None:
+    """Its first line was added again, behind a comment mark."""
+    wanted = _definition(test)
+    for line in file.diff.added:
+        mark = _COMMENT.match(line.text[:_LONGEST])
+        if mark and wanted and line.text[mark.end() :].strip() == wanted:
+            return line.head_line
+    return None
+
+
+_LONGEST: Final = 1_000
+
+
+def _definition(test: Test) -> str:
+    """The line of the base with its name."""
+    at = test.first - test.source.first
+    return test.source.lines[at].strip()
+
+
+def _enclosed(test: Test, file: ChangedFile) -> int | None:
+    """Its first line was not touched, yet in the whole head it is no test: a comment or a string was put around it."""
+    if not (test.source.whole and file.sources and file.sources[0].whole):
+        return None
+    line = next(_unmoved(test.first, file), None)
+    return line if line is not None and file.is_quoted(line) else None
+
+
+def _unmoved(base_line: int, file: ChangedFile) -> Iterator[int]:
+    """The line of the head at which this line of the base stands, if it is still there."""
+    shift = 0
+    for hunk in file.diff.hunks:
+        if base_line < hunk.base_start:
+            break
+        if base_line < hunk.base_start + hunk.base_count:
+            found = (line.head_line for line in hunk.lines if line.base_line == base_line)
+            yield from (line for line in found if line is not None)
+            return
+        shift += hunk.head_count - hunk.base_count
+    yield base_line + shift

@@ -1,0 +1,387 @@
+"""Production code made for the literal values of its own tests: an answer written in, a branch for one input, a table.
+
+Knows nothing of what the function should do. Invariant: every literal that a finding is about stands in a test of the same
+change, and it is a value that nobody writes by chance (no 0, no `true`, no empty text).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worker.domain.diff import LineKind
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.functions import Function, functions_of
+from worker.judge.heuristics.overriding import is_a_hook, is_declaration, is_extended
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LITERALS: Final = frozenset(
+    {
+        "string",
+        "integer",
+        "float",
+        "number",
+        "interpreted_string_literal",
+        "raw_string_literal",
+        "string_literal",
+        "int_literal",
+    }
+    | {
+        "float_literal",
+        "integer_literal",
+        "decimal_integer_literal",
+        "decimal_floating_point_literal",
+        "template_string",
+    }
+    | {"concatenated_string"}
+)
+_COLLECTIONS: Final = frozenset(
+    {"list", "tuple", "array", "set", "dictionary", "object", "array_expression", "tuple_expression"}
+)
+_PARTS: Final = frozenset(
+    {
+        "pair",
+        "true",
+        "false",
+        "none",
+        "null",
+        "unary_operator",
+        "unary_expression",
+        "string_start",
+        "string_content",
+        "string_end",
+    }
+    | {"string_fragment", "escape_sequence", "property_identifier", "interpreted_string_literal_content", "comment"}
+    | {"raw_string_literal_content", "parenthesized_expression"}
+)
+_RETURNS: Final = frozenset({"return_statement", "return_expression"})
+_WRAPPERS: Final = _RETURNS | frozenset({"expression_statement", "expression_list", "parenthesized_expression"})
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+def expected_value_returned(change: Change) -> Iterator[Place]:
+    """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
+
+    False alarms: 0 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    for file, function, text in change.once(_constant_answers):
+        if _is_bound_to_answer(function, change):
+            note = f"`{function.name}` ignores its arguments and returns {_shown(text)}, which the tests of this change hold"
+            yield Place(note, file.path, _line_of_answer(function))
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
+def constant_result(change: Change) -> Iterator[Place]:
+    """The same where the class, a trait or a name may ask for a constant.
+
+    False alarms: 1 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    """
+    for file, function, text in change.once(_constant_answers):
+        if not _is_bound_to_answer(function, change):
+            note = f"`{function.name}` returns {_shown(text)} for whatever it is given, and the tests of this change hold it"
+            yield Place(note, file.path, _line_of_answer(function))
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
+def branch_on_test_input(change: Change) -> Iterator[Place]:
+    """A new branch for one literal input returns a literal at once, and both or the input stand in a test of the change.
+
+    False alarms: 9 of 5,060 clean changes with production code (0.2 %, at most 0.3 %).
+    """
+    for file in _files(change, _COMPARES):
+        known = change.once(_held)
+        for source in file.sources:
+            for line, given, answer in _literal_branches(source, file.added_lines):
+                if known.holds(given) and (_is_input(given) or known.holds_both(given, answer)):
+                    note = f"a branch for the input {_shown(given)} alone, which the tests of this change use"
+                    yield Place(note, file.path, line, strength=1.0 if known.holds(answer) else 0.6)
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
+def table_of_test_values(change: Change) -> Iterator[Place]:
+    """A new table of literals whose pairs stand, one beside the other, in the tests of the change.
+
+    False alarms: 3 of 5,060 clean changes with production code (0.1 %, at most 0.2 %).
+    """
+    for file in _files(change, _PAIRS):
+        known = change.once(_held)
+        for source in (one for one in file.sources if one.language in _TABLES):
+            for table in find(source.root, source.language, _TABLES[source.language]):
+                line = table.start_point.row + source.first
+                if line in file.added_lines and _is_of_tests(table, known):
+                    yield Place("each pair of this table stands in a test of this change", file.path, line)
+
+
+_TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPTS, ("object",))}
+
+
+_ANSWERS: Final = pattern(r"^\s*(?:return\b\s*.*|.*=>\s*[\[({\"'`\d].*|[\[({\"'`\d-].*)$|\{\s*return\b")
+_COMPARES: Final = pattern(r"==|\.equals\(")
+_PAIRS: Final = pattern(r"[\"'`\d]\s*:\s*[\"'`\d-]|^\s*\w+:\s*[\"'`\d-]")
+
+
+def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
+    """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
+    for file in change.production():
+        if any(look.search(line.text[:_LONGEST]) for line in file.diff.added):
+            if not change.once(_held).at:
+                return
+            yield file
+
+
+class Held(NamedTuple):
+    """What the changed tests hold: their text, and the numbers of the lines with each literal."""
+
+    text: str
+    closed_up: str
+    at: dict[str, set[int]]
+
+    def holds(self, literal: str) -> bool:
+        if literal[:1] in _OPENS:
+            return _closed_up(literal) in self.closed_up
+        core = _core(literal)
+        return core in self.at or (len(core) >= _LONG and core in self.text)
+
+    def holds_both(self, one: str, other: str) -> bool:
+        return not self.at.get(_core(one), set[int]()).isdisjoint(self.at.get(_core(other), set[int]()))
+
+
+_LONG: Final = 8
+_LITERAL: Final = pattern(
+    r"\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])"
+)
+
+
+_OPENS: Final = frozenset("[({")
+
+
+def _core(literal: str) -> str:
+    return literal.strip().strip("'\"`")
+
+
+def _closed_up(text: str) -> str:
+    """Without white space, and with one kind of quotes: lists are written in many ways."""
+    return "".join(text.split()).replace('"', "'")
+
+
+def _held(change: Change) -> Held:
+    files = (file for file in change.files if role_of(file.path) is Role.TEST or file.language is Language.RUST)
+    hunks = chain.from_iterable(_test_lines(file) for file in files)
+    lines = tuple(text[:_LONGEST] for text in hunks)
+    at: defaultdict[str, set[int]] = defaultdict(set)
+    for number, text in enumerate(lines):
+        for found in _LITERAL.findall(text):
+            at[_core(found)].add(number)
+    text = "\n".join(lines)
+    return Held(text, _closed_up(text), dict(at))
+
+
+_LONGEST: Final = 1_000
+
+
+_MOST_LINES: Final = 20_000
+
+
+def _test_lines(file: ChangedFile) -> Iterator[str]:
+    """Lines of a changed test file, those that did not change too; of a Rust source the new ones below `#[cfg(test)]`."""
+    if role_of(file.path) is Role.TEST:
+        shown = (line.text for line in file.diff.lines() if line.kind is not LineKind.REMOVED)
+        yield from shown if file.head is None else islice(file.head.split("\n"), _MOST_LINES)
+        return
+    for hunk in file.diff.hunks:
+        inside = "mod test" in hunk.section
+        for line in hunk.lines:
+            inside = inside or "#[cfg(test)]" in line.text
+            if inside and line.kind is LineKind.ADDED:
+                yield line.text
+
+
+def _shown(literal: str) -> str:
+    one = " ".join(literal.split())
+    return f"`{one if len(one) <= _MOST_SHOWN else one[:_MOST_SHOWN] + '...'}`"
+
+
+_MOST_SHOWN: Final = 40
+
+
+def _constant_answers(change: Change) -> tuple[tuple[ChangedFile, Function, str], ...]:
+    return tuple(_find_constant_answers(change))
+
+
+def _find_constant_answers(change: Change) -> Iterator[tuple[ChangedFile, Function, str]]:
+    for file in _files(change, _ANSWERS):
+        known = change.once(_held)
+        for function in (one for source in file.sources for one in functions_of(source)):
+            text = _answer(function)
+            if text and _line_of_answer(function) in file.added_lines and _takes(function) and known.holds(text):
+                yield file, function, text
+
+
+def _line_of_answer(function: Function) -> int:
+    return function.line_of(function.statements[0])
+
+
+def _answer(function: Function) -> str:
+    """The literal that it returns before all else, if it is a telling one."""
+    first = next(iter(function.statements), None)
+    if first is None or (len(function.statements) > 1 and first.type not in _RETURNS):
+        return ""
+    literal = _unwrapped(first)
+    return text_of(literal) if _is_telling(literal) else ""
+
+
+def _unwrapped(node: "Node") -> "Node":
+    while node.type in _WRAPPERS and node.named_child_count:
+        if node.named_child_count > 1 and not all(_is_nothing(one) for one in node.named_children[1:]):
+            break
+        node = node.named_children[0]
+    return node
+
+
+def _is_nothing(node: "Node") -> bool:
+    """The `nil` behind a result in Go."""
+    return node.type in {"nil", "none"}
+
+
+def _is_telling(node: "Node") -> bool:
+    text = text_of(node)
+    if node.type in _COLLECTIONS:
+        inside = tuple(descendants(node))
+        known = all(one.type in _LITERALS or one.type in _COLLECTIONS or one.type in _PARTS for one in inside)
+        return known and any(one.type in _LITERALS and _is_telling(one) for one in inside[1:])
+    if node.type not in _LITERALS or "${" in text or any(one.type == "interpolation" for one in node.named_children):
+        return False
+    return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_core(text)) > 1
+
+
+_NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
+"""Numbers that stand anywhere."""
+
+
+def _takes(function: Function) -> bool:
+    """It is given something by name, and its one literal uses none of it."""
+    return any(not name.startswith("_") for name in _parameters(function))
+
+
+_SELF: Final = frozenset({"self", "cls", "this", "ctx", "context", "args", "kwargs", "mut", "const", "readonly"})
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+
+
+def _parameters(function: Function) -> list[str]:
+    given = function.node.child_by_field_name("parameters") or function.node.child_by_field_name("parameter")
+    parts = [] if given is None else given.named_children or [given]
+    found = (_NAME.search(text_of(part).lstrip("&*. ")) for part in parts if not is_comment(part))
+    return [name[0] for name in found if name is not None and name[0] not in _SELF]
+
+
+def _is_bound_to_answer(function: Function, change: Change) -> bool:
+    """Nothing but its arguments decides what it should return: no base class, trait, interface or hook asks for a constant."""
+    if (
+        is_declaration(function)
+        or is_a_hook(function)
+        or is_extended(function, change)
+        or _CONSTANT_NAME.search(function.name)
+    ):
+        return False
+    if function.source.language is Language.GO:
+        return function.node.type != "method_declaration"
+    owner = function.container
+    if "Override" in function.attributes or "override" in function.attributes:
+        return False
+    return owner is None or not _inherits(owner)
+
+
+_CONSTANT_NAME: Final = pattern(
+    r"name|type|kind|label|title|version|descri|default|constant|prefix|suffix|path|url|help|format|repr|str$|mock|fake|stub|noop",
+    2,
+)
+
+
+def _inherits(owner: "Node") -> bool:
+    fields = ("superclasses", "superclass", "interfaces", "trait")
+    bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
+    heritage = any(one.type in {"class_heritage", "super_interfaces"} for one in owner.named_children)
+    return heritage or any(base != "object" for base in bases)
+
+
+_IFS: Final = {
+    Language.PYTHON: ("if_statement", "elif_clause"),
+    Language.GO: ("if_statement",),
+    Language.RUST: ("if_expression",),
+    Language.JAVA: ("if_statement", "ternary_expression"),
+    **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
+}
+
+
+def _literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
+    """New branches that hold one input against a literal and answer with one: their line, the input and the answer."""
+    for node in find(source.root, source.language, _IFS[source.language]):
+        condition, then = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        if condition is None or then is None or condition.start_point.row + source.first not in added:
+            continue
+        found = _EQUALS.fullmatch(_bare(text_of(condition)[:_LONGEST]))
+        answer = _only_answer(then)
+        if found is not None and answer is not None:
+            given = found[1] or found[2] or found[3] or found[4]
+            yield condition.start_point.row + source.first, given, text_of(answer)
+
+
+_VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"
+_INPUT: Final = r"[\w.]{1,60}(?:\[[\w'\"]{1,20}\])?(?:\.as_str\(\)|\.trim\(\)|\.strip\(\)|\.to_string\(\))?"
+_EQUALS: Final = pattern(
+    rf"{_INPUT}\s*={{2,3}}\s*{_VALUE}|{_VALUE}\s*={{2,3}}\s*{_INPUT}|{_VALUE}\.equals\({_INPUT}\)|{_INPUT}\.equals\({_VALUE}\)"
+)
+
+
+def _bare(condition: str) -> str:
+    text = condition.strip()
+    return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
+
+
+def _is_input(given: str) -> bool:
+    return _NUMBER.fullmatch(given) is None if given[:1].isdigit() else len(_core(given)) > 1
+
+
+def _only_answer(then: "Node") -> "Node | None":
+    """The literal that the branch returns, and does nothing else."""
+    inside = (
+        [then]
+        if then.type in _LITERALS or then.type in _WRAPPERS
+        else [one for one in then.named_children if not is_comment(one)]
+    )
+    if len(inside) == 1 and inside[0].type == "statement_list":
+        inside = inside[0].named_children
+    if len(inside) != 1:
+        return None
+    answer = _unwrapped(inside[0])
+    return answer if answer.type in _LITERALS or answer.type in _COLLECTIONS else None
+
+
+def _is_of_tests(table: "Node", known: Held) -> bool:
+    pairs = [one for one in table.named_children if one.type == "pair"]
+    if (
+        len(pairs) < _FEWEST
+        or len(pairs) > _MOST
+        or len(pairs) != sum(not is_comment(one) for one in table.named_children)
+    ):
+        return False
+    return all(_is_pair_of_tests(pair, known) for pair in pairs)
+
+
+_FEWEST: Final = 2
+_MOST: Final = 50
+
+
+def _is_pair_of_tests(pair: "Node", known: Held) -> bool:
+    key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
+    if key is None or value is None or value.type not in _LITERALS:
+        return False
+    return _is_input(text_of(key)) and known.holds_both(text_of(key), text_of(value))

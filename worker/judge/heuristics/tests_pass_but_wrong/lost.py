@@ -1,0 +1,209 @@
+"""Tests that no runner finds any more: deleted, renamed out of discovery, without their mark, or commented out.
+
+Does not understand what a test proved. Invariant: a deleted test is a fact only where it went alone and nothing that it
+calls or names was touched; what moved, was rewritten, or went together with its code is at most a suspicion.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.domain.diff import ChangeKind, DiffLine, LineKind
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category, Side
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import Role, role_of
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests
+from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+def test_deleted_alone(change: Change) -> Iterator[Place]:
+    """One existing test was deleted while its file stays, and nothing was put in its place.
+
+    No other line of the change touches what the test calls.
+
+    False alarms: 8 of 4,340 clean changes with tests (0.2 %, at most 0.4 %).
+    """
+    gone = _deleted(change)
+    if len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change):
+        yield _place(gone[0], "although nothing that it calls was changed")
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
+def test_deleted(change: Change) -> Iterator[Place]:
+    """An existing test was deleted from a file that stays, and neither its code nor a new test accounts for it.
+
+    False alarms: 53 of 4,340 clean changes with tests (1.2 %, at most 1.6 %).
+    """
+    gone = _deleted(change)
+    unexplained = [lost for lost in gone if lost.is_unexplained(change)]
+    if len(unexplained) > _MANY or (len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change)):
+        return
+    for lost in unexplained:
+        yield _place(lost, "")
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+def test_hidden(change: Change) -> Iterator[Place]:
+    """An existing test is still written there, but no runner finds it.
+
+    It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
+
+    False alarms: 0 of 4,340 clean changes with tests (0.0 %, at most 0.1 %).
+    """
+    for test, file in change.once(_find_lost):
+        line = still_there(test, file)
+        if line is not None:
+            yield Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    for file in change.files:
+        if left_collection(file):
+            yield Place(f"no test runner collects this file, as it did {file.diff.old_path}", file.path, 1)
+
+
+_MANY: Final = 3
+"""Tests deleted at once, beyond which somebody rebuilt the tests and did not hide one."""
+
+
+def _place(lost: "Lost", more: str) -> Place:
+    line = lost.test.first
+    return Place(f"the test `{lost.test.name}` was deleted {more}".rstrip(), lost.file.path, line, side=Side.BASE)
+
+
+class Lost(NamedTuple):
+    """A test that the head does not have."""
+
+    test: Test
+    file: ChangedFile
+    around: tuple[DiffLine, ...]
+    """The block of changed lines that took it away."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Its file stays, and the block only takes away."""
+        stays = self.file.diff.change is ChangeKind.MODIFIED
+        return stays and not any(line.kind is LineKind.ADDED and line.text.strip() for line in self.around)
+
+    @property
+    def called(self) -> frozenset[str]:
+        return _called(self.test)
+
+    def is_untouched(self, change: Change) -> bool:
+        """Something is called, and neither other tests' removed lines nor any changed line of the code names it."""
+        called = self.called
+        if not called:
+            return False
+        removed = (line.text for line in _others(change.files, change) if line.kind is LineKind.REMOVED)
+        touched = change.once(_touched_words) | _words(removed)
+        return called.isdisjoint(touched) and self._said.isdisjoint(change.once(_dropped_words))
+
+    def is_unexplained(self, change: Change) -> bool:
+        """The code that it speaks of did not go with it, and no new test stands in for it."""
+        if self.file.diff.change is not ChangeKind.MODIFIED or not self._said.isdisjoint(change.once(_dropped_words)):
+            return False
+        mine = self.called
+        return not any(mine and 2 * len(mine & other) > len(mine | other) for other in change.once(_called_anew))
+
+    @property
+    def _said(self) -> frozenset[str]:
+        return _words([self.test.name, self.test.text])
+
+
+def _called(test: Test) -> frozenset[str]:
+    return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
+
+
+def _called_anew(change: Change) -> tuple[frozenset[str], ...]:
+    """What each new test calls: one that calls the same for the greater part was rewritten."""
+    return tuple(_called(pair.head) for pair in all_paired(change) if pair.base is None and pair.head is not None)
+
+
+_CALLED: Final = pattern(r"([A-Za-z_]\w{2,})\s*(?:::<[^>()]{0,80}>)?!?\(")
+_COMMON: Final = pattern(
+    r"(assert|expect|require|should|test_|Test)\w*$|(to|is)(Be|Equal|Have|Not|Throw|Match|Contain|Null|True|False|One|Empty)\w*$"
+    r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
+    r"|describe|test|Errorf?|Fatalf?|Logf?|make|append|string|byte|raises|unwrap|isinstance|sorted|then|with|Some|None|async|function)$"
+)
+"""Names that every test calls: they say nothing about what it tests."""
+
+_WORD: Final = pattern(r"[A-Za-z_]\w{3,}")
+
+
+def _words(texts: "Iterator[str] | list[str]") -> frozenset[str]:
+    return frozenset(word for text in texts for word in _WORD.findall(text))
+
+
+def _own_lines(change: Change) -> frozenset[tuple[str, int | None]]:
+    """What went with the tests: in Rust it stands in files of code."""
+    return frozenset((lost.file.path, line.base_line) for lost in _deleted(change) for line in lost.around)
+
+
+def _others(files: Iterable[ChangedFile], change: Change) -> Iterator[DiffLine]:
+    """The changed lines of these files but for the deleted tests themselves."""
+    own = change.once(_own_lines)
+    for file in files:
+        yield from file.diff.added
+        yield from (line for line in file.diff.removed if (file.path, line.base_line) not in own)
+
+
+def _code_lines(change: Change) -> Iterator[DiffLine]:
+    return _others((file for file in change.files if role_of(file.path) is not Role.TEST), change)
+
+
+def _touched_words(change: Change) -> frozenset[str]:
+    return _words(line.text for line in _code_lines(change))
+
+
+def _dropped_words(change: Change) -> frozenset[str]:
+    """Words that the code lost."""
+    lines = tuple(_code_lines(change))
+    kept = _words(line.text for line in lines if line.kind is LineKind.ADDED)
+    return _words(line.text for line in lines if line.kind is LineKind.REMOVED) - kept
+
+
+def _find_lost(change: Change) -> tuple[tuple[Test, ChangedFile], ...]:
+    """Whole tests that are gone; a subtest that went with its test is not counted again."""
+    pairs = all_paired(change) if any(_may_lose(file) for file in change.files) else ()
+    gone = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
+    keys = {(file.path, test.key) for test, file in gone}
+    whole = ((test, file) for test, file in gone if (file.path, test.outer) not in keys)
+    return tuple(islice(whole, _REBUILT))
+
+
+_REBUILT: Final = 30
+"""Lost tests that are looked at: where there are more, nobody hid one."""
+
+
+_OPENS: Final = pattern(r"/\*|\"\"\"|'''|\bif (?:false|0)\b|#if\b")
+
+
+def _may_lose(file: ChangedFile) -> bool:
+    """Something was removed from tests, or put around them."""
+    if not may_hold_tests(file):
+        return False
+    return bool(file.diff.removed) or any(_OPENS.search(line.text) for line in file.diff.added)
+
+
+def _deleted(change: Change) -> tuple[Lost, ...]:
+    return change.once(_find_deleted)
+
+
+def _find_deleted(change: Change) -> tuple[Lost, ...]:
+    found = (Lost(test, file, _block(test, file)) for test, file in change.once(_find_lost))
+    return tuple(lost for lost in found if lost.around and still_there(lost.test, lost.file) is None)
+
+
+def _block(test: Test, file: ChangedFile) -> tuple[DiffLine, ...]:
+    """The changed lines without a break around the first line of the test; none if that line stays."""
+    for hunk in file.diff.hunks:
+        at = next((n for n, line in enumerate(hunk.lines) if line.base_line == test.first), None)
+        if at is None or hunk.lines[at].kind is not LineKind.REMOVED:
+            continue
+        start = end = at
+        while start and hunk.lines[start - 1].kind is not LineKind.CONTEXT:
+            start -= 1
+        while end < len(hunk.lines) and hunk.lines[end].kind is not LineKind.CONTEXT:
+            end += 1
+        return hunk.lines[start:end]
+    return ()

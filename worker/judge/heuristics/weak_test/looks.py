@@ -1,0 +1,150 @@
+"""Each test of a change with its checks, before and after: what all signals of the family look at.
+
+Does not judge. Invariant: a test is new only if every line of it is, and its body did not stand elsewhere before.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.functions import Where
+from worker.judge.heuristics.oracles import Oracle, oracles_of
+from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generator, role_of
+from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.tests import Test, all_paired
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Look(Value):
+    """One test as it is now."""
+
+    test: Test
+    file: ChangedFile
+    base: Test | None
+    is_new: bool
+
+    @cached_property
+    def oracles(self) -> tuple[Oracle, ...]:
+        return tuple(oracles_of(self.test.body, self.test.source.language))
+
+    @cached_property
+    def base_oracles(self) -> tuple[Oracle, ...]:
+        return () if self.base is None else tuple(oracles_of(self.base.body, self.base.source.language))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more of it may follow below what is shown: behind an added line at the end of a hunk nothing does."""
+        return self.test.may_be_cut and self.test.last not in self.file.added_lines
+
+
+def looks(change: Change) -> tuple[Look, ...]:
+    """New and changed tests in files of tests, each once."""
+    return change.once(_looks)
+
+
+def _looks(change: Change) -> tuple[Look, ...]:
+    return tuple(_of_pairs(change))
+
+
+def _of_pairs(change: Change) -> Iterator[Look]:
+    for pair in all_paired(change):
+        test, file = pair.head, pair.file
+        if test is None or _is_foreign(file) or _may_be_text(test):
+            continue
+        base = pair.base
+        if (base is None or base.name != test.name) and is_all_added(test, file):
+            if not _stood_elsewhere(test, change):
+                yield Look(test, file, base, is_new=True)
+        elif base is not None and base.text != test.text:
+            yield Look(test, file, base, is_new=False)
+
+
+def _is_foreign(file: ChangedFile) -> bool:
+    is_fixture = role_of(file.path) is Role.FOREIGN or _FIXTURES.search(file.path) is not None
+    return is_fixture or is_signed_by_a_generator(file.head or "")
+
+
+_FIXTURES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data|resources)(?:-\w+)?(?:__)?/")
+"""What a test tool is tried on."""
+
+
+def _may_be_text(test: Test) -> bool:
+    """A fragment may begin inside of a string: what is indented in it, in no class and no method, may be text."""
+    is_loose = test.function.where is Where.UNKNOWN and test.source.language is Language.PYTHON
+    return is_loose and "self" not in text_of(test.function.node.child_by_field_name("parameters"))
+
+
+def is_all_added(test: Test, file: ChangedFile) -> bool:
+    lines = range(test.first, test.last + 1)
+    return all(line in file.added_lines for line in lines[:-1] or lines)
+
+
+def _stood_elsewhere(test: Test, change: Change) -> bool:
+    told = [line for line in test.lines if line.strip(" \t})];,")]
+    return bool(told) and change.removed_texts.issuperset(told)
+
+
+class Body(Value):
+    """Code of a test, as far as it is shown: a whole body, or what a hunk shows from inside of one."""
+
+    file: ChangedFile
+    source: Source
+    node: "Node"
+    name: str
+    known: frozenset[str]
+    """The checks that stood there before."""
+    look: Look | None = None
+
+    @cached_property
+    def oracles(self) -> tuple[Oracle, ...]:
+        return tuple(oracles_of(self.node, self.source.language)) if self.look is None else self.look.oracles
+
+    def line_of(self, node: "Node") -> int:
+        return node.start_point.row + self.source.first
+
+    def is_added(self, node: "Node") -> bool:
+        return self.line_of(node) in self.file.added_lines
+
+
+def bodies(change: Change) -> Iterator[Body]:
+    """The bodies of new and changed tests; of a fragment also what stands in no function that it shows."""
+    for look in looks(change):
+        known = frozenset(one.text for one in look.base_oracles)
+        yield Body(look.file, look.test.source, look.test.body, look.test.name, known, look)
+    for file in change.files:
+        is_shown_in_part = file.role is Role.TEST and not _is_foreign(file)
+        pieces = [source for source in file.sources if not source.whole] if is_shown_in_part else []
+        yield from (Body(file, source, source.root, "", frozenset()) for source in pieces)
+
+
+_FUNCTIONS: Final = frozenset(
+    {"lambda", "lambda_expression", "arrow_function", "function_expression", "func_literal", "closure_expression"}
+    | {"function_definition", "function_declaration", "function_item", "method_declaration", "method_definition"}
+)
+
+
+def is_handed_over(node: "Node", body: "Node") -> bool:
+    """Whether it stands in a function inside of *body*: that may be run by somebody else, or not."""
+    return _is_within(node, body, _FUNCTIONS)
+
+
+def is_within_definition(node: "Node", body: "Node") -> bool:
+    """Whether it stands in a class or a function inside of *body*."""
+    return _is_within(node, body, _FUNCTIONS | _CLASSES)
+
+
+_CLASSES: Final = frozenset({"class_definition", "class_declaration", "class_body"})
+
+
+def _is_within(node: "Node", body: "Node", types: frozenset[str]) -> bool:
+    around = node.parent
+    while around is not None and around != body:
+        if around.type in types:
+            return True
+        around = around.parent
+    return False

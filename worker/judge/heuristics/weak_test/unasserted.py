@@ -1,0 +1,245 @@
+"""New tests that cannot fail for a wrong result: nothing in them looks at one.
+
+Does not know what a helper of another file does: its name decides. Invariant: what is said of a test as a fact can be
+read off its own body.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
+from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.oracles import AFTERWARDS, asserting_names, marks_prove
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.spines import spines
+from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.truths import Proof
+from worker.judge.heuristics.weak_test.looks import Look, is_within_definition, looks
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+def test_empty(change: Change) -> Iterator[Place]:
+    """A new or emptied test that does nothing: it has no statement, or calls nothing.
+
+    False alarms: 2 of 3,251 clean changes with tests (0.06 %, at most 0.22 %).
+    """
+    for look in looks(change):
+        is_emptied = look.base is not None and bool(look.base.function.statements)
+        if (look.is_new or (is_emptied and not look.is_cut)) and not marks_prove(look.test) and _does_nothing(look):
+            yield _place(look, f"{_named(look)} does nothing")
+
+
+_WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
+"""Elsewhere a test may be one of types."""
+
+
+def _does_nothing(look: Look) -> bool:
+    if not look.test.function.statements:
+        return True
+    body, language = look.test.body, look.test.source.language
+    is_still = language in _WITH_CALLS and not look.oracles and next(spines(body, language), None) is None
+    return is_still and all(one.type in _STILL for one in look.test.function.statements)
+
+
+_STILL: Final = frozenset(
+    {"pass_statement", "expression_statement", "local_variable_declaration", "short_var_declaration"}
+)
+
+
+@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+def test_result_unread(change: Change) -> Iterator[Place]:
+    """A new test that computes something, never looks at it again, and asserts nothing else.
+
+    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    """
+    for look in unasserted(change):
+        what = _thrown_away(look)
+        if what is not None:
+            yield _place(look, f"{_named(look)} asserts nothing, and nobody reads {what}")
+
+
+@signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
+def test_without_assertion(change: Change) -> Iterator[Place]:
+    """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
+
+    False alarms: 72 of 3,251 clean changes with tests (2.21 %, at most 2.78 %).
+    """
+    for look in unasserted(change):
+        if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
+            yield _place(look, f"{_named(look)} asserts nothing")
+
+
+def _thrown_away(look: Look) -> str | None:
+    """A value that it computes and does not look at: bound to a name, or returned by what other tests hold to account."""
+    name = next(unread(look), None)
+    if name is not None:
+        return f"its `{name}`"
+    called = next(_dropped(look), None)
+    return None if called is None else f"what `{called}` returns"
+
+
+def _dropped(look: Look) -> Iterator[str]:
+    """Plain functions that it calls for nothing, and whose result is asserted elsewhere in this file."""
+    test = look.test
+    asserted = look.file.once(_asserted)
+    for spine in spines(test.body, test.source.language) if asserted else ():
+        if len(spine.links) == 1 and spine.is_dropped and spine.links[0].name in asserted:
+            yield spine.links[0].name
+
+
+def _asserted(file: ChangedFile) -> frozenset[str]:
+    return frozenset(found[1] for source in file.sources for found in _ASSERTED.finditer(source.text))
+
+
+_ASSERTED: Final = pattern(
+    r"(?:\bassert (?:not )?|\bassert\w*!?\(|\bexpect\((?:await )?|\bassertThat\(|\.Equal\(t, )([A-Za-z_]\w{2,80})\("
+)
+
+
+def _named(look: Look) -> str:
+    return f"the {'new' if look.is_new else 'changed'} test `{look.test.name}`"
+
+
+@signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
+def test_value_unread(change: Change) -> Iterator[Place]:
+    """A new test asserts something, and computes something else that it never reads.
+
+    False alarms: 6 of 3,251 clean changes with tests (0.18 %, at most 0.40 %).
+    """
+    known = set(map(id, unasserted(change)))
+    for look in looks(change):
+        name = next(unread(look), None) if look.is_new and id(look) not in known else None
+        if name is not None and not marks_prove(look.test):
+            yield _place(look, f"the new test `{look.test.name}` never reads its `{name}`")
+
+
+def _place(look: Look, note: str) -> Place:
+    test = look.test
+    return Place(note, look.file.path, test.first, max(test.first, test.last))
+
+
+def unasserted(change: Change) -> tuple[Look, ...]:
+    """New tests with statements and without a check of more than success."""
+    return change.once(_unasserted)
+
+
+def _unasserted(change: Change) -> tuple[Look, ...]:
+    bare = [look for look in looks(change) if (look.is_new or _lost_all(look)) and _is_bare(look)]
+    asserting = {language: _asserting(change, language) for language in {look.test.source.language for look in bare}}
+    return tuple(look for look in bare if not _relies_on(look, asserting[look.test.source.language]))
+
+
+def _lost_all(look: Look) -> bool:
+    return any(one.proof is Proof.VALUE and not one.is_guess for one in look.base_oracles)
+
+
+def _is_bare(look: Look) -> bool:
+    """Nothing in it may fail but by chance. A test that proves success on purpose says so in its checks."""
+    if not look.test.function.statements or look.is_cut or marks_prove(look.test):
+        return False
+    return all(
+        one.proof is Proof.NOTHING or (one.proof is Proof.SUCCESS and _is_loud(one.node)) for one in look.oracles
+    )
+
+
+_LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
+
+
+def _is_loud(node: "Node") -> bool:
+    """It only stops where a step fails: `unwrap()`, `if err != nil { t.Fatal(err) }`."""
+    return _LOUD.search(text_of(node)[-_TAIL:]) is not None
+
+
+_TAIL: Final = 300
+
+
+def _asserting(change: Change, language: Language) -> frozenset[str]:
+    """Names of what checks something in any file of tests that the dossier shows."""
+    shown = [
+        source for file in change.files if file.language is language for source in _of_tests(file.path, file.sources)
+    ]
+    changed = {file.path for file in change.files}
+    for path, text in change.texts.items():
+        if path not in changed and language_of(path) is language and is_parsable(text):
+            shown += _of_tests(path, (Source(text, 1, whole=True, language=language),))
+    return asserting_names(one for source in shown for one in functions_of(source) if _is_helper(one))
+
+
+def _is_helper(function: Function) -> bool:
+    """Not a test, nor what stands inside of one."""
+    is_test = function.is_test_callback or function.name.startswith(("test_", "Test")) or "est]" in function.attributes
+    return not is_test and "@Test" not in function.attributes and function.where is not Where.FUNCTION
+
+
+def _of_tests(path: str, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    return sources if role_of(path) is Role.TEST else ()
+
+
+def _relies_on(look: Look, asserting: frozenset[str]) -> bool:
+    """It calls, takes or hands over something that checks, or something checks after each test."""
+    test = look.test
+    if AFTERWARDS in asserting or look.file.once(_checks_afterwards):
+        return True
+    return any(name in asserting for name in _WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
+
+
+def _checks_afterwards(file: ChangedFile) -> bool:
+    return file.language in SCRIPTS and any(_AFTER_EACH.search(source.text) for source in file.sources)
+
+
+_AFTER_EACH: Final = pattern(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+
+
+def _parameters(node: "Node") -> str:
+    return text_of(node.child_by_field_name("parameters"))
+
+
+_BINDINGS: Final = {
+    Language.PYTHON: ("assignment",),
+    Language.GO: ("short_var_declaration",),
+    Language.RUST: ("let_declaration",),
+    **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
+}
+_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf|write)", 0)
+
+
+def unread(look: Look) -> Iterator[str]:
+    """Names that are bound and not read again, be it to print them."""
+    body, language = look.test.body, look.test.source.language
+    if _ELSEWHERE.search(look.test.text):
+        return
+    words = Counter(_WORD.findall(look.test.text))
+    for spine in spines(body, language):
+        if spine.is_dropped and _PRINTS.fullmatch(spine.links[-1].name):
+            words.subtract(set(_WORD.findall(text_of(spine.node))))
+    for binding in find(body, language, _BINDINGS[language]):
+        if _is_bound(binding, language) and not is_within_definition(binding, body):
+            names = (
+                text_of(_bound(binding)).replace(" ", "").split(",")
+                if language is Language.GO
+                else [text_of(_bound(binding))]
+            )
+            yield from (name for name in names if words[name] == 1 and not name.startswith("_"))
+
+
+_ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
+
+
+def _bound(binding: "Node") -> "Node | None":
+    fields = (binding.child_by_field_name(name) for name in ("left", "pattern", "name"))
+    return next((one for one in fields if one is not None), None)
+
+
+def _is_bound(binding: "Node", language: Language) -> bool:
+    """To anything; a declared type of a script is a test of types."""
+    fields = (binding.child_by_field_name(name) for name in ("right", "value"))
+    is_typed = language in SCRIPTS and binding.child_by_field_name("type") is not None
+    return not is_typed and any(one is not None for one in fields)
