@@ -23,7 +23,7 @@ from worker.judge.heuristics.half_finished.outside import (
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
-from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions, rewritten
+from worker.judge.heuristics.half_finished.written import Written, documentation, is_stand_in, new_functions, rewritten
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
@@ -88,7 +88,7 @@ def _found(change: Change) -> Iterator[_Hollow]:
     for one in new_functions(change):
         if does_nothing(one.function) and (one.file.path, one.function.first) not in told:
             why = _why(one.function)
-            is_sure = why in _SURE and not _is_doubtful(one, why, change)
+            is_sure = why in _SURE and not is_stand_in(one.function) and not _is_doubtful(one, why, change)
             if is_sure or _is_odd(one.function):
                 yield _Hollow(one, why, is_sure)
     for one in rewritten(change):

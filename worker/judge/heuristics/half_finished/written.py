@@ -60,6 +60,14 @@ def _touched(change: Change) -> Iterator[Written]:
                     yield Written(file, function)
 
 
+def is_stand_in(function: Function) -> bool:
+    """It takes the place of what could not be imported."""
+    node = function.node.parent
+    while node is not None and node.type != "except_clause":
+        node = node.parent
+    return node is not None
+
+
 def _holds_a_conflict(file: ChangedFile) -> bool:
     """Where a body ends in such a file no parser can tell."""
     return any(line.text.startswith("<<<<<<<") for line in file.diff.added)

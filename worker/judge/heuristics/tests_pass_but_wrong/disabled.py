@@ -178,8 +178,13 @@ def _ran(pair: Pair, file: ChangedFile) -> bool:
 
 def _is_same(base: Test, head: Test) -> bool:
     """The same name, or half of its lines: what was paired by its place alone may be another test."""
-    before = {line.strip() for line in base.text.split("\n")}
-    return base.name == head.name or 2 * len(before & {line.strip() for line in head.text.split("\n")}) >= len(before)
+    before, now = _said(base), _said(head)
+    return base.name == head.name or 2 * len(before & now) >= len(before) > 0
+
+
+def _said(test: Test) -> frozenset[str]:
+    """Its lines, but for closing brackets."""
+    return frozenset(line.strip() for line in test.text.split("\n")[1:] if line.strip("\t )}];,"))
 
 
 def _marked(line: int, source: Source) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     unasserted.test_without_assertion,
     unasserted.test_value_unread,
     vacuous.assertion_always_true,
-    vacuous.compared_with_itself,
+    vacuous.assertion_idle,
     vacuous.matcher_not_called,
     vacuous.expectation_not_awaited,
     vacuous.test_expects_presence_only,

@@ -32,7 +32,7 @@ def test_empty(change: Change) -> Iterator[Place]:
     """
     for look in looks(change):
         is_emptied = look.base is not None and bool(look.base.function.statements)
-        if (look.is_new or (is_emptied and not look.is_cut)) and not marks_prove(look.test) and _does_nothing(look):
+        if (look.is_new or is_emptied) and not look.is_cut and not marks_prove(look.test) and _does_nothing(look):
             yield _place(look, f"{_named(look)} does nothing")
 
 

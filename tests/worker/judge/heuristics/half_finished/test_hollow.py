@@ -137,3 +137,11 @@ def test_a_body_that_was_left_behind_when_its_function_moved_is_new() -> None:
     new = "package b\n\nfunc any(s string) bool {\n\treturn false\n}\n"
     assert len(list(body_does_nothing.findings(change_of({"a.go": old}, {"b.go": new})))) == 1
     assert list(body_does_nothing.findings(change_of({"a.go": new}, {"b.go": new}))) == []
+
+
+def test_a_stand_in_for_what_can_not_be_imported_is_only_suspected() -> None:
+    code = (
+        "try:\n    from store import load\nexcept ImportError:\n\n    class Store:\n"
+        '        def load(self, path: str) -> str:\n            """Load the text at path."""\n            return ""\n'
+    )
+    assert found("a.py", code) in {"", "suspected"}

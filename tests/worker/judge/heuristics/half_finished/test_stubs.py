@@ -324,3 +324,8 @@ def test_the_head_of_a_function_whose_body_a_hunk_does_not_show_is_left_alone() 
     before = BEFORE + 'def load(path):\n    """Load it."""' + body
     after = BEFORE + 'def load(path, mode):\n    """Load."""' + body
     assert kinds("a.py", after, before, texts=False) == []
+
+
+def test_where_a_conflict_stands_no_body_is_read() -> None:
+    code = "def load(path):\n    pass\n<<<<<<< ours\n    return 1\n=======\n    return 2\n>>>>>>> theirs\n"
+    assert found("a.py", code) == []

@@ -218,3 +218,9 @@ def test_an_endless_line_is_no_skip() -> None:
 def test_a_file_that_can_not_be_parsed_proves_nothing() -> None:
     deep = f"x = {'(' * 200}1{')' * 200}\n"
     assert lines("tests/test_a.py", deep + PY, f"{deep}@pytest.mark.skip\n{PY}") == []
+
+
+def test_another_test_in_the_place_of_an_old_one_did_not_run_before() -> None:
+    before = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nit('allows one', () => {\n  expect(b(1)).toBe(1)\n})\n"
+    after = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nxit('denies all', () => {\n  const c = d()\n  expect(c).toEqual([])\n})\n"
+    assert list(disabled.test_disabled.findings(change_of({"a.test.js": before}, {"a.test.js": after}))) == []

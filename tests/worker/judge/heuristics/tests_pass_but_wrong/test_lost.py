@@ -224,3 +224,18 @@ def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
 )
 def test_any_other_renaming_is_left_alone(old: str, new: str, text: str) -> None:
     assert not list(lost.test_hidden.findings(renamed(old, new, text)))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("src/a.py", ["test_deleted"]),
+        ("src/a_writer.py", ["test_deleted"]),
+        ("src/other.py", ["test_deleted_alone"]),
+    ],
+)
+def test_where_the_code_it_is_named_after_behaves_otherwise_it_is_only_suspected(
+    code: str, expected: list[str]
+) -> None:
+    before = {"tests/test_a.py": KEPT + GONE, code: "LIMIT = 1\n"}
+    assert names(before, {"tests/test_a.py": KEPT, code: "LIMIT = 2\n"}) == expected

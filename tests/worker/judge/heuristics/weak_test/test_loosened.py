@@ -153,3 +153,9 @@ def test_an_assertion_of_a_helper_is_left_alone() -> None:
 
 def test_a_deleted_file_lost_no_assertion() -> None:
     assert of_losses(seen({"test_a.py": BEFORE}, {})) == []
+
+
+def test_an_assertion_whose_thing_is_asserted_otherwise_now_is_no_fact() -> None:
+    before = "def test_a():\n    kind = load()\n    assert kind is not None\n    assert size() == 1\n"
+    after = "def test_a():\n    kind = load()\n    assert size() == 1\n    assert names() == [kind, 'b', 'c', 'd', 'e', 'f']\n"
+    assert "assertion_dropped" not in names(seen({"test_a.py": before}, {"test_a.py": after}))
