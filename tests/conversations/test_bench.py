@@ -1,0 +1,210 @@
+"""`assay bench`: a team holds its rubric against its own history."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.assay_command import ASSAY, assay, environment
+from tests.worker.corpus.made import DONE, STUB, row, written
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}
+UNTESTED = "def test_load():\n    load('a')\n"
+ROWS = 60
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path / "state", MPLCONFIGDIR=str(tmp_path / "matplotlib"))
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A third each: good changes, stubs, and tests that assert nothing."""
+    kinds = ((DONE, GOOD), (STUB, STUBBED), (UNTESTED, {"decision": "reject", "category": "weak_test"}))
+    rows = (row(f"row-{one}", kinds[one % 3][0], expect=kinds[one % 3][1]) for one in range(ROWS))
+    return written(tmp_path / "history.jsonl", *rows)
+
+
+def bench(told: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
+    return assay("bench", *map(str, arguments), environ=told)
+
+
+def verdicts(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
+
+
+def decided(folder: Path) -> list[tuple[str, str, float]]:
+    return [(one["id"], one["verdict"]["decision"], one["verdict"]["score"]) for one in verdicts(folder)]
+
+
+def report(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "report.json").read_text())
+
+
+def stopped(told: dict[str, str], how: signal.Signals, *arguments: object) -> tuple[int, str]:
+    """Start a run, stop it as soon as something is judged, and see how it ended."""
+    folder = Path(str(arguments[arguments.index("--out") + 1]))
+    process = subprocess.Popen(
+        [str(ASSAY), "bench", *map(str, arguments)], env=told, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    for _ in growing(folder / "verdicts.jsonl", process):
+        break
+    if how is signal.SIGINT:
+        os.killpg(process.pid, how)  # as a terminal does
+    else:
+        process.send_signal(how)
+    _, said = process.communicate(timeout=60)  # it ends when the last process that could write there has
+    return process.returncode, said
+
+
+def growing(path: Path, process: "subprocess.Popen[str]") -> Iterator[None]:
+    while process.poll() is None:
+        if path.exists() and path.stat().st_size:
+            yield
+
+
+def test_a_corpus_is_judged_and_reported(told: dict[str, str], history: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = bench(told, history, "--tier", "heuristic", "--out", out, "--jobs", 2)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0].startswith(f"{ROWS} dossiers judged, ")
+    assert "half_finished: rejected 100.0 % (20 of 20; " in done.stdout
+    assert "Good changes rejected: 0.0 % (0 of 20; " in done.stdout
+    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(ROWS)]
+    assert verdicts(out)[0]["verdict"]["subject"]["kind"] == "benchmark"
+    assert report(out)["recalls"]["category"]["half_finished"]["rejected"]["rate"] == 1.0
+    text = (out / "report.md").read_text()
+    assert "| reject: half_finished | 20 | 0.0 % (0) | 100.0 % (20) | 0.0 % (0) |" in text
+    for name in re.findall(r"!\[[^]]+\]\(([^)]+)\)", text):
+        assert (out / name).read_text().startswith("<?xml")
+    assert ("decisions.svg" in text) is not ("There are no plots: they need matplotlib. Install `assay[bench]`" in text)
+
+
+def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
+    told: dict[str, str], history: Path, tmp_path: Path
+) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    code, said = stopped(told, signal.SIGINT, history, "--out", out, "--jobs", 2)
+
+    assert code == 130
+    assert re.search(rf"^\d+ of {ROWS} are judged; the same command goes on from there\.$", said, re.MULTILINE)
+    assert "Traceback" not in said
+    kept = verdicts(out)
+    assert 0 < len(kept) < ROWS
+    assert not (out / "report.md").exists()
+
+    again = bench(told, history, "--out", out, "--jobs", 2)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert verdicts(out)[: len(kept)] == kept, "what was judged is not judged again"
+    assert bench(told, history, "--out", whole, "--jobs", 1).returncode == 0
+    assert decided(out) == decided(whole)
+
+
+def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
+    told: dict[str, str], history: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    code, _ = stopped(told, signal.SIGKILL, history, "--out", out, "--jobs", 2)
+    assert code == -signal.SIGKILL
+    with (out / "verdicts.jsonl").open("a") as file:
+        file.write('{"id": "row-half", "verd')
+
+    again = bench(told, history, "--out", out)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(ROWS)]
+
+
+def test_another_weight_is_compared_with_the_earlier_run(told: dict[str, str], history: Path, tmp_path: Path) -> None:
+    rubric = tmp_path / "rubric.yml"
+    text = (ROOT / "rubrics" / "default.yml").read_text()
+    before = re.search(r"^  parameter_unused: .*$", text, re.MULTILINE)
+    assert before is not None
+    rubric.write_text(text.replace(before[0], "  parameter_unused: 0.9"))
+    old, new = tmp_path / "old", tmp_path / "new"
+    half = "def load(path, mode):\n    print(path)\n"
+    changed = written(
+        tmp_path / "more.jsonl", row("half", half, expect={"decision": "reject", "category": "scope_creep"})
+    )
+
+    assert bench(told, history, changed, "--out", old).returncode == 0
+    refused = bench(told, history, changed, "--out", old, "--rubric", rubric)
+    assert refused.returncode == 2
+    assert "holds a run with another rubric. Give another folder with --out" in refused.stderr
+
+    done = bench(told, history, changed, "--out", new, "--rubric", rubric, "--against", old)
+    assert (done.returncode, done.stderr) == (0, "")
+    against = report(new)["against"]
+    assert (against["rows"], against["only_now"], against["differences"]) == (ROWS + 1, 0, [])
+    moved = {one["id"]: one for one in against["moved"]}
+    assert "half" in moved
+    assert moved["half"]["now"] < moved["half"]["before"]
+    assert moved["half"]["is_better"] is True
+    page = (new / "report.md").read_text()
+    assert f"Both hold {ROWS + 1} dossiers; 0 only this one, 0 only the earlier one." in page
+    assert "| `half` | reject: scope_creep |" in page
+
+
+def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], tmp_path: Path) -> None:
+    saved = tmp_path / "dossier.json"
+    assert assay("judge", "--example", "--save-dossier", str(saved), environ=told).returncode == 1
+    line = {"id": "example", "dossier": json.loads(saved.read_text()), "evaluate": {"grounding_tokens": ["upload"]}}
+    done = bench(told, written(tmp_path / "one.jsonl", line), "--out", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    verdict = verdicts(tmp_path / "out")[0]["verdict"]
+    assert (verdict["decision"], verdict["category"]) == ("reject", "half_finished")
+    assert "workload_grounding_score" in verdict["signals"]
+    assert report(tmp_path / "out")["evaluated"][0] == 1
+
+
+def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
+    told: dict[str, str], history: Path, tmp_path: Path
+) -> None:
+    bad = written(tmp_path / "bad.jsonl", row("fine"), {**row("bad"), "expect": {"decision": "maybe"}})
+    (tmp_path / "twin").mkdir()
+    doubled = written(tmp_path / "twin" / "history.jsonl", row("fine"))
+    out = tmp_path / "out"
+    for arguments, said in (
+        ([bad, "--out", out], f"{bad}:2: expect.decision: "),
+        ([history, doubled, "--out", out], "Two files are called history.jsonl"),
+        ([history, "--out", out, "--against", tmp_path / "none"], "none/verdicts.jsonl can't be read"),
+        ([history, "--out", out, "--against", out], "--against and --out are both"),
+        ([tmp_path / "none.jsonl", "--out", out], "none.jsonl can't be read"),
+        ([history, "--out", out, "--rubric", tmp_path / "none.yml"], "none.yml"),
+        ([history, "--out", out, "--jobs", "0"], "expected a number from 1"),
+        ([history], "--out"),
+    ):
+        done = bench(told, *arguments)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (out / "verdicts.jsonl").exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
+    told: dict[str, str],
+    tmp_path: Path,
+    there: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    if there:
+        pytest.importorskip("matplotlib")
+    else:  # hide it: a finder that comes first and finds nothing under its name
+        (tmp_path / "sitecustomize.py").write_text(
+            "import importlib.util as u\nfind = u.find_spec\n"
+            "u.find_spec = lambda name, package=None: None if name == 'matplotlib' else find(name, package)\n"
+        )
+        told["PYTHONPATH"] = str(tmp_path)
+    out = tmp_path / "out"
+    assert bench(told, written(tmp_path / "rows.jsonl", row("a", expect=GOOD)), "--out", out).returncode == 0
+    assert ("Install `assay[bench]`" in (out / "report.md").read_text()) is not there
+    assert (out / "decisions.svg").exists() is there

@@ -1,0 +1,41 @@
+"""The pictures: the same bytes for the same figures, and none without figures."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.worker.corpus.made import GOOD, WEAK_TEST, judged, scored
+from tests.worker.judge.verdicts import rejected, unjudged
+from worker.corpus.plots import draw
+from worker.corpus.tally import tally
+
+pytest.importorskip("matplotlib")
+
+ROWS = [
+    scored(0.9, good=True, name="a"),
+    scored(0.2, good=False, name="b"),
+    judged(rejected(), WEAK_TEST, "c"),
+    judged(unjudged(), GOOD, "d", file="other.jsonl"),
+]
+ALL = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals.svg"]
+
+
+def test_there_is_a_picture_for_every_kind_of_figure(tmp_path: Path) -> None:
+    drawn = draw(tally(ROWS), tmp_path)
+    assert list(drawn.values()) == ALL
+    for name in ALL:
+        assert ET.parse(tmp_path / name).getroot().tag.endswith("svg")  # noqa: S314 - drawn by ourselves
+
+
+def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    for folder in (first, second):
+        folder.mkdir()
+        draw(tally(ROWS), folder)
+    assert all((first / name).read_bytes() == (second / name).read_bytes() for name in ALL)
+
+
+def test_what_has_no_figures_is_not_drawn(tmp_path: Path) -> None:
+    assert list(draw(tally([judged(unjudged())]), tmp_path).values()) == ["decisions.svg"]
+    assert [path.name for path in tmp_path.iterdir()] == ["decisions.svg"]

@@ -1,0 +1,127 @@
+"""Rows judged by real processes: in order, taken up again, and never left behind."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from tests.worker.corpus import made
+from tests.worker.corpus.made import STUB, row
+from tests.worker.judge.courtroom import bench
+from worker.corpus.kept import TRAITS, VERDICTS, lines_of, pages
+from worker.corpus.rows import read_lines
+from worker.corpus.running import Opening, RowFailedError, lines, run, written
+from worker.errors import InputError
+from worker.settings import Settings
+
+ROWS = 12
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    first = made.written(tmp_path / "a.jsonl", *(row(f"a{one}", STUB) for one in range(ROWS - 4)))
+    return [first, made.written(tmp_path / "b.jsonl", *(row(f"b{one}") for one in range(4)))]
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Opening:
+    return Opening(Settings(data_dir=tmp_path / "state"), "heuristic", None)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+IDS = [*(f"a{one}" for one in range(ROWS - 4)), *(f"b{one}" for one in range(4))]
+
+
+def ids(folder: Path, name: str = VERDICTS) -> list[str]:
+    return [json.loads(line)["id"] for line in (folder / name).read_bytes().splitlines()]
+
+
+def test_rows_are_written_in_the_order_of_the_files_whoever_is_done_first(
+    files: list[Path], out: Path, opening: Opening
+) -> None:
+    assert list(run(files, out, opening, 3)) == list(range(ROWS + 1))
+    assert ids(out) == ids(out, TRAITS) == IDS
+    decisions = [line["verdict"]["decision"] for _, line in lines_of(out / VERDICTS)]  # type: ignore[index] - a row of ours
+    assert decisions == ["reject"] * (ROWS - 4) + ["abstain"] * 4
+    assert not active_children()
+
+
+def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(files: list[Path], out: Path, opening: Opening) -> None:
+    stopped = run(files, out, opening, 1)
+    while next(stopped) < 3:
+        pass
+    stopped.close()
+    assert not active_children()
+    before = (out / VERDICTS).read_bytes()
+    assert ids(out) == IDS[:3]
+    assert next(run(files, out, opening, 2)) == 3
+    list(run(files, out, opening, 1))
+    assert ids(out) == ids(out, TRAITS) == IDS
+    assert (out / VERDICTS).read_bytes().startswith(before), "what was judged is not judged again"
+
+
+def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, opening: Opening) -> None:
+    list(run(files, out, opening, 2))
+    before = (out / VERDICTS).read_bytes()
+    assert list(run(files, out, opening, 2)) == [ROWS]
+    assert (out / VERDICTS).read_bytes() == before
+
+
+def test_a_process_that_is_killed_is_told_and_what_was_judged_stays(
+    files: list[Path], out: Path, opening: Opening
+) -> None:
+    going = run(files, out, opening, 1)
+    while next(going) < 2:
+        pass
+    (child,) = active_children()
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(InputError, match=r"that judged .*jsonl:\d+ was ended from outside.*run the same command again"):
+        list(going)
+    assert ids(out) == IDS[: len(ids(out))]
+    assert len(ids(out)) >= 2
+    list(run(files, out, opening, 1))
+    assert ids(out) == IDS
+
+
+def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, opening: Opening, tmp_path: Path) -> None:
+    path = made.written(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
+    with pytest.raises(RowFailedError) as raised:
+        list(run([path], out, opening, 1))
+    assert raised.value.place == f"{path}:2"
+    assert "InputError" in raised.value.__notes__[0]
+    assert ids(out) == ["fine"]
+
+
+def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
+    (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
+    verdict, traits = lines(raw, bench(threshold=0.0))
+    assert list(json.loads(verdict)) == ["id", "verdict"]
+    assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
+    assert verdict.endswith(b"\n")
+    assert b"\n" not in verdict[:-1] + traits[:-1]
+
+
+def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_missing(out: Path) -> None:
+    def answers() -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+        for number in (7, 6, 9, 5):
+            yield number, (b"%d\n" % number, b"%d\n" % -number)
+
+    with pages(out) as book:
+        for one in range(5):
+            book.add(b"%d\n" % one, b"%d\n" % -one)
+        going = written(book, 5, answers())
+        assert next(going) == 6
+        going.close()
+    assert [line for _, line in lines_of(out / VERDICTS)] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [line for _, line in lines_of(out / TRAITS)] == [0, -1, -2, -3, -4, -5, -6, -7]

@@ -1,0 +1,131 @@
+"""A verdict's score composed with what a bench row asks of the final response.
+
+Does not judge: the verdict and its decision stay as they are. Invariant: without an `evaluate` block nothing of this
+happens; each primitive leaves its parts in the signals, under metis' names.
+
+Source: metis 5.4. Grounding is averaged with the base, partial credit too, in this order; then the content penalties
+multiply (5.1).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
+
+from worker.domain.evaluate import CreditMap, Evaluate, Evaluation, PartialCredit
+
+REFUSAL_PENALTY: Final = 0.5
+EMPTY_PENALTY: Final = 0.4
+REFUSAL_WITHIN: Final = 160
+"""Characters of the stripped response in which a refusal counts: a later one is quoted, not meant."""
+
+HALF: Final = 0.5
+
+Signals = dict[str, str | int | float | bool | None]
+
+_REFUSAL: Final = re.compile(
+    r"(?:^|[.!?:]\s|\n)[\s\"'*_]*"  # where a sentence begins: what "fails when we cannot connect" says is no refusal
+    r"(?:(?:sorry|apologies|unfortunately|regrettably|i(?:['\u2019]m| am) (?:very )?sorry|i apologi[sz]e)\b[,.:]? ?(?:but )?)?"
+    r"(?:as an ai\b|(?:I|we)(?:['\u2019](?:m|re)| am| are)? "
+    r"(?:can(?:no|['\u2019])t|can not|unable to|not able to|won['\u2019]t|will not|must decline|have to decline|refuse to)\b)",
+    re.IGNORECASE,
+)
+_PASSED: Final = (
+    re.compile(
+        r"\b(\d{1,7}) ?(?:/|of|out of) ?(\d{1,7})\b(?: \w{1,20}){0,3} ?(?:tests?|cases?|checks?|pass\w*)", re.IGNORECASE
+    ),
+    re.compile(
+        r"\b(?:tests?|cases?|checks?|pass\w*)\b[^\n\d]{0,40}\b(\d{1,7}) ?(?:/|of|out of) ?(\d{1,7})\b", re.IGNORECASE
+    ),
+)
+_COUNTED: Final = re.compile(r"\b(\d{1,7}) (passed|passing|failed|failing|errors?)\b", re.IGNORECASE)
+
+
+def evaluate(base: float, asked: Evaluate, summary: str | None) -> Evaluation:
+    """Compose the verdict's score *base* with the primitives that the row asks for."""
+    response = asked.final_response if asked.final_response is not None else summary
+    text = response or ""
+    score, signals = base, Signals()
+    for part, said in _parts(asked, text):
+        score = (score + part) / 2
+        signals.update(said)
+    for factor, said in _penalties(response):
+        score *= factor
+        signals.update(said)
+    return Evaluation(score=score, signals={**signals, "evaluate_base_score": base, "evaluate_score": score})
+
+
+def _parts(asked: Evaluate, text: str) -> Iterator[tuple[float, Signals]]:
+    if asked.expect_substring_in_final_response is not None:
+        found = asked.expect_substring_in_final_response in text
+        yield float(found), {"expected_substring_found": found}
+    if asked.grounding_tokens or asked.forbidden_grounding:
+        yield _grounding(asked, text)
+    credit = asked.partial_credit
+    if credit is not None and credit.enabled and (counts := passed_of(text)):
+        yield _credit(credit, *counts)
+    elif credit is not None and credit.enabled:
+        yield 0.0, {"partial_credit_test_signal_found": False, "partial_credit_score": 0.0}
+
+
+def _grounding(asked: Evaluate, text: str) -> tuple[float, Signals]:
+    """The share of the tokens that occur, less the share of the forbidden ones that do."""
+    present = [one for one in asked.grounding_tokens if one in text]
+    missing = [one for one in asked.grounding_tokens if one not in text]
+    forbidden = [one for one in asked.forbidden_grounding if one in text]
+    score = max(0.0, _share(present, asked.grounding_tokens, 1.0) - _share(forbidden, asked.forbidden_grounding, 0.0))
+    return score, {
+        "workload_grounding_score": score,
+        "grounding_tokens_present": ", ".join(present),
+        "grounding_tokens_missing": ", ".join(missing),
+        "forbidden_grounding_present": ", ".join(forbidden),
+    }
+
+
+def _share(found: Sequence[str], asked: Sequence[str], without: float) -> float:
+    return len(found) / len(asked) if asked else without
+
+
+def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, Signals]:
+    ratio = passed / total
+    score = _mapped(ratio, credit.map)
+    return score, {
+        "partial_credit_test_signal_found": True,
+        "partial_credit_score": score,
+        "partial_credit_ratio": ratio,
+        "partial_credit_passed": passed,
+        "partial_credit_total": total,
+        "partial_credit_criterion": credit.criterion,
+        "partial_credit_map": credit.map.value,
+    }
+
+
+def _mapped(ratio: float, by: CreditMap) -> float:
+    match by:
+        case CreditMap.LINEAR:
+            return ratio
+        case CreditMap.STEPPED:
+            return 1.0 if ratio == 1 else HALF * (ratio >= HALF)
+        case _:
+            assert_never(by)
+
+
+def passed_of(text: str) -> tuple[int, int] | None:
+    """How many tests passed, of how many, as the last such count in the text says; None where none does."""
+    shares = [(int(one[1]), int(one[2])) for pattern in _PASSED for one in pattern.finditer(text)]
+    if not shares:
+        counts = {one[2].casefold()[:4]: int(one[1]) for one in _COUNTED.finditer(text)}
+        passed = counts.get("pass", 0)
+        shares = [(passed, passed + counts.get("fail", 0) + counts.get("erro", 0))]
+    passed, total = shares[-1]
+    return (passed, total) if 0 <= passed <= total and total else None
+
+
+def _penalties(response: str | None) -> Iterator[tuple[float, Signals]]:
+    """What is not recorded is not punished."""
+    if response is None:
+        return
+    text = response.strip()
+    if not text:
+        yield EMPTY_PENALTY, {"workload_empty_assistant_response": True}
+    elif _REFUSAL.search(text[:REFUSAL_WITHIN]):
+        yield REFUSAL_PENALTY, {"workload_assistant_refusal_detected": True}
