@@ -1,0 +1,130 @@
+"""Changes that mean the same are decided the same: `python bench/metamorphic.py FILE.jsonl[.gz]... [--limit N]`.
+
+Each dossier is judged by the heuristic tier as it is and after each of these: files of the diff in another order,
+a new name for functions that the change defines, other Markdown for the same criteria, its commits split in two. Prints the share of equal decisions (decision and category) for each, and
+the dossiers where one differs.
+"""
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.rows import read  # noqa: E402 - found from any working directory
+from worker.assemble import complete  # noqa: E402 - as above
+from worker.domain.dossier import Dossier  # noqa: E402 - as above
+from worker.judge.heuristics import consider  # noqa: E402 - as above
+from worker.rulebook import load_rubric  # noqa: E402 - as above
+
+Raw = dict[str, Any]
+DEFINED = re.compile(
+    r"^\+\s*(?:(?:pub|async|export|public|private|static|final)\s+)*(?:def|fn|func|function)\s+(\w{6,})\(", re.MULTILINE
+)
+FILE = re.compile(r"^diff --git ", re.MULTILINE)
+
+
+def reordered(raw: Raw) -> Raw:
+    """The files of the diff from last to first."""
+    starts = [one.start() for one in FILE.finditer(raw["diff"])]
+    parts = [raw["diff"][start:end] for start, end in zip(starts, [*starts[1:], len(raw["diff"])], strict=True)]
+    whole = [part if part.endswith("\n") else f"{part}\n" for part in parts]
+    return {**raw, "diff": "".join(reversed(whole))}
+
+
+def renamed(raw: Raw) -> Raw:
+    """Another name for each function that is defined by the change and not known elsewhere."""
+    names = {name for name in DEFINED.findall(raw["diff"]) if not name.startswith(("test", "Test"))}
+    if not names:
+        return raw
+    word = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
+    return _texts(raw, lambda text: word.sub(lambda one: f"{one[1]}Qz", text))
+
+
+def _texts(raw: Raw, change: Callable[[str], str]) -> Raw:
+    """Every text of the dossier changed: diff, files, issues, criteria, case, title and body."""
+
+    def changed(held: Any, name: str = "") -> Any:
+        if isinstance(held, dict):
+            return {key: changed(one, str(key)) for key, one in cast("Raw", held).items()}
+        if isinstance(held, list):
+            return [changed(one, name) for one in cast("list[Any]", held)]
+        return change(held) if isinstance(held, str) and name not in UNCHANGED else held
+
+    return cast("Raw", changed(raw))
+
+
+UNCHANGED = frozenset(
+    {"path", "base_sha", "head_sha", "merge_base_sha", "sha", "repository", "id", "source", "name", "state", "reason"}
+)
+
+
+def remarked(raw: Raw) -> Raw:
+    """`*` for `-` in lists, and a `##` heading for a bold one."""
+
+    def marked(body: str) -> str:
+        lists = re.sub(r"^(\s*)- ", r"\1* ", body or "", flags=re.MULTILINE)
+        return re.sub(r"^\*\*([^*\n]+?):?\*\*:?$", r"## \1", lists, flags=re.MULTILINE)
+
+    listed: list[Raw] = raw.get("issues") or []
+    issues = [{**one, "body": marked(one.get("body") or "")} for one in listed]
+    return {**raw, "issues": issues}
+
+
+def split(raw: Raw) -> Raw:
+    """The same change as two commits."""
+    pull: Raw = raw["pull_request"]
+    commits: list[Raw] = pull.get("commits") or []
+    return {**raw, "pull_request": {**pull, "commits": [*commits, *commits[-1:]]}}
+
+
+WAYS: dict[str, Callable[[Raw], Raw]] = {
+    "files reordered": reordered,
+    "functions renamed": renamed,
+    "other Markdown": remarked,
+    "commits split": split,
+}
+
+
+def decided(raw: Raw) -> tuple[str, str]:
+    opinion = consider(complete(Dossier.model_validate(raw)), load_rubric())
+    if opinion.facts:
+        return "reject", max(opinion.facts, key=lambda one: one.weight).category
+    return ("accept", "") if opinion.safe else ("abstain", "")
+
+
+def differences(row: Raw, counts: Counter[tuple[str, bool]]) -> Iterator[str]:
+    raw = row["dossier"]
+    before = decided(raw)
+    for name, change in WAYS.items():
+        other = change(raw)
+        if other == raw:
+            continue
+        now = decided(other)
+        counts[name, now == before] += 1
+        if now != before:
+            yield f"{row['id']}: {name}: {' '.join(before)} became {' '.join(now)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--limit", type=int, default=10**9, help="rows of each file")
+    arguments = parser.parse_args()
+    counts: Counter[tuple[str, bool]] = Counter()
+    for path in arguments.files:
+        for row, _ in zip(read(path), range(arguments.limit), strict=False):
+            for line in differences(row, counts):
+                print(line)
+    for name in WAYS:
+        same, all_of = counts[name, True], counts[name, True] + counts[name, False]
+        print(f"{name}: {same} of {all_of} decided the same ({same / max(1, all_of):.1%})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Makes dossiers out of a repository's own history."""

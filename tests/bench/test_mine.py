@@ -1,0 +1,132 @@
+"""Clean dossiers out of a repository's own history."""
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.mine import main
+
+AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
+
+
+class Workshop:
+    """A repository in which somebody works."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(["git", *AUTHOR, *arguments], cwd=self.folder, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commits(self, message: str, path: str = "", text: str | None = None) -> str:
+        self.count += 1
+        file = self.folder / (path or f"src/part{self.count}.py")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text or f"def part():\n    first = {self.count}\n    second = 2\n    return first + second\n")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    made = Workshop(folder)
+    made.commits("Begin")
+    return made
+
+
+def mined(workshop: Workshop, *options: str) -> list[dict[str, Any]]:
+    out = workshop.folder.parent / "out.jsonl.gz"
+    assert main([str(workshop.folder), str(out), "--name", "acme/widgets", *options]) == 0
+    return [json.loads(line) for line in gzip.decompress(out.read_bytes()).split(b"\n") if line]
+
+
+def titles(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["dossier"]["pull_request"]["title"] for row in rows]
+
+
+def test_an_ordinary_commit_becomes_a_dossier_with_its_whole_texts(workshop: Workshop) -> None:
+    sha = workshop.commits("Add a part (#12)\n\nIt adds.\n\nCo-authored-by: Bob <bob@example.org>")
+    (row,) = mined(workshop)
+    pull = row["dossier"]["pull_request"]
+    assert (pull["title"], pull["number"], pull["body"], pull["head_sha"]) == ("Add a part", 12, "It adds.", sha)
+    assert row["expect"]["lang"] == "python"
+    assert [file["path"] for file in row["dossier"]["files"]] == ["src/part2.py"]
+    assert "+    second = 2\n" in row["dossier"]["diff"]
+    assert "bob@" not in json.dumps(row)
+    assert "alice@" not in json.dumps(row)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ['Revert "x"', "Merge branch 'x'", "WIP parts", "Release 1.2", "Bump x from 1 to 2", "chore(deps): x", "1.0.3"],
+)
+def test_chores_are_left_out(workshop: Workshop, message: str) -> None:
+    workshop.commits(message)
+    assert mined(workshop) == []
+
+
+def test_a_commit_that_was_taken_back_or_named_later_is_left_out(workshop: Workshop) -> None:
+    taken_back = workshop.commits("Add a part")
+    workshop.commits("Add another (#31)")
+    workshop.commits(f"Think again\n\nThis reverts commit {taken_back}.")
+    workshop.commits("Repair what #31 broke")
+    assert titles(mined(workshop)) == ["Repair what #31 broke", "Think again"]
+
+
+def test_a_merged_pull_request_is_one_change_with_its_own_title(workshop: Workshop) -> None:
+    workshop.git("checkout", "--quiet", "-b", "topic")
+    workshop.commits("one")
+    workshop.commits("two")
+    workshop.git("checkout", "--quiet", "main")
+    workshop.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #5 from bob/topic\n\nTwo parts", "topic")
+    (row,) = mined(workshop)
+    assert titles([row]) == ["Two parts"]
+    assert (row["dossier"]["pull_request"]["number"], row["expect"]["files"]) == (5, 2)
+
+
+def test_only_paths_that_were_asked_for_count(workshop: Workshop) -> None:
+    workshop.commits("Add a part")
+    workshop.commits("Set up", ".github/workflows/ci.yml", "on: push\njobs: {}\nname: ci\n")
+    assert titles(mined(workshop)) == ["Add a part"]
+    assert titles(mined(workshop, "--touching", ".github/workflows/*")) == ["Set up"]
+
+
+def test_too_large_and_too_small_changes_are_left_out(workshop: Workshop) -> None:
+    workshop.commits("Much", "src/much.py", "x = 1\n" * 700)
+    workshop.commits("Little", "src/little.py", "x = 1\n")
+    assert mined(workshop) == []
+
+
+def test_a_limit_takes_the_same_rows_each_time_and_prefers_those_with_a_test(workshop: Workshop) -> None:
+    for number in range(6):
+        workshop.commits(f"Part {number}")
+    for number in range(3):
+        workshop.commits(f"Tested {number}", f"tests/test_{number}.py")
+        (workshop.folder / f"src/of{number}.py").write_text("a = 1\nb = 2\nc = 3\n")
+        workshop.git("add", "--all")
+        workshop.git("commit", "--quiet", "--amend", "--no-edit")
+    first = mined(workshop, "--limit", "4")
+    in_order = titles(mined(workshop))
+    assert titles(first) == sorted(titles(first), key=in_order.index)
+    assert in_order[0] == "Tested 2"
+    assert in_order[-1] == "Part 0"
+    assert mined(workshop, "--limit", "4") == first
+    assert sum(row["expect"]["tested"] for row in first) == 3
+
+
+def test_an_issue_speaks_in_the_message_s_words(workshop: Workshop) -> None:
+    prose = "The part was missing for all those who need a part, and they have told us so many times."
+    workshop.commits(f"Add a part\n\n{prose}\n\nCloses #9")
+    (row,) = mined(workshop)
+    assert [(issue["number"], issue["linked_by"]) for issue in row["dossier"]["issues"]] == [(9, "Closes #9")]
+    assert row["expect"]["issue_source"] == "message"
