@@ -1,4 +1,7 @@
-"""Write down the measured false alarms: `python bench/alarms.py REPORT.json...` (of `assay bench` over clean changes).
+"""Write down the measured false alarms: `python bench/alarms.py REPORT.json... [--made REPORT.json...]`.
+
+The reports are of `assay bench` over clean changes. Those behind `--made` are of clean changes that were given a case or a
+rules file (twins of seeded defects): they count only for the signals that look at these, for the rest knows them already.
 
 Adds the reports' counts up, puts them into the docstring of each signal, and writes docs/signals.md anew. Prints every
 signal that states facts and may not: too few clean changes, or too many alarms. Without a report only the page is
@@ -18,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from worker.corpus.measures import Share  # noqa: E402 - found from any working directory
 from worker.corpus.signals_page import may_block, measured_line, signals_page  # noqa: E402 - as above
 from worker.judge.heuristics.registry import SIGNALS  # noqa: E402 - as above
-from worker.judge.heuristics.signal import Kind, Signal  # noqa: E402 - as above
+from worker.judge.heuristics.signal import Kind, Looks, Signal  # noqa: E402 - as above
 from worker.rulebook import load_rubric  # noqa: E402 - as above
 
 LAST = re.compile(r"\n    False alarms:.*?(?=\n    \"\"\"|\"\"\")", re.DOTALL)
@@ -36,15 +39,25 @@ def write_down(signal: Signal, share: Share) -> None:
     path.write_text(text.replace(doc[0], f'"""{said}\n\n    {line}\n    """'), "utf-8")
 
 
-def main() -> None:
+def counted(names: list[str], *, made: bool) -> dict[str, Share]:
+    """The counts of these reports, by signal."""
     hits: Counter[str] = Counter()
     chances: Counter[str] = Counter()
-    for name in sys.argv[1:]:
+    for name in names:
         for signal, alarm in json.loads(Path(name).read_text("utf-8"))["alarms"].items():
-            hits[signal] += alarm["clean"]["hits"]
-            chances[signal] += alarm["clean"]["of"]
+            if not made or alarm["looks_at"] in {Looks.CASE, Looks.RULES}:
+                hits[signal] += alarm["clean"]["hits"]
+                chances[signal] += alarm["clean"]["of"]
+    return {signal: Share(hits[signal], chances[signal]) for signal in chances}
+
+
+def main() -> None:
+    names = sys.argv[1:]
+    cut = names.index("--made") if "--made" in names else len(names)
+    natural, made = counted(names[:cut], made=False), counted(names[cut + 1 :], made=True)
     for signal in SIGNALS if sys.argv[1:] else ():
-        share = Share(hits[signal.name], chances[signal.name])
+        more = made.get(signal.name, Share(0, 0))
+        share = Share(natural[signal.name].hits + more.hits, natural[signal.name].of + more.of)
         write_down(signal, share)
         if signal.kind is Kind.FACT and not may_block(share):
             print(f"{signal.name} may not block: {measured_line(share, signal.looks_at)}")

@@ -6,7 +6,7 @@ same verdict twice leaves one entry.
 
 import hashlib
 
-from worker.domain.diff import Diff, DiffError, FileDiff, parse_diff
+from worker.domain.diff import Diff, DiffError, FileDiff, diff_of
 from worker.domain.dossier import Dossier
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
@@ -76,6 +76,6 @@ def _hashes(file: FileDiff) -> tuple[str, ...]:
 
 def _diff(dossier: Dossier) -> Diff:
     try:
-        return parse_diff(dossier.diff.encode())
+        return diff_of(dossier.diff)
     except DiffError:  # the court has said so in its verdict; the entry still has to be written
         return Diff(())

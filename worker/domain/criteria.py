@@ -34,7 +34,7 @@ PLACEHOLDER: Final = pattern(
     r"|(?:(?:first|second|third|another|your) )?(?:criteri(?:a|on)|items?|steps?|requirements?|tasks?|ac|example)\s?#?\d{0,2}\W*",
     re.IGNORECASE | re.DOTALL,
 )
-STRUCK: Final = pattern(r"~~.*~~\W*", re.DOTALL)
+STRUCK, NO_WORD = "~~", pattern(r"\W*")
 BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
 SCENARIO: Final = pattern(r"^\s*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
@@ -170,9 +170,16 @@ def _scenarios(parts: Iterable[Part]) -> list[str]:
     return _unless_placeholders(found)
 
 
+def _is_struck(text: str) -> bool:
+    """`~~all of it~~.`, found from its end, so that a text of nothing else takes no longer."""
+    tail = NO_WORD.match(text[::-1])
+    words = len(text) - (tail.end() if tail is not None else 0)
+    return text.startswith(STRUCK) and text.find(STRUCK, max(len(STRUCK), words)) >= 0
+
+
 def _unless_placeholders(texts: Iterable[str]) -> list[str]:
     tidied = (_tidy(text) for text in texts)
-    return [text for text in tidied if not PLACEHOLDER.fullmatch(text) and not STRUCK.fullmatch(text)]
+    return [text for text in tidied if not PLACEHOLDER.fullmatch(text) and not _is_struck(text)]
 
 
 def _tidy(text: str) -> str:

@@ -4,9 +4,9 @@ Does not read repositories. Invariant: a hunk has exactly the lines its header p
 never takes more than linear time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
 from worker.domain.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
@@ -47,10 +47,13 @@ class Hunk(Value):
         return tuple(_numbered(texts[:-1], self.base_start, self.head_start))
 
 
+_MakeLine = Callable[[type[DiffLine], tuple[LineKind, str, int | None, int | None, bool]], DiffLine]
+
+
 def _numbered(texts: list[str], base: int, head: int) -> list[DiffLine]:
     """The lines of a hunk, each with its mark still before it. The tuples are made bare, which takes half as long."""
     added, removed, context = LineKind.ADDED, LineKind.REMOVED, LineKind.CONTEXT
-    make = tuple.__new__
+    make: _MakeLine = vars(tuple)["__new__"]
     lines: list[DiffLine] = []
     for text in texts:
         match text[:1]:
@@ -110,6 +113,12 @@ class Diff(Value):
     def by_path(self) -> dict[str, FileDiff]:
         """The last entry of each path (git prints a file that became a link twice: deleted, then added)."""
         return {file.path: file for file in self.files}
+
+
+@lru_cache(maxsize=1)
+def diff_of(text: str) -> Diff:
+    """The diff of a dossier: its court, its evidence and its signals ask for the same one, one after the other."""
+    return parse_diff(text.encode())
 
 
 def parse_diff(raw: bytes) -> Diff:
@@ -173,13 +182,12 @@ def _offset(hunk: Hunk, side: LineKind) -> int:
 
 def _file(reader: Reader) -> FileDiff:
     header = read_header(reader)
-    old, new = header.paths
     return FileDiff(
-        text_of(old if header.change is ChangeKind.DELETED else new),
-        text_of(old) if header.change in {ChangeKind.RENAMED, ChangeKind.COPIED} else None,
+        header.path,
+        header.old_path,
         header.change,
-        header.old_mode if header.change is not ChangeKind.ADDED else None,
-        header.new_mode if header.change is not ChangeKind.DELETED else None,
+        header.old_mode,
+        header.new_mode,
         header.is_binary,
         _hunks(reader),
         header.blobs,
@@ -197,7 +205,7 @@ def _hunks(reader: Reader) -> tuple[Hunk, ...]:
             raise reader.wrong("the hunk begins before the one above it ends")
         base_end, head_end = base + hunk.base_count, head + hunk.head_count
         hunks.append(hunk)
-    if reader.line is not None and not reader.starts(START):
+    if not reader.starts(START) and reader.line is not None:
         raise reader.wrong(f'expected the next hunk or file, found "{shown(reader.line)}"')
     return tuple(hunks)
 
@@ -233,7 +241,7 @@ def _is_as_promised(framed: bytes, base_count: int, head_count: int) -> bool:
 
     They are counted all at once, which takes a tenth of the time of a walk over them.
     """
-    marks = framed.count(b"\n\\")
+    marks = framed.count(b"\n\\") if b"\\" in framed else 0
     if marks and (framed.startswith(b"\n\\") or marks != framed.count(b"\n\\ ") or _TWO_MARKS.search(framed)):
         return False
     lines = framed.count(b"\n") - 1 - marks

@@ -7,7 +7,7 @@ the text that a file's paths, modes and ids say is decoded.
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 
@@ -49,12 +49,23 @@ class Reader:
         return DiffError(f"Diff refused at line {lines + 1}: {problem}")
 
 
+class Header(NamedTuple):
+    """Which file it is, as `worker.domain.diff.FileDiff` says it."""
+
+    path: str
+    old_path: str | None
+    change: ChangeKind
+    old_mode: str | None
+    new_mode: str | None
+    is_binary: bool
+    blobs: tuple[str, str] | None
+
+
 @dataclass(slots=True)
-class Header:
-    """What the lines between `diff --git` and the first hunk said."""
+class _Told:
+    """What the lines said so far. `paths` are empty while nothing told the two apart."""
 
     paths: tuple[bytes, bytes]
-    """Before and after; empty while nothing told them apart."""
     old_mode: str | None = None
     new_mode: str | None = None
     change: ChangeKind = ChangeKind.MODIFIED
@@ -88,6 +99,22 @@ class Header:
         if mode:
             self.old_mode = self.new_mode = text_of(mode)
 
+    @property
+    def is_moved(self) -> bool:
+        return self.change in {ChangeKind.RENAMED, ChangeKind.COPIED}
+
+    def header(self) -> Header:
+        old, new = self.paths
+        return Header(
+            text_of(old if self.change is ChangeKind.DELETED else new),
+            text_of(old) if self.is_moved else None,
+            self.change,
+            self.old_mode if self.change is not ChangeKind.ADDED else None,
+            self.new_mode if self.change is not ChangeKind.DELETED else None,
+            self.is_binary,
+            self.blobs,
+        )
+
 
 _KEYS: Final = pattern(
     rb"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
@@ -102,14 +129,12 @@ def read_header(reader: Reader) -> Header:
     found = _USUAL.match(reader.raw, reader.at)
     if found is None:
         return _read_slowly(reader)
-    path, added, old, new, mode = found.groups()
     reader.at = found.end()
-    header = Header(paths=(path, path), blobs=(text_of(old), text_of(new)))
+    path, added, old, new, mode = map(_maybe_text, found.groups())
+    blobs = (old or "", new or "")
     if added is not None:
-        header.change, header.new_mode = ChangeKind.ADDED, text_of(added)
-    elif mode is not None:
-        header.old_mode = header.new_mode = text_of(mode)
-    return header
+        return Header(path or "", None, ChangeKind.ADDED, None, added, is_binary=False, blobs=blobs)
+    return Header(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
 
 
 _USUAL: Final = pattern(
@@ -123,17 +148,17 @@ def _read_slowly(reader: Reader) -> Header:
     if not reader.starts(START):
         raise reader.wrong(f'expected "diff --git", found "{shown(reader.line)}"')
     start = reader.take()
-    header = Header(paths=_both_names(start.removeprefix(START)))
+    told = _Told(paths=_both_names(start.removeprefix(START)))
     while (found := _KEYS.match(reader.raw, reader.at)) is not None:
-        header.read(found[1], found[2])
+        told.read(found[1], found[2])
         reader.at = found.end()
-    _names(reader, header)
-    _binary(reader, header)
-    header.paths = _paths(reader, header)
-    return header
+    _names(reader, told)
+    _binary(reader, told)
+    told.paths = _paths(reader, told)
+    return told.header()
 
 
-def _names(reader: Reader, header: Header) -> None:
+def _names(reader: Reader, told: _Told) -> None:
     """Read `---` and `+++`, which say the paths without doubt, and /dev/null for the side that is not there."""
     if not reader.starts(b"--- "):
         return
@@ -144,10 +169,10 @@ def _names(reader: Reader, header: Header) -> None:
     if old is None and new is None:
         raise reader.wrong("a file that is on neither side")
     if old is None:
-        header.change = ChangeKind.ADDED
+        told.change = ChangeKind.ADDED
     elif new is None:
-        header.change = ChangeKind.DELETED
-    header.paths = (old or new or b"", new or old or b"")
+        told.change = ChangeKind.DELETED
+    told.paths = (old or new or b"", new or old or b"")
 
 
 def _named(reader: Reader, prefix: bytes, side: bytes) -> bytes | None:
@@ -160,25 +185,25 @@ def _named(reader: Reader, prefix: bytes, side: bytes) -> bytes | None:
     return name.removeprefix(side)
 
 
-def _binary(reader: Reader, header: Header) -> None:
+def _binary(reader: Reader, told: _Told) -> None:
     if reader.starts(b"Binary files "):
-        header.is_binary = True
+        told.is_binary = True
         reader.take()
     elif reader.starts(b"GIT binary patch"):
-        header.is_binary = True
+        told.is_binary = True
         # base 85 has no space in its alphabet, so no line of the patch looks like the next file
         end = reader.raw.find(b"\n" + START, reader.at)
         reader.at = len(reader.raw) if end < 0 else end + 1
 
 
-def _paths(reader: Reader, header: Header) -> tuple[bytes, bytes]:
-    if header.change in {ChangeKind.RENAMED, ChangeKind.COPIED}:
-        if header.moved.keys() != {b"from", b"to"}:
+def _paths(reader: Reader, told: _Told) -> tuple[bytes, bytes]:
+    if told.is_moved:
+        if told.moved.keys() != {b"from", b"to"}:
             raise reader.wrong("a rename or copy needs both of its paths")
-        return header.moved[b"from"], header.moved[b"to"]
-    if not header.paths[0]:
+        return told.moved[b"from"], told.moved[b"to"]
+    if not told.paths[0]:
         raise reader.wrong("the two paths of the file can't be told apart")
-    return header.paths
+    return told.paths
 
 
 def _both_names(names: bytes) -> tuple[bytes, bytes]:
@@ -221,6 +246,10 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 
 _OCTAL: Final = 3
+
+
+def _maybe_text(raw: bytes | None) -> str | None:
+    return None if raw is None else text_of(raw)
 
 
 def text_of(raw: bytes) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import Final
 
-from worker.domain.diff import Diff, FileDiff, LineKind, parse_diff
+from worker.domain.diff import Diff, FileDiff, LineKind, diff_of
 from worker.domain.dossier import Ci, Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.rubric import Rubric
@@ -25,7 +25,7 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
     """Hash a *completed* dossier; *judges* names the allowed tiers and models. Raises DiffError."""
     content = {
         "form": _FORM,
-        "files": _files(parse_diff(dossier.diff.encode())),
+        "files": _files(diff_of(dossier.diff)),
         "issues": sorted([issue.title, issue.body] for issue in dossier.issues),
         "criteria": [[one.id, one.text, one.inferred] for one in dossier.criteria or ()],
         "case": dossier.case.model_dump(mode="json") if dossier.case else None,

@@ -7,7 +7,7 @@ could not judge says so; nothing but a bug is raised.
 import hashlib
 from typing import Final
 
-from worker.domain.diff import Diff, DiffError, parse_diff
+from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, new_eval_id
@@ -64,7 +64,7 @@ def judge(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | A
     started = docket.monotonic_ms()
     dossier = _with_named_criteria(dossier)
     try:
-        diff = parse_diff(dossier.diff.encode())
+        diff = diff_of(dossier.diff)
     except DiffError as error:
         hearing = _unread(dossier)
         sitting = _unreadable(hearing, str(error))

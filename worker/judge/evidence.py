@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Final
 
-from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, parse_diff, text_lines
+from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 from worker.domain.dossier import Dossier
 from worker.domain.value import Value
 from worker.domain.verdict import EvidencePointer, Side
@@ -42,7 +42,7 @@ class Places:
 
     def __init__(self, dossier: Dossier) -> None:
         """Raise DiffError for a diff that git did not print."""
-        self._diff: Diff = parse_diff(dossier.diff.encode())
+        self._diff: Diff = diff_of(dossier.diff)
         self._texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
         self._absent = frozenset(file.path for file in dossier.files or () if not file.exists)
         self._known: dict[tuple[str, Side], _Version | None] = {}

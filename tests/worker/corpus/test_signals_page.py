@@ -1,52 +1,51 @@
-"""docs/signals.md, and the line that says how often a signal misfired."""
+"""What is written about the signals: measured, and the same everywhere."""
 
-from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from worker.corpus.measures import Share
-from worker.corpus.signals_page import FEWEST, may_block, measured, measured_line, signals_page
+from worker.corpus.signals_page import may_block, measured, measured_line, signals_page
 from worker.domain.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.signal import Kind, Looks, Place, Signal, signal
+from worker.judge.heuristics.registry import SIGNALS
+from worker.judge.heuristics.signal import Kind, Looks, Signal
+from worker.rulebook import load_rubric
+
+ROOT = Path(__file__).resolve().parents[3]
+BY_NAME = {one.name: one for one in SIGNALS}
 
 
-def test_what_a_docstring_says_is_read_back() -> None:
-    share = Share(3, 1200)
-
-    def see(change: Change) -> None:
-        del change
-
-    see.__doc__ = f"Something | odd,\n    on two lines.\n\n    {measured_line(share, Looks.CONFIGURATION)}\n    "
-    assert measured(_signal(see)) == share
-    see.__doc__ = "Nothing was measured."
-    assert measured(_signal(see)) is None
+@pytest.mark.parametrize("name", BY_NAME)
+def test_every_signal_says_how_often_it_misfired(name: str) -> None:
+    share = measured(BY_NAME[name])
+    assert share is not None
+    assert measured_line(share, BY_NAME[name].looks_at) in " ".join(BY_NAME[name].sees.split())
 
 
-def _signal(see: object) -> Signal:
-    return Signal("made", Category.WEAK_TEST, Kind.FACT, Looks.TESTS, see)  # pyright: ignore[reportArgumentType] - it is never asked to see
+@pytest.mark.parametrize("name", [one.name for one in SIGNALS if one.kind is Kind.FACT])
+def test_a_signal_that_states_facts_may_block_by_its_measured_rate(name: str) -> None:
+    share = measured(BY_NAME[name])
+    assert share is not None
+    assert may_block(share), "make it a suspicion, or measure it on more clean changes"
 
 
-def test_a_fact_may_block_after_enough_clean_changes_with_few_alarms() -> None:
-    assert may_block(Share(0, 1000))
-    assert not may_block(Share(0, FEWEST - 1))
-    assert not may_block(Share(0, FEWEST)), "its upper bound is over 0.5 %"
-    assert not may_block(Share(10, 1000))
+@pytest.mark.parametrize(
+    ("share", "allowed"),
+    [(Share(0, 299), False), (Share(0, 765), True), (Share(0, 700), False), (Share(5, 765), False)],
+)
+def test_too_few_changes_or_too_many_alarms_forbid_to_block(share: Share, *, allowed: bool) -> None:
+    assert may_block(share) is allowed
 
 
-def test_the_page_lists_each_signal_by_its_category() -> None:
-    @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
-    def odd(_: Change) -> Iterator[Place]:
-        """Sees | a bar."""
-        yield from ()
+def test_the_page_in_the_docs_is_the_one_the_code_prints() -> None:
+    page = signals_page(SIGNALS, load_rubric().signals)
+    assert (ROOT / "docs/signals.md").read_text("utf-8") == page, "python bench/alarms.py"
 
-    @signal(Category.WEAK_TEST, Kind.FACT, Looks.ANYTHING)
-    def sure(_: Change) -> Iterator[Place]:
-        """Sees all.
 
-        False alarms: 0 of 1000 clean changes with anything (0.0 %, at most 0.38 %).
-        """
-        yield from ()
+def test_a_signal_that_nobody_measured_says_nothing() -> None:
+    def silent(_: object) -> None:
+        """Something | else."""
 
-    page = signals_page([odd, sure], {"odd": 0.25, "sure": 1.0})
-    assert "\n## weak_test\n" in page
-    assert "\n| `odd` | suspicion | 0.25 | tests | Sees \\| a bar. |  |\n" in page
-    assert "\n| `sure` | fact |  | anything | Sees all. | 0 of 1000, at most 0.38 % |\n" in page
+    one = Signal("silent", Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
+    assert measured(one) is None
+    assert "| `silent` | suspicion | 0.5 | tests | Something \\| else. |  |" in signals_page((one,), {"silent": 0.5})

@@ -1,14 +1,15 @@
 """parse_diff on what real git prints for generated trees: both texts come back, and so do paths and modes."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from worker.domain.diff import ChangeKind, FileDiff, base_text, head_text, parse_diff
+from worker.domain.diff import ChangeKind, DiffError, FileDiff, base_text, head_text, parse_diff
 
 LINES = st.sampled_from(
     [b"", b"a", b"b", b"-- x", b"++ y", b"@@ -1 +1 @@", b"c\r", b"\x0c", b"\xe2\x80\xa8", b" ", b"\xff"]
@@ -103,3 +104,121 @@ def test_git_itself_prints_modes_links_and_binaries_as_we_read_them(tmp_path: Pa
     ]
     assert files[3].old_path == "old name.txt"
     assert binary.by_path["picture"].is_binary
+
+
+class Entry(NamedTuple):
+    """One path of a tree: a file, a program, a link or a submodule."""
+
+    mode: str
+    content: bytes
+
+
+BINARY = st.sampled_from([b"\0\1\2", b"\0" * 300, b"a\0b\n", bytes(range(256)) * 4])
+LONG = st.sampled_from([b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n", b"x\n" * 30, b"word word\r\n" * 12])
+FILES = st.builds(Entry, st.sampled_from(["100644", "100755"]), TEXTS | LONG | BINARY)
+LINKS = st.builds(Entry, st.just("120000"), st.sampled_from([b"run.sh", b"../x", b"\xff"]))
+MODULES = st.builds(Entry, st.just("160000"), st.sampled_from([b"1" * 40, b"2" * 40]))
+ENTRIES = st.dictionaries(
+    NAMES | st.sampled_from(["x/y", "x/z", "end ", "new\nline", "a/b"]), FILES | FILES | LINKS | MODULES, max_size=5
+)
+OPTIONS = st.sets(
+    st.sampled_from(["-M", "-C", "--find-copies-harder", "--binary", "--text", "--full-index", "-B", "--patience"])
+)
+MATCHING = frozenset({"-M", "-C", "--find-copies-harder", "-B"})
+"""What says which file became which; the others say how it is printed."""
+
+CONTEXT = st.sampled_from(["-U0", "-U1", "-U3", "-U10"])
+QUOTING = st.sampled_from(["core.quotePath=true", "core.quotePath=false"])
+
+
+def tree_of(folder: Path, entries: Mapping[str, Entry]) -> str:
+    git(folder, "read-tree", "--empty")
+    listed = b""
+    for name, (mode, content) in entries.items():
+        is_module = mode == "160000"
+        kept = content if is_module else git(folder, "hash-object", "-w", "--stdin", stdin=content).strip()
+        listed += mode.encode() + b" " + kept + b"\t" + name.encode() + b"\0"
+    git(folder, "update-index", "-z", "--index-info", stdin=listed)
+    return git(folder, "write-tree").decode().strip()
+
+
+class Told(NamedTuple):
+    """What `git diff --raw` says of one file."""
+
+    letter: str
+    old_mode: str
+    new_mode: str
+    old: str
+    new: str
+
+
+def told(raw: bytes) -> Iterator[Told]:
+    """The entries of `--raw -z`; what became something else is printed twice in a patch, and so it stands here."""
+    words = iter(raw.decode("utf-8", "replace").split("\0")[:-1])
+    for word in words:
+        old_mode, new_mode, _, _, status = word.removeprefix(":").split(" ")
+        path = next(words)
+        new = next(words) if status[0] in "RC" else path
+        if status[0] == "T":
+            yield Told("D", old_mode, "000000", path, path)
+            yield Told("A", "000000", new_mode, path, path)
+        else:
+            yield Told(status[0], old_mode, new_mode, path, new)
+
+
+LETTERS = {
+    ChangeKind.ADDED: "A",
+    ChangeKind.DELETED: "D",
+    ChangeKind.MODIFIED: "M",
+    ChangeKind.RENAMED: "R",
+    ChangeKind.COPIED: "C",
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(base=ENTRIES, head=ENTRIES, options=OPTIONS, context=CONTEXT, quoting=QUOTING)
+def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(  # noqa: PLR0913, PLR0917 - what git is told
+    repository: Path, base: dict[str, Entry], head: dict[str, Entry], options: set[str], context: str, quoting: str
+) -> None:
+    """Renames, copies, modes, links, submodules and binaries, in every combination of these options."""
+    if "--find-copies-harder" in options:
+        options.add("-C")
+    base, head = without_clashes(base), without_clashes(head)
+    trees = tree_of(repository, base), tree_of(repository, head)
+    asked = ("-c", quoting, "diff-tree", "-r", *sorted(options & MATCHING), *trees)
+    printing = (context, *sorted(options - MATCHING), "-p", "--src-prefix=a/", "--dst-prefix=b/")
+    files = parse_diff(git(repository, *asked, *printing)).files
+    expected = list(told(git(repository, *asked, "--raw", "-z")))
+    assert [(file.path, LETTERS[file.change]) for file in files] == [(one.new, one.letter) for one in expected]
+    for file, one in zip(files, expected, strict=True):
+        assert file.old_path == (one.old if one.letter in "RC" else None)
+        if one.old_mode != one.new_mode:
+            assert (file.old_mode or "000000", file.new_mode or "000000") == (one.old_mode, one.new_mode)
+        if file.old_mode or file.new_mode:  # of what was only moved git prints no mode
+            assert (file.is_submodule, file.is_symlink) == ("160000" in one[1:3], "120000" in one[1:3])
+        if not file.is_binary:
+            check_texts(file, one, base, head)
+
+
+def without_clashes(entries: dict[str, Entry]) -> dict[str, Entry]:
+    """A path can't be a file and a folder at once."""
+    return {name: entry for name, entry in entries.items() if not any(f"{name}/" in other for other in entries)}
+
+
+def check_texts(file: FileDiff, one: Told, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> None:
+    before = "" if one.letter == "A" else content_of(base[one.old])
+    after = "" if one.letter == "D" else content_of(head[one.new])
+    if before != after:
+        assert base_text(after, file) == before
+        assert head_text(before, file) == after
+
+
+def content_of(entry: Entry) -> str:
+    return f"Subproject commit {shown(entry.content)}\n" if entry.mode == "160000" else shown(entry.content)
+
+
+def test_a_diff_without_prefixes_is_refused_and_says_what_to_do(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    trees = [tree_of(tmp_path, {"x": Entry("100644", text)}) for text in (b"a\n", b"b\n")]
+    with pytest.raises(DiffError, match="let git print its own prefixes"):
+        parse_diff(git(tmp_path, "diff-tree", "-p", "--no-prefix", *trees))

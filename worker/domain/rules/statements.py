@@ -23,7 +23,7 @@ OPEN, CLOSE = "«", "»"
 """Around the number of a code span, in prose."""
 
 _FENCE: Final = pattern(r"\s{0,12}(`{3,}|~{3,})")
-_HEADING: Final = pattern(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+_HEADING: Final = pattern(r"\s{0,3}(#{1,6})\s+(.*)")
 _ITEM: Final = pattern(r"(\s{0,40})(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _CODE: Final = pattern(r" {4}|\t")
 _OTHER: Final = pattern(r"\s{0,3}(?:>|\|)")
@@ -92,7 +92,7 @@ class _Reader:
         if fence:
             self.fence = fence[1]
         elif heading:
-            self._title(len(heading[1]), heading[2])
+            self._title(len(heading[1]), heading[2].rstrip().rstrip("#").rstrip())
         elif item:
             self.is_item = True
             self.open = [(number, item[2])]

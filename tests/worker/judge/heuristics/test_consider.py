@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -69,14 +70,14 @@ def test_without_anything_it_is_unsure() -> None:
     assert plain.reason == "nothing was found against it, which does not prove it right"
 
 
-def policy(**signals: str) -> dict[str, object]:
+def policy(**signals: str) -> dict[str, Any]:
     return {"policy": {"signals": signals}}
 
 
 OTHERS_OFF = dict.fromkeys(("function_uncalled", "function_uncalled_suspected", "parameter_unused"), "off")
 
 
-def demoted(after: dict[str, str], **more: object) -> HeuristicOpinion:
+def demoted(after: dict[str, str], **more: Any) -> HeuristicOpinion:
     """Stubs as suspicions, and what else may be said of them left out."""
     rules = policy(stub_body="suspicion", **OTHERS_OFF)
     return consider(dossier_of({}, after, **rules, **more), RUBRIC)
@@ -121,7 +122,7 @@ def test_a_signal_that_the_rubric_does_not_weigh_lowers_nothing_and_a_fact_stays
     assert consider(dossier_of({}, {"a.py": STUB}), silent).facts
 
 
-def ci(*checks: dict[str, object]) -> dict[str, object]:
+def ci(*checks: dict[str, object]) -> dict[str, Any]:
     return {"ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success", **one} for one in checks]}}
 
 

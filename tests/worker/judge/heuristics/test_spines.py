@@ -37,3 +37,8 @@ def test_a_statement_drops_what_its_call_returns() -> None:
 def test_comments_are_no_arguments() -> None:
     (found,) = spines(parse("f(a, // why\n b)", Language.JAVASCRIPT), Language.JAVASCRIPT)
     assert len(found.links[0].given or []) == 2
+
+
+def test_with_rows_only_chains_that_begin_in_one_of_them_are_read() -> None:
+    root = parse("a(\n  b(1),\n  c(2)\n)\nd(3)\n", Language.PYTHON)
+    assert [spine.names for spine in spines(root, Language.PYTHON, frozenset({0, 2}))] == [("a",), ("c",)]

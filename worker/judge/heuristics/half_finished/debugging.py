@@ -61,7 +61,7 @@ _USUAL: Final = 3
 def debugger_left(change: Change) -> Iterator[Place]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 
-    False alarms: 0 of 3179 clean changes with production code (0.0 %, at most 0.1 %).
+    False alarms: 0 of 5070 clean changes with production code (0.0 %, at most 0.08 %).
     """
     for file in change.production():
         for line, found in _added(file, _STOPS, change):
@@ -73,7 +73,7 @@ def debugger_left(change: Change) -> Iterator[Place]:
 def debug_output(change: Change) -> Iterator[Place]:
     """Added output to the console that reads like debugging, or in code whose job is not to print.
 
-    False alarms: 24 of 3179 clean changes with production code (0.8 %, at most 1.1 %).
+    False alarms: 26 of 5070 clean changes with production code (0.5 %, at most 0.75 %).
     """
     for file in change.production():
         may_print = _PRINTER.search(file.path) is not None

@@ -11,7 +11,7 @@ from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change, ChangedFile
 
 WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
-_CALL: Final = pattern(r"([A-Za-z_$][\w$]*)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
+_CALL: Final = pattern(r"([A-Za-z_$][\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
 _MADE: Final = pattern(r"(?<!class )(?<!def )(?<![\w.])([A-Z]\w*)\(")
 _LISTED: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"

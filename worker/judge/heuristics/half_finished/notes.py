@@ -60,7 +60,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 
     The rest is still to be written, or a TODO stands where the body breaks off or in place of the use of a parameter.
 
-    False alarms: 1 of 3179 clean changes with production code (0.0 %, at most 0.2 %).
+    False alarms: 2 of 5070 clean changes with production code (0.0 %, at most 0.14 %).
     """
     yield from (_place(*one) for one in change.once(_admitted))
 
@@ -69,7 +69,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 def unfinished_todo(change: Change) -> Iterator[Place]:
     """An added comment that says that work is left: a TODO that names what this change should do.
 
-    False alarms: 6 of 3179 clean changes with production code (0.2 %, at most 0.4 %).
+    False alarms: 9 of 5070 clean changes with production code (0.2 %, at most 0.34 %).
     """
     told = {(one.file.path, one.function.line_of(note)) for one, note in change.once(_admitted)}
     for file in change.production():

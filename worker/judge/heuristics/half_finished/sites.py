@@ -35,7 +35,7 @@ class _Swap(NamedTuple):
 def site_left_out(change: Change) -> Iterator[Place]:
     """A word that the change replaces elsewhere, but not here; or a file of a list in the issue, alone unchanged.
 
-    False alarms: 41 of 3586 clean changes with anything (1.1 %, at most 1.5 %).
+    False alarms: 74 of 5530 clean changes with anything (1.3 %, at most 1.68 %).
     """
     for swap in _done(change):
         left = [place for path, text in _texts(change) for place in _left(path, text, swap)]

@@ -73,7 +73,7 @@ class Stub(NamedTuple):
 def stub_body(change: Change) -> Iterator[Place]:
     """A new function whose whole body says that it is not written yet.
 
-    False alarms: 2 of 3179 clean changes with production code (0.1 %, at most 0.2 %).
+    False alarms: 4 of 5070 clean changes with production code (0.1 %, at most 0.20 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.FACT)
 
@@ -82,7 +82,7 @@ def stub_body(change: Change) -> Iterator[Place]:
 def stub_suspected(change: Change) -> Iterator[Place]:
     """A body that reads like a stub where it may be right: in a class to extend, a refusal, one that was emptied.
 
-    False alarms: 4 of 3179 clean changes with production code (0.1 %, at most 0.3 %).
+    False alarms: 10 of 5070 clean changes with production code (0.2 %, at most 0.36 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.SUSPICION)
 

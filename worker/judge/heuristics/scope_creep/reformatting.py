@@ -26,7 +26,7 @@ rustfmt spotless checkstyle isort cosmetic tidy cleanup spacing tabs wrap editor
 def reformatted(change: Change) -> Iterator[Place]:
     """Most of what changed in a code file is white space and line breaks, eight lines or more, and nobody asked for it.
 
-    False alarms: 23 of 4248 clean changes with anything (0.5 %, at most 0.8 %).
+    False alarms: 24 of 5530 clean changes with anything (0.4 %, at most 0.64 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT):
         return

@@ -44,7 +44,7 @@ _MOST: Final = 2
 def unrelated_file(change: Change) -> Iterator[Place]:
     """A code file that next to no words, names or folders tie to the other files, or to title, issue and criteria.
 
-    False alarms: 147 of 4248 clean changes with anything (3.5 %, at most 4.1 %).
+    False alarms: 198 of 5530 clean changes with anything (3.6 %, at most 4.10 %).
     """
     apart = [
         (far, file) for far, file in change.once(distances) if far > _SUSPICIOUS and not _is_asked_for(file, change)

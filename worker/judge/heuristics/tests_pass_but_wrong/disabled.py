@@ -81,7 +81,7 @@ _ENDS_UP: Final = frozenset(
 def test_disabled(change: Change) -> Iterator[Place]:
     """A test that ran before the change is skipped without a condition, by a mark, a call or an early return.
 
-    False alarms: 6 of 4,340 clean changes with tests (0.1 %, at most 0.3 %).
+    False alarms: 5 of 4497 clean changes with tests (0.1 %, at most 0.26 %).
     """
     for file, line, name in _disabled(change):
         yield Place(f"the test `{name}`, which ran before, is switched off", file.path, line)
@@ -91,7 +91,7 @@ def test_disabled(change: Change) -> Iterator[Place]:
 def test_only(change: Change) -> Iterator[Place]:
     """A new `.only`, `fit` or the like: of all tests around it, this one alone still runs.
 
-    False alarms: 0 of 4,340 clean changes with tests (0.0 %, at most 0.1 %).
+    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
     """
     for file in _test_files(change):
         only = _ONLY.get(file.language) if file.language is not None else None

@@ -70,7 +70,7 @@ _WRAPPERS: Final = _RETURNS | frozenset({"expression_statement", "expression_lis
 def expected_value_returned(change: Change) -> Iterator[Place]:
     """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
 
-    False alarms: 0 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    False alarms: 0 of 5070 clean changes with production code (0.0 %, at most 0.08 %).
     """
     for file, function, text in change.once(_constant_answers):
         if _is_bound_to_answer(function, change):
@@ -82,7 +82,7 @@ def expected_value_returned(change: Change) -> Iterator[Place]:
 def constant_result(change: Change) -> Iterator[Place]:
     """The same where the class, a trait or a name may ask for a constant.
 
-    False alarms: 1 of 5,060 clean changes with production code (0.0 %, at most 0.1 %).
+    False alarms: 1 of 5070 clean changes with production code (0.0 %, at most 0.11 %).
     """
     for file, function, text in change.once(_constant_answers):
         if not _is_bound_to_answer(function, change):
@@ -94,7 +94,7 @@ def constant_result(change: Change) -> Iterator[Place]:
 def branch_on_test_input(change: Change) -> Iterator[Place]:
     """A new branch for one literal input returns a literal at once, and both or the input stand in a test of the change.
 
-    False alarms: 9 of 5,060 clean changes with production code (0.2 %, at most 0.3 %).
+    False alarms: 9 of 5070 clean changes with production code (0.2 %, at most 0.34 %).
     """
     for file in _files(change, _COMPARES):
         known = change.once(_held)
@@ -109,7 +109,7 @@ def branch_on_test_input(change: Change) -> Iterator[Place]:
 def table_of_test_values(change: Change) -> Iterator[Place]:
     """A new table of literals whose pairs stand, one beside the other, in the tests of the change.
 
-    False alarms: 3 of 5,060 clean changes with production code (0.1 %, at most 0.2 %).
+    False alarms: 3 of 5070 clean changes with production code (0.1 %, at most 0.17 %).
     """
     for file in _files(change, _PAIRS):
         known = change.once(_held)

@@ -24,7 +24,7 @@ def test_deleted_alone(change: Change) -> Iterator[Place]:
 
     No other line of the change touches what the test calls, and the code it is named after lost no line.
 
-    False alarms: 8 of 4,340 clean changes with tests (0.2 %, at most 0.4 %).
+    False alarms: 6 of 4497 clean changes with tests (0.1 %, at most 0.29 %).
     """
     gone = _deleted(change)
     if len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change):
@@ -35,7 +35,7 @@ def test_deleted_alone(change: Change) -> Iterator[Place]:
 def test_deleted(change: Change) -> Iterator[Place]:
     """An existing test was deleted from a file that stays, and neither its code nor a new test accounts for it.
 
-    False alarms: 53 of 4,340 clean changes with tests (1.2 %, at most 1.6 %).
+    False alarms: 61 of 4497 clean changes with tests (1.4 %, at most 1.74 %).
     """
     gone = _deleted(change)
     unexplained = [lost for lost in gone if lost.is_unexplained(change)]
@@ -51,7 +51,7 @@ def test_hidden(change: Change) -> Iterator[Place]:
 
     It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
 
-    False alarms: 0 of 4,340 clean changes with tests (0.0 %, at most 0.1 %).
+    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
     """
     for test, file in change.once(_find_lost):
         line = still_there(test, file)

@@ -40,7 +40,7 @@ _TEST_CONFIGURATION: Final = pattern(
 def retries_added(change: Change) -> Iterator[Place]:
     """Tests are now run again when they fail: a mark on a test, or a setting of the runner.
 
-    False alarms: 3 of 5,634 clean changes (0.1 %, at most 0.2 %).
+    False alarms: 3 of 5530 clean changes with anything (0.1 %, at most 0.16 %).
     """
     for file in change.files:
         look = _CONFIGURED if is_configuration(file.path) and _TEST_CONFIGURATION.search(file.path) else None
@@ -61,7 +61,7 @@ def retries_added(change: Change) -> Iterator[Place]:
 def sleep_added(change: Change) -> Iterator[Place]:
     """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
 
-    False alarms: 6 of 5,634 clean changes (0.1 %, at most 0.2 %).
+    False alarms: 7 of 5530 clean changes with anything (0.1 %, at most 0.26 %).
     """
     for file in change.files:
         if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:

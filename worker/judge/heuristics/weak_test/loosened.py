@@ -55,7 +55,7 @@ class Loss(NamedTuple):
 def assertion_dropped(change: Change) -> Iterator[Place]:
     """A test that stays lost an assertion, although all it names is still there and nothing else left the test.
 
-    False alarms: 1 of 3,251 clean changes with tests (0.03 %, at most 0.17 %).
+    False alarms: 2 of 4497 clean changes with tests (0.0 %, at most 0.16 %).
     """
     gone = _without_successor(change)
     # where several were removed, the behaviour changed, and somebody went through the tests
@@ -67,7 +67,7 @@ def assertion_dropped(change: Change) -> Iterator[Place]:
 def assertion_removed(change: Change) -> Iterator[Place]:
     """An assertion was removed from a test that stays, and none took its place.
 
-    False alarms: 53 of 3,251 clean changes with tests (1.63 %, at most 2.13 %).
+    False alarms: 73 of 4497 clean changes with tests (1.6 %, at most 2.04 %).
     """
     gone = _without_successor(change)
     told: set[tuple[str, int]] = set()
@@ -82,7 +82,7 @@ def assertion_removed(change: Change) -> Iterator[Place]:
 def assertion_loosened(change: Change) -> Iterator[Place]:
     """An assertion about a value became one that only asks whether there is something, or none at all.
 
-    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    False alarms: 2 of 4497 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for loss in losses(change):
         if loss.instead is not None:

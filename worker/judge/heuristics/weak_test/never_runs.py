@@ -40,7 +40,7 @@ _CALLS: Final = {
 def new_test_skipped(change: Change) -> Iterator[Place]:
     """A new test that is skipped on every machine.
 
-    False alarms: 4 of 3,251 clean changes with tests (0.12 %, at most 0.32 %).
+    False alarms: 7 of 4497 clean changes with tests (0.2 %, at most 0.32 %).
     """
     for look in looks(change):
         line = _skipped_at(look.test) if look.is_new else None
@@ -91,7 +91,7 @@ def _line_of_mark(test: Test) -> int | None:
 def new_test_may_fail(change: Change) -> Iterator[Place]:
     """A new test that is marked as failing: it may fail, and nobody is told.
 
-    False alarms: 8 of 3,251 clean changes with tests (0.25 %, at most 0.48 %).
+    False alarms: 7 of 4497 clean changes with tests (0.2 %, at most 0.32 %).
     """
     for look in looks(change):
         if look.is_new and _MAY_FAIL.search(look.test.marks):
@@ -107,7 +107,7 @@ _MAY_FAIL: Final = pattern(
 def test_shadowed(change: Change) -> Iterator[Place]:
     """Two tests of one name in one place: only the last one runs, and one of the two is new.
 
-    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    False alarms: 2 of 4497 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for file in change.files:
         if file.language is Language.PYTHON and role_of(file.path) is Role.TEST:
@@ -134,7 +134,7 @@ def _is_one_of_several(tests: list[Test]) -> bool:
 def test_unmarked(change: Change) -> Iterator[Place]:
     """A new function that checks something among tests, is called by nobody and has no mark or name of a test.
 
-    False alarms: 3 of 3,251 clean changes with tests (0.09 %, at most 0.27 %).
+    False alarms: 2 of 4497 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for file in change.files:
         if file.language in {Language.PYTHON, Language.RUST, Language.JAVA}:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def test_empty(change: Change) -> Iterator[Place]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
 
-    False alarms: 2 of 3,251 clean changes with tests (0.06 %, at most 0.22 %).
+    False alarms: 3 of 4497 clean changes with tests (0.1 %, at most 0.20 %).
     """
     for look in looks(change):
         is_emptied = look.base is not None and bool(look.base.function.statements)
@@ -57,7 +57,7 @@ _STILL: Final = frozenset(
 def test_result_unread(change: Change) -> Iterator[Place]:
     """A new test that computes something, never looks at it again, and asserts nothing else.
 
-    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    False alarms: 1 of 4497 clean changes with tests (0.0 %, at most 0.13 %).
     """
     for look in unasserted(change):
         what = _thrown_away(look)
@@ -69,7 +69,7 @@ def test_result_unread(change: Change) -> Iterator[Place]:
 def test_without_assertion(change: Change) -> Iterator[Place]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 
-    False alarms: 72 of 3,251 clean changes with tests (2.21 %, at most 2.78 %).
+    False alarms: 101 of 4497 clean changes with tests (2.2 %, at most 2.72 %).
     """
     for look in unasserted(change):
         if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
@@ -111,7 +111,7 @@ def _named(look: Look) -> str:
 def test_value_unread(change: Change) -> Iterator[Place]:
     """A new test asserts something, and computes something else that it never reads.
 
-    False alarms: 6 of 3,251 clean changes with tests (0.18 %, at most 0.40 %).
+    False alarms: 9 of 4497 clean changes with tests (0.2 %, at most 0.38 %).
     """
     known = set(map(id, unasserted(change)))
     for look in looks(change):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def assertion_unreached(change: Change) -> Iterator[Place]:
     """An added `return` in a test, and assertions below it that are never reached.
 
-    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
     """
     for look in looks(change):
         end = _end(look)
@@ -52,7 +52,7 @@ def _can_fail(oracle: Oracle) -> bool:
 def assertion_behind_switch(change: Change) -> Iterator[Place]:
     """A new test whose every assertion is made only where the environment says so.
 
-    False alarms: 0 of 3,251 clean changes with tests (0.00 %, at most 0.12 %).
+    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
     """
     for look in looks(change):
         able = [one for one in look.oracles if _can_fail(one)]

@@ -21,7 +21,7 @@ from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, is_hande
 def assertion_always_true(change: Change) -> Iterator[Place]:
     """An added assertion that no result could make fail: `assert True`, or a test that only compares with itself.
 
-    False alarms: 2 of 3,251 clean changes with tests (0.06 %, at most 0.22 %).
+    False alarms: 5 of 4497 clean changes with tests (0.1 %, at most 0.26 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and not _is_idle(body, oracle):
@@ -32,7 +32,7 @@ def assertion_always_true(change: Change) -> Iterator[Place]:
 def assertion_idle(change: Change) -> Iterator[Place]:
     """An added assertion that holds whatever the code does, beside others that may fail.
 
-    False alarms: 3 of 3,251 clean changes with tests (0.09 %, at most 0.27 %).
+    False alarms: 4 of 4497 clean changes with tests (0.1 %, at most 0.23 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and _is_idle(body, oracle):
@@ -63,7 +63,7 @@ def _is_all(body: Body) -> bool:
 def matcher_not_called(change: Change) -> Iterator[Place]:
     """An added matcher that is named and not called, so that it checks nothing.
 
-    False alarms: 1 of 3,251 clean changes with tests (0.03 %, at most 0.17 %).
+    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_CALLED:
@@ -74,7 +74,7 @@ def matcher_not_called(change: Change) -> Iterator[Place]:
 def expectation_not_awaited(change: Change) -> Iterator[Place]:
     """An added expectation about a promise that nobody waits for: the test may be over before it is checked.
 
-    False alarms: 5 of 3,251 clean changes with tests (0.15 %, at most 0.36 %).
+    False alarms: 6 of 4497 clean changes with tests (0.1 %, at most 0.29 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_AWAITED:
@@ -85,7 +85,7 @@ def expectation_not_awaited(change: Change) -> Iterator[Place]:
 def test_expects_presence_only(change: Change) -> Iterator[Place]:
     """A new test whose every check only asks whether there is something, whatever it is.
 
-    False alarms: 37 of 3,251 clean changes with tests (1.14 %, at most 1.56 %).
+    False alarms: 42 of 4497 clean changes with tests (0.9 %, at most 1.26 %).
     """
     for look in looks(change):
         telling = [one for one in look.oracles if one.proof >= Proof.PRESENCE]
@@ -98,7 +98,7 @@ def test_expects_presence_only(change: Change) -> Iterator[Place]:
 def any_error_expected(change: Change) -> Iterator[Place]:
     """A new test expects an error, and any would do.
 
-    False alarms: 5 of 3,251 clean changes with tests (0.15 %, at most 0.36 %).
+    False alarms: 4 of 4497 clean changes with tests (0.1 %, at most 0.23 %).
     """
     for look in looks(change):
         for number, text in enumerate(look.test.text.split("\n") if look.is_new else ()):

@@ -1,0 +1,34 @@
+"""Trees: what is found in a part of them, and what is given up."""
+
+import pytest
+
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.syntax import find, parse, text_of
+
+CALLS = "a(\n  b(1),\n  c(2)\n)\nd(3)\n"
+
+
+def test_only_what_touches_the_rows_is_found() -> None:
+    root = parse(CALLS, Language.PYTHON)
+    found = find(root, Language.PYTHON, ("call",), frozenset({2}))
+    assert [text_of(one.child_by_field_name("function")) for one in found] == ["a", "c"]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
+    """A table of Markdown in a fragment that begins in a comment: without a bound it takes minutes."""
+    text = {Language.PYTHON: "f(", Language.RUST: "fn f() { a::<"}.get(language, "") + "| - " * 10_000
+    root = parse(text, language)
+    assert root.has_error
+    if language is not Language.RUST:  # whose grammar gets through
+        assert text_of(root) == ")"
+
+
+def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
+    parse("| - " * 10_000, Language.GO)
+    assert not parse("package a\n", Language.GO).has_error
+
+
+def test_a_text_of_many_chunks_is_one_tree() -> None:
+    root = parse("é = 'x'\n" * 40_000, Language.PYTHON)
+    assert (root.has_error, root.child_count) == (False, 40_000)
