@@ -1,0 +1,1 @@
+"""Fuzz targets, one per parser: `python bench/fuzz/NAME.py SECONDS [--seed S]`."""

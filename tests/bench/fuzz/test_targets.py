@@ -1,0 +1,51 @@
+"""Each fuzz target for a moment, from a fixed seed; and that the fuzzer finds what is wrong."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from bench.fuzz import case_block, criteria, diff, heuristics, junit, links, pointers, rules, running
+from bench.fuzz.mutations import MOST, spoiled
+from bench.fuzz.running import Target, tried
+
+TARGETS = [one.TARGET for one in (case_block, criteria, diff, heuristics, junit, links, pointers, rules)]
+FEW = {"heuristics": 15, "criteria": 30, "links": 30, "case_block": 30}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_nothing_is_found_in_the_first_inputs(target: Target) -> None:
+    found = [tried(target, 4, number).wrong for number in range(FEW.get(target.name, 100))]
+    assert not list(filter(None, found))
+
+
+def test_the_same_seed_and_number_give_the_same_input() -> None:
+    assert tried(diff.TARGET, 1, 2).raw == tried(diff.TARGET, 1, 2).raw
+    assert tried(diff.TARGET, 1, 2).raw != tried(diff.TARGET, 1, 3).raw
+
+
+def test_no_input_is_larger_than_the_bound() -> None:
+    random = Random(3)  # noqa: S311 - the same inputs again
+    assert all(len(spoiled(b"a b\n" * 50_000, random, (b"word",))) <= MOST for _ in range(40))
+
+
+def broken(_: bytes) -> None:
+    raise KeyError("it")
+
+
+def endless(_: bytes) -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(("run", "says"), [(broken, "KeyError"), (endless, "took longer than")])
+def test_what_raises_and_what_does_not_end_is_found(
+    run: Callable[[bytes], None], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "LIMIT", 0.05)
+    target = Target("made", lambda _: b"x", run)
+    assert says in (tried(target, 1, 1).wrong or "")
+
+
+def test_what_is_refused_by_right_is_not_found() -> None:
+    assert tried(Target("made", lambda _: b"x", broken, (KeyError,)), 1, 1).wrong is None

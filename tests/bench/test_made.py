@@ -1,0 +1,127 @@
+"""The made changes that costs are measured on, and what pathological ones of them ask of the heuristic tier.
+
+What is counted is calls of functions, never seconds.
+"""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+from bench.cost import exponent
+from bench.made import LANGUAGES, Size, made_dossier
+from worker.domain.diff import diff_of, parse_diff
+from worker.domain.dossier import Criterion, Dossier, HeadFile
+from worker.judge.heuristics import consider
+from worker.judge.heuristics.change import Change
+from worker.rulebook import load_rubric
+
+RUBRIC = load_rubric()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_made_change_is_a_program_before_and_after_it(language: str) -> None:
+    change = Change(made_dossier([language], Size(files=4), whole=True))
+    assert len(change.files) == 4
+    assert all(file.base is not None and file.base != file.head for file in change.files)
+    assert not any(source.root.has_error for file in change.files for source in file.sources)
+
+
+def test_without_whole_files_the_diff_is_the_same() -> None:
+    whole, bare = (made_dossier(LANGUAGES, Size(files=6), whole=whole) for whole in (True, False))
+    assert (whole.diff, bare.files) == (bare.diff, None)
+
+
+def test_the_exponent_of_a_line_is_one_and_of_a_square_two() -> None:
+    assert exponent([(1.0, 3.0), (10.0, 30.0), (100.0, 300.0)]) == pytest.approx(1)
+    assert exponent([(1.0, 1.0), (2.0, 4.0), (4.0, 16.0)]) == pytest.approx(2)
+
+
+def calls_of(run: Callable[[], object]) -> int:
+    """How many functions are called, of Python and of C."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _of: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def judged(dossier: Dossier) -> int:
+    diff_of.cache_clear()
+    return calls_of(lambda: consider(dossier, RUBRIC))
+
+
+TWICE_WITH_ROOM = 2.6
+"""Twice as much may take a little more than twice the calls, and nothing like four times."""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_twice_the_files_ask_for_about_twice_the_work(language: str) -> None:
+    few, many = (judged(made_dossier([language], Size(files=files), whole=True)) for files in (20, 40))
+    assert many <= TWICE_WITH_ROOM * few
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_twice_the_functions_in_one_file_ask_for_about_twice_the_work(language: str) -> None:
+    few, many = (judged(made_dossier([language], Size(files=2, added=added), whole=True)) for added in (60, 120))
+    assert many <= TWICE_WITH_ROOM * few
+
+
+def test_twice_the_diff_is_parsed_in_about_twice_the_calls() -> None:
+    raws = [made_dossier(LANGUAGES, Size(files=files, kept=40), whole=False).diff.encode() for files in (20, 40)]
+    few, many = (calls_of(lambda raw=raw: parse_diff(raw)) for raw in raws)
+    assert many <= TWICE_WITH_ROOM * few
+
+
+def changed(path: str, text: str) -> Dossier:
+    """A new file with this text."""
+    frame = made_dossier(["python"], Size(files=1), whole=True)
+    lines = text.split("\n")
+    diff = f"diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1\n--- /dev/null\n+++ b/{path}\n"
+    diff += f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
+    return frame.model_copy(update={"diff": diff, "files": (HeadFile(path=path, text=f"{text}\n"),)})
+
+
+NESTED = 3_000
+LONG_LINE = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "f(" * NESTED + ")" * NESTED),
+        ("a.py", "x = " + "[" * NESTED + "]" * NESTED),
+        ("a.go", "package a\n\nfunc f() " + "{ if true " * NESTED + "}" * NESTED),
+        ("test_a.py", "def test_a():\n    assert " + "not " * NESTED + "x"),
+        ("a.test.ts", "it('a', () => { expect(" + "a." * NESTED + "b).toBe(1) })"),
+        ("a.py", "x = '" + "a" * LONG_LINE + "'"),
+        ("tests/a.rs", 'fn f() { let x = "' + '\\"' * (LONG_LINE // 2) + '"; }'),
+        ("A.java", "/*" * 50_000),
+        ("a.py", "# " + "TODO " * 50_000),
+        ("a.test.ts", "| - " * 7_500),
+        ("README.md", "[" * 50_000),
+        (".github/workflows/ci.yml", "run: " + "pytest || true && " * 20_000),
+    ],
+)
+def test_what_is_deep_or_long_without_end_is_judged_like_anything_else(path: str, text: str) -> None:
+    assert judged(changed(path, text)) < 3_000_000
+
+
+def test_thousands_of_criteria_are_weighed_in_bounded_work() -> None:
+    frame = made_dossier(["python"], Size(files=4), whole=True)
+    few, many = (
+        frame.model_copy(
+            update={"criteria": tuple(Criterion(id=f"AC{number}", text="`convert` counts") for number in range(count))}
+        )
+        for count in (1_000, 2_000)
+    )
+    assert judged(many) <= TWICE_WITH_ROOM * judged(few)
