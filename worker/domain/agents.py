@@ -79,7 +79,7 @@ AGENTS: Final = (
 
 SIGNED: Final = tuple((mark.agent, pattern(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None)
 SIGNING_LINE: Final = pattern(
-    r"^(?:co-authored-by|assisted-by|generated-by):.*|.*\bgenerated with \[.*", re.IGNORECASE | re.MULTILINE
+    r"^(?:(?:co-authored-by|assisted-by|generated-by):.*|.*\bgenerated with \[.*)", re.IGNORECASE | re.MULTILINE
 )
 
 

@@ -132,7 +132,7 @@ class Policy(Frozen):
     """The repository's configuration at the base commit."""
 
     mode: Literal["block", "observe"] = "block"
-    signals: Annotated[dict[str, Literal["off", "suspicion"]], Field(default_factory=dict)]
+    signals: dict[str, Literal["off", "suspicion"]] = Field(default_factory=dict)
     """Heuristic signals switched off, or demoted from fact to suspicion."""
 
 

@@ -23,7 +23,7 @@ class HeuristicOpinion(Frozen):
     findings: tuple[Finding, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
     """Criteria that the change shows nothing of, or only a part: told, never decided upon."""
-    signals: Annotated[dict[str, str | int | float | bool | None], Field(default_factory=dict)]
+    signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """What else was measured or seen, by name, for the verdict's record."""
     safe: Text | None = None
     reason: Text

@@ -13,6 +13,7 @@ from worker.domain.diff import (
     FileDiff,
     LineKind,
     base_text,
+    diff_of,
     head_text,
     parse_diff,
     text_lines,
@@ -43,6 +44,18 @@ def header(*lines: bytes, names: bytes = b"a/x b/x") -> bytes:
 
 def test_an_empty_diff_has_no_files() -> None:
     assert parse_diff(b"") == Diff(files=())
+
+
+def test_the_same_text_is_parsed_once() -> None:
+    text = MODIFIED.decode()
+    assert diff_of(text) is diff_of(text)
+    assert diff_of(text) == parse_diff(MODIFIED)
+    with pytest.raises(DiffError):
+        diff_of("no diff")
+
+
+def test_a_last_line_may_end_with_the_text() -> None:
+    assert parse_diff(MODIFIED[:-1]) == parse_diff(MODIFIED)
 
 
 def test_lines_are_numbered_on_both_sides() -> None:
@@ -225,6 +238,13 @@ def test_an_empty_line_counts_as_empty_context() -> None:
         (MODIFIED.replace(b"--- a/a.py", b"--- a.py"), "let git print its own prefixes"),
         (header(b"--- /dev/null", b"+++ /dev/null"), "on neither side"),
         (header(b"rename from o", names=b"a/o b/n"), "both of its paths"),
+        (
+            MODIFIED.replace(b" one\n", b" one\n\\ No newline\n\\ No newline\n"),
+            'a line of the hunk, found "\\ No newline"',
+        ),
+        (MODIFIED.replace(b" one\n", b"\\ No newline\n one\n"), 'a line of the hunk, found "\\ No newline"'),
+        (MODIFIED.replace(b" one\n", b" one\n\\No newline\n"), 'a line of the hunk, found "\\No newline"'),
+        (MODIFIED.replace(b"+drei\n", b"+drei\n\\ No newline\n+vier\n"), "more lines than its header says"),
         (header(names=b"a/o b/n"), "can't be told apart"),
         (header(names=b'"a/o" "b/n"'), "can't be told apart"),
         (header(names=b'"a/o'), "can't be told apart"),

@@ -33,9 +33,6 @@ _ALL_SHOWN: Final = 500_000
 _DEEPEST: Final = 150
 """Brackets in brackets that we parse: to ask a node for its parent takes as long as the tree is deep."""
 
-_LONGEST_LINE: Final = 1_000
-"""No definition needs more; what is longer is minified, or made to keep us busy."""
-
 
 T = TypeVar("T")
 
@@ -213,19 +210,6 @@ class Change(Remembering):
         return frozenset(line.text.strip() for file in self.files for line in file.diff.added)
 
     @cached_property
-    def added_words(self) -> frozenset[str]:
-        return frozenset(word for text in self.added_texts for word in _WORD.findall(text))
-
-    @cached_property
-    def gone_code(self) -> frozenset[str]:
-        """Names of functions and types outside of tests that the change removes or renames."""
-        code = [file for file in self.files if file.language is not None and paths.role_of(file.path) is not Role.TEST]
-        removed = {name for file in code for line in file.diff.removed for name in _defined(line.text)}
-        return frozenset(
-            removed.difference(name for file in code for line in file.diff.added for name in _defined(line.text))
-        )
-
-    @cached_property
     def extended_classes(self) -> frozenset[str]:
         """Names of classes that some text of the dossier extends."""
         found = (one for text in (*self.texts.values(), *self.added_texts) for one in _EXTENDS.finditer(text))
@@ -257,13 +241,3 @@ _WORD: Final = pattern(r"\w+")
 _EXTENDS: Final = pattern(
     r"\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{"
 )
-
-
-_DEFINED: Final = pattern(
-    r"\b(?:def|class|func|fn|function|interface|struct|enum|trait|type|const|record)\s+(?:\([^)]*\)\s*)?(\w{4,})"
-    r"|^\s*(?:[\w<>\[\],.?]+\s+)*(\w{4,})\s*\([^)]*\)\s*(?:throws .*)?\{$"
-)
-
-
-def _defined(line: str) -> Iterator[str]:
-    return (found[1] or found[2] for found in _DEFINED.finditer(line[:_LONGEST_LINE]))

@@ -1,7 +1,8 @@
 """What a signal may know of a file, and what it may not guess."""
 
 from tests.worker.judge.heuristics.made import change_of, changed_file, file_diff, plain_dossier
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics import tests
+from worker.judge.heuristics.change import Change, Depth
 from worker.judge.heuristics.functions import functions_of
 from worker.judge.heuristics.syntax import text_of
 
@@ -50,15 +51,27 @@ def test_a_line_outside_of_what_is_known_is_not_quoted() -> None:
     assert [file.is_quoted(line) for line in (1, 21, 22)] == [False, False, True]
 
 
-def test_names_of_code_that_is_gone_leave_out_what_only_moved() -> None:
-    change = change_of(
-        {"a.py": "def load():\n    pass\n\ndef save():\n    pass\n"},
-        {"a.py": "x = 1\n", "b.py": "def save():\n    pass\n"},
-    )
-    assert change.gone_code == {"load"}
-
-
 def test_only_what_stands_right_above_a_function_belongs_to_it() -> None:
     (source,) = changed_file("a.go", None, "package a\n\n// far\n\n// near\nfunc F() {\n}\n").sources
     (function,) = functions_of(source)
     assert [text_of(note) for note in function.above] == ["// near"]
+
+
+def commented(size: int, *, mark: str = "#") -> str:
+    return f"{mark} {'x' * 97}\n" * (size // 100)
+
+
+def test_whole_files_beyond_what_one_judging_parses_are_looked_at_through_their_hunks() -> None:
+    before = {path: commented(900_000) for path in ("a.py", "b.py")}
+    change = change_of(before, {path: f"{text}y = 1\n" for path, text in before.items()})
+    assert [[source.whole for source in file.sources] for file in change.files] == [[True], [False]]
+    assert [[source.whole for source in tests.base_sources(file)] for file in change.files] == [[True], [False]]
+    assert change.unparsed == 0
+
+
+def test_hunks_beyond_what_one_judging_parses_are_not_parsed_and_counted() -> None:
+    texts = {path: commented(300_000) for path in ("a.py", "b.py", "c.txt", "examples/0.py")}
+    change = change_of({}, texts)
+    assert [bool(file.sources) for file in change.files] == [True, False, False, False]
+    assert [tests.base_sources(file) for file in change.files if file.depth is Depth.NOTHING] == [(), ()]
+    assert change.unparsed == 2

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.diff import DiffError
+from worker.domain.dossier import Policy
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict import Category
 from worker.judge.heuristics import FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
@@ -170,6 +171,21 @@ def test_a_strong_suspicion_against_a_change_that_shows_all_that_was_listed_is_a
 def test_the_rubric_that_ships_weighs_exactly_the_signals_there_are() -> None:
     assert set(load_rubric().signals) == NAMES
     assert len(NAMES) == len(SIGNALS)
+
+
+def test_where_not_all_code_was_looked_at_there_are_no_facts_and_nothing_is_safe() -> None:
+    """What is not parsed may use, test or replace anything."""
+    stub = {"a.py": STUB, "b.py": f"# {'x' * 97}\n" * 5_500}
+    judged = opinion({}, stub)
+    assert "stub_body" in {one.signal for one in judged.findings}
+    assert not judged.facts
+    assert judged.signals["files_not_parsed"] == 1
+    words = {"b.py": f"# {'x' * 97}\n" * 5_500}
+    assert opinion({}, words, title="Fix typo").safe is None
+    switched = consider(
+        dossier_of({}, stub).model_copy(update={"policy": Policy(signals={"stub_body": "off"})}), RUBRIC
+    )
+    assert "stub_body" not in {one.signal for one in switched.findings}
 
 
 PIECES = st.sampled_from(

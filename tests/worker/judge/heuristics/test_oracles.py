@@ -231,3 +231,19 @@ def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
 def test_a_mark_may_say_what_is_expected(language: Language, text: str, *, proves: bool) -> None:
     (test,) = code.tests_of(Source(text, 1, whole=True, language=language))
     assert marks_prove(test) is proves
+
+
+ROWS = [
+    (Language.GO, "x := f()\nif x != 1 {\n\tt.Error(x)\n}\nassert.Equal(t, x, 1)", {3}, ["if x != 1 { t.Error(x) }"]),
+    (Language.PYTHON, "assert a\nassert b\ncheck(c)\nm.assert_called_once", {1, 2}, ["assert b", "check(c)"]),
+    (Language.PYTHON, "assert a\nm.assert_called_once", {1}, ["m.assert_called_once"]),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "rows", "expected"), ROWS)
+def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
+    language: Language, text: str, rows: set[int], expected: list[str]
+) -> None:
+    whole = AROUND.get(language, "{}").format(text)
+    found = oracles_of(parse(whole, language), language, frozenset(rows))
+    assert [one.text for one in found if one.node.start_point.row in rows] == expected

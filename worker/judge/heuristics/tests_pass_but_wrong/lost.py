@@ -142,7 +142,7 @@ def _called_anew(change: Change) -> tuple[frozenset[str], ...]:
     return tuple(_called(pair.head) for pair in all_paired(change) if pair.base is None and pair.head is not None)
 
 
-_CALLED: Final = pattern(r"([A-Za-z_]\w{2,})\s*(?:::<[^>()]{0,80}>)?!?\(")
+_CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
 _COMMON: Final = pattern(
     r"(assert|expect|require|should|test_|Test)\w*$|(to|is)(Be|Equal|Have|Not|Throw|Match|Contain|Null|True|False|One|Empty)\w*$"
     r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
