@@ -30,13 +30,12 @@ LAST = re.compile(r"\n    False alarms:.*?(?=\n    \"\"\"|\"\"\")", re.DOTALL)
 def write_down(signal: Signal, share: Share) -> None:
     path = Path(inspect.getsourcefile(signal.see) or "")
     text = path.read_text("utf-8")
-    source = inspect.getsource(signal.see)
-    line = measured_line(share, signal.looks_at)
-    doc = re.search(r'"""(.*?)"""', source, re.DOTALL)
+    doc = re.search(rf'^def {signal.name}\(.*?\n    """(.*?)"""', text, re.DOTALL | re.MULTILINE)
     if doc is None:
         raise SystemExit(f"{signal.name} has no docstring")
     said = doc[1].partition("False alarms:")[0].rstrip()
-    path.write_text(text.replace(doc[0], f'"""{said}\n\n    {line}\n    """'), "utf-8")
+    line = measured_line(share, signal.looks_at)
+    path.write_text(f"{text[: doc.start(1)]}{said}\n\n    {line}\n    {text[doc.end(1) :]}", "utf-8")
 
 
 def counted(names: list[str], *, made: bool) -> dict[str, Share]:

@@ -61,7 +61,10 @@ def forbidden_code_added(claim: Claim, matter: Matter) -> Iterator[Answer]:
         yield refuted("the file is not in the diff")
         return
     target = next(iter(told(rule.rest)), "")
-    if not target or (_plain(target) not in _plain(rule.text) and target.rstrip("()") not in rule.text):
+    if "brings the new dependency" in rule.rest:
+        yield _new_dependency(target, rule, claim, shown)
+    is_named = _plain(target) in _plain(rule.text) or target.rstrip("()") in rule.text
+    if not target or not (is_named or re.search(_SPOKEN.get(target, "$^"), rule.text, re.IGNORECASE)):
         yield refuted(f"the rule does not name `{target}`")
     if not _FORBIDS.search(rule.text):
         yield refuted("the rule forbids nothing")
@@ -79,6 +82,19 @@ def forbidden_code_added(claim: Claim, matter: Matter) -> Iterator[Answer]:
         yield refuted(f"`{needle}` is not in the code of the line")
     before = [one for one in shown.removed_lines() if one.strip() == line.strip()]
     yield settled(holds=not before, why=f"the rule names `{target}`, and the added line holds it")
+
+
+_SPOKEN: Final = {"import *": "wildcard|star", "export default": "default export", "except:": "bare `?except"}
+"""Code, and the words that rules call it by."""
+
+
+def _new_dependency(name: str, rule: Rule, claim: Claim, shown: Shown) -> Answer:
+    if not re.search(r"dependenc|packages|libraries|crates", rule.text, re.IGNORECASE):
+        return refuted("the rule speaks of no dependencies")
+    old = [shown.head[line] for line in shown.head if line not in shown.added] + list(shown.removed_lines())
+    stood = any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line) for line in old)
+    is_added = claim.line in shown.added and name in shown.head[claim.line]
+    return settled(holds=is_added and not stood, why=f"the line adds `{name}`, and no older line names it")
 
 
 def _code_at(shown: Shown, line: int) -> str:
@@ -180,10 +196,15 @@ def cited_file_missing(claim: Claim, matter: Matter) -> Answer:
         return refuted(f"the case does not cite {path}")
     if path in matter.texts or any(one.path == path and not one.is_deleted for one in matter.files):
         return refuted(f"{path} is there")
-    name = path.rpartition("/")[2]
-    alike = [one for one in (*matter.texts, *(one.path for one in matter.files)) if one.rpartition("/")[2] == name]
+    short = re.compile(r"(?:.*/)?".join(re.escape(f"{part}/") for part in path.split("/"))[:-1])
+    there = (*matter.texts, *(one.path for one in matter.files))
+    alike = [
+        one
+        for one in there
+        if short.fullmatch(one) or re.search(rf"(?:^|/){short.pattern}$", one) or path.endswith(f"/{one}")
+    ]
     if alike:
-        return refuted(f"{alike[0]} has the same name")
+        return refuted(f"{alike[0]} may be meant")
     return settled(holds=path in matter.absent, why=f"{path} is listed as not being there at the head")
 
 

@@ -216,6 +216,26 @@ def test_a_rule_must_stand_where_the_note_says(tmp_path: Path) -> None:
     assert outcome(stated("forbidden_code_added", "a.py", 1, note=note.format(9)), about) is Outcome.REFUTED
 
 
+def test_a_new_dependency_must_be_added_and_must_not_have_stood_there(tmp_path: Path) -> None:
+    rules = [{"path": "AGENTS.md", "text": "- No new dependencies.\n"}]
+    about = matter(tmp_path, "go.mod", "module a\nb v1\n", "module a\nb v2\nc v1\n", guidance=rules)
+    note = 'AGENTS.md:1 says "No new dependencies", and this change brings the new dependency `{}`'
+    assert outcome(stated("forbidden_code_added", "go.mod", 3, note=note.format("c")), about) is Outcome.PROVED
+    assert outcome(stated("forbidden_code_added", "go.mod", 2, note=note.format("b")), about) is Outcome.REFUTED
+    other = [{"path": "AGENTS.md", "text": "- No new folders.\n"}]
+    (tmp_path / "b").mkdir()
+    about = matter(tmp_path / "b", "go.mod", "module a\n", "module a\nc v1\n", guidance=other)
+    note = 'AGENTS.md:1 says "No new folders", and this change brings the new dependency `c`'
+    assert outcome(stated("forbidden_code_added", "go.mod", 2, note=note), about) is Outcome.REFUTED
+
+
+def test_code_that_a_rule_calls_by_its_name_is_named_by_it(tmp_path: Path) -> None:
+    rules = [{"path": "AGENTS.md", "text": "- No wildcard imports.\n"}]
+    about = matter(tmp_path, "a.py", None, "from os import *\n", guidance=rules)
+    note = 'AGENTS.md:1 says "No wildcard imports", and this line adds `import *`'
+    assert outcome(stated("forbidden_code_added", "a.py", 1, note=note), about) is Outcome.PROVED
+
+
 def test_a_rule_that_forbids_nothing_is_not_broken(tmp_path: Path) -> None:
     rules = [{"path": "AGENTS.md", "text": "- Use `eval()` with care.\n"}]
     about = matter(tmp_path, "a.py", None, "x = eval(y)\n", guidance=rules)

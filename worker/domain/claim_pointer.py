@@ -10,7 +10,7 @@ in backticks or quotes, and with words behind them, too.
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 
 BARE_NAMES: Final = frozenset(
     {
@@ -38,16 +38,18 @@ BARE_NAMES: Final = frozenset(
 
 SEPARATOR: Final = pattern(r"::|:\s*|#(?!\s)|\s>\s")
 ENDING: Final = pattern(r"\.\w{1,12}$")
+_MORE: Final = pattern(r"[^\s,;]+\s+\S")
 LINES: Final = pattern(r"L?(\d{1,9})(?:[-–]L?(\d{1,9}))?(?![\w.])")
 
 
 class ClaimPointer(Value):
-    """A file, and in it lines or a name (a symbol or a test), or neither."""
+    """A file, and in it lines or a name (a symbol or a test), or neither. `words` goes on behind a name after a colon."""
 
     path: str
     line: int | None = None
     end_line: int | None = None
     name: str | None = None
+    words: str | None = None
 
 
 def read_pointer(text: str) -> ClaimPointer | None:
@@ -61,7 +63,9 @@ def read_pointer(text: str) -> ClaimPointer | None:
         return ClaimPointer(_tidy(path))
     if separator.strip() in {"::", ">"}:  # names of tests may hold spaces
         return ClaimPointer(_tidy(path), name=rest.strip() or None)
-    return _placed(_tidy(path), (rest.split(maxsplit=1) or [""])[0].rstrip(",;"))
+    placed = _placed(_tidy(path), (rest.split(maxsplit=1) or [""])[0].rstrip(",;"))
+    has_more = placed.name is not None and _MORE.match(rest.strip()) is not None
+    return replace(placed, words=rest.strip()) if has_more else placed
 
 
 def _marked(text: str) -> str:

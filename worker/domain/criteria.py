@@ -8,7 +8,6 @@ paragraphs), Gherkin scenarios, task lists, else the whole issue. A template nob
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from worker.domain.dossier import Criterion, Issue
@@ -81,16 +80,16 @@ def listed_criteria(markdown: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))[:MOST_CRITERIA]
 
 
-@dataclass
 class _Section:
     """A part of the issue whose title asks for something. `depth` is that of its items."""
 
-    rank: int
-    level: int
-    depth: int
-    muted: bool = False
-    items: list[str] = field(default_factory=list[str])
-    paragraphs: list[str] = field(default_factory=list[str])
+    def __init__(self, rank: int, level: int, depth: int) -> None:
+        self.rank = rank
+        self.level = level
+        self.depth = depth
+        self.muted = False
+        self.items: list[str] = []
+        self.paragraphs: list[str] = []
 
     def texts(self) -> list[str]:
         return _unless_placeholders(self.items or self.paragraphs)

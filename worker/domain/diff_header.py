@@ -5,7 +5,6 @@ the text that a file's paths, modes and ids say is decoded.
 """
 
 import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -61,17 +60,17 @@ class Header(NamedTuple):
     blobs: tuple[str, str] | None
 
 
-@dataclass(slots=True)
 class _Told:
     """What the lines said so far. `paths` are empty while nothing told the two apart."""
 
-    paths: tuple[bytes, bytes]
-    old_mode: str | None = None
-    new_mode: str | None = None
-    change: ChangeKind = ChangeKind.MODIFIED
-    is_binary: bool = False
-    blobs: tuple[str, str] | None = None
-    moved: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    def __init__(self, paths: tuple[bytes, bytes]) -> None:
+        self.paths = paths
+        self.old_mode: str | None = None
+        self.new_mode: str | None = None
+        self.change = ChangeKind.MODIFIED
+        self.is_binary = False
+        self.blobs: tuple[str, str] | None = None
+        self.moved: dict[bytes, bytes] = {}
 
     def read(self, key: bytes, value: bytes) -> None:
         mode = text_of(value)

@@ -6,7 +6,6 @@ HTML comments give no part; a line in bold or a `<summary>` is a title below all
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.markdown import blocks, unquoted, without_comments
@@ -64,16 +63,16 @@ def outline(markdown: str) -> Iterator[Part]:
         yield from reader.read(token)
 
 
-@dataclass
 class _Reader:
     """Where we are: in which heading, how deep in lists, in which row."""
 
-    heading: int = 0
-    depth: int = 0
-    item_begins: bool = False
-    header: tuple[str, ...] = ()
-    cells: list[str] = field(default_factory=list[str])
-    in_table: bool = False
+    def __init__(self) -> None:
+        self.heading = 0
+        self.depth = 0
+        self.item_begins = False
+        self.header: tuple[str, ...] = ()
+        self.cells: list[str] = []
+        self.in_table = False
 
     def read(self, token: "Token") -> Iterable[Part]:
         match token.type:

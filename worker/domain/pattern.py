@@ -1,15 +1,17 @@
 """Regular expressions that cost nothing until a text is held against them.
 
-Compiling one takes a tenth of a millisecond and more, there are hundreds of them, and one judging uses a part.
-Does not check them: a malformed one is found out at its first use (a test compiles all). Not for functions of `re` that
-take a pattern (`re.sub(pattern, ...)`): call its methods. Invariant: after the first use, what is called is the compiled
-pattern's own method.
+Compiling one takes a tenth of a millisecond and more, there are hundreds of them, and one judging uses a part. A pattern
+that *needs* words is not even compiled while no text holds one of them.
+Does not check them: a malformed one is found out at its first use (a test compiles all, and draws texts that match to see
+that they hold what is needed). Not for functions of `re` that take a pattern (`re.sub(pattern, ...)`): call its methods.
+Invariant: the answers are those of the compiled pattern.
 """
 
 import gc
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import AnyStr, Generic, cast
+from typing import AnyStr, Generic, cast, overload
 
 
 class _PutOff(Generic[AnyStr]):
@@ -27,12 +29,42 @@ class _PutOff(Generic[AnyStr]):
         return found
 
 
-def pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """`re.compile`, put off until the first use."""
-    return cast("re.Pattern[AnyStr]", _PutOff(text, flags))
+class Needing(_PutOff[str]):
+    """A pattern that matches no text without one of *needs*, which are written in lower case."""
+
+    def __init__(self, text: str, flags: int, needs: tuple[str, ...]) -> None:
+        super().__init__(text, flags)
+        self.needs = needs
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self.compiled.match(text) if self._may(text) else None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self.compiled.fullmatch(text) if self._may(text) else None
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.compiled.search(text) if self._may(text) else None
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self.compiled.finditer(text) if self._may(text) else iter(())
+
+    def _may(self, text: str) -> bool:
+        lower = text.casefold()
+        return any(word in lower for word in self.needs)
+
+
+@overload
+def pattern(text: str, flags: int = 0, *, needs: tuple[str, ...] = ()) -> re.Pattern[str]: ...
+@overload
+def pattern(text: bytes, flags: int = 0) -> re.Pattern[bytes]: ...
+def pattern(text: str | bytes, flags: int = 0, *, needs: tuple[str, ...] = ()) -> re.Pattern[str] | re.Pattern[bytes]:
+    """`re.compile`, put off until the first use, and with *needs* until a text holds one of these words in any case."""
+    if needs and isinstance(text, str):
+        return cast("re.Pattern[str]", Needing(text, flags, needs))
+    return cast("re.Pattern[str]", _PutOff(cast("str", text), flags))
 
 
 def compile_patterns() -> int:
     """Compile what was put off, in all modules that are imported: before a fork, not in each of them. Counts them."""
-    waiting = cast("list[_PutOff[str]]", [one for one in gc.get_objects() if type(one) is _PutOff])
+    waiting = cast("list[_PutOff[str]]", [one for one in gc.get_objects() if isinstance(one, _PutOff)])
     return len([one.compiled for one in waiting])

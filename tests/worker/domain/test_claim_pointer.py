@@ -19,6 +19,8 @@ from worker.domain.claim_pointer import ClaimPointer, read_pointer
         ("upload.py:retry", ClaimPointer("upload.py", name="retry")),
         ("upload.py: retry", ClaimPointer("upload.py", name="retry")),
         ("upload.py:Client.retry, client.py:x", ClaimPointer("upload.py", name="Client.retry")),
+        ("upload.py:retry twice", ClaimPointer("upload.py", name="retry", words="retry twice")),
+        ("upload.py:12 times", ClaimPointer("upload.py", 12)),
         ("upload.py:3d_model", ClaimPointer("upload.py", name="3d_model")),
         ("upload.py:", ClaimPointer("upload.py")),
         ("t/test_a.py::TestA::test_b[1-2]", ClaimPointer("t/test_a.py", name="TestA::test_b[1-2]")),

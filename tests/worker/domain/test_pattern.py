@@ -5,13 +5,17 @@ import gc
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from worker.domain import pattern as patterns
-from worker.domain.pattern import compile_patterns, pattern
+from worker.domain.pattern import Needing, compile_patterns, pattern
 
 ROOT = Path(patterns.__file__).parents[2]
 
@@ -41,12 +45,52 @@ def test_after_the_first_use_the_methods_are_the_compiled_ones_own() -> None:
     assert word.match.__self__ is re.compile(r"\w+")
 
 
+def test_a_pattern_that_needs_a_word_is_not_compiled_for_a_text_without_it() -> None:
+    broken = pattern("sleep(", needs=("sleep",))
+    assert (broken.match("a"), broken.search("b"), broken.fullmatch("c"), [*broken.finditer("d")]) == (
+        None,
+        None,
+        None,
+        [],
+    )
+    with pytest.raises(re.error):
+        broken.search("time.Sleep(1)")
+
+
+def test_a_pattern_that_needs_a_word_finds_what_holds_it() -> None:
+    word = pattern(r"Sleep\w*", re.IGNORECASE, needs=("sleep",))
+    texts = [found and found[0] for found in (word.search("a SLEEP"), word.match("sleeps"), word.fullmatch("sleepy"))]
+    assert [*texts, *(one[0] for one in word.finditer("sleep Sleeps"))] == [
+        "SLEEP",
+        "sleeps",
+        "sleepy",
+        "sleep",
+        "Sleeps",
+    ]
+
+
 def test_every_pattern_of_ours_can_be_compiled() -> None:
     for path in sorted(ROOT.glob("worker/**/*.py")):
         if "pattern import pattern" in path.read_text():
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
     gc.unfreeze()
     assert compile_patterns() > 100
+
+
+@cache
+def needing() -> list[Needing]:
+    test_every_pattern_of_ours_can_be_compiled()
+    found = [one for name, module in sys.modules.items() if name.startswith("worker.") for one in vars(module).values()]
+    tables = [cast("dict[object, object]", one) for one in found if isinstance(one, dict)]
+    return [one for one in (*found, *(one for table in tables for one in table.values())) if isinstance(one, Needing)]
+
+
+@settings(deadline=None)  # some of them are long
+@given(st.data())
+def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.DataObject) -> None:
+    one = data.draw(st.sampled_from(needing()))
+    text = data.draw(st.from_regex(one.compiled))
+    assert any(word in text.casefold() for word in one.needs), f"{one.needs} is not all that {one.pattern} can match"
 
 
 def test_what_every_judging_imports_compiles_nothing_by_that() -> None:

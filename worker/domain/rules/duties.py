@@ -45,7 +45,7 @@ _LOG_MUST_BE: Final = pattern(
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_LAST: Final = pattern(
-    rf"(?:always |you must |please )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
+    rf"(?:always |you must |please |remember to )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
     rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
     rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -63,12 +63,28 @@ _LOG_ALWAYS: Final = pattern(
     rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{LIST}\)?)?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ANY_SUBJECT: Final = _SUBJECT.replace("?P<subject>", "?:")
+_LOG_REQUIRED: Final = pattern(
+    rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
+    rf"(?: (?:for|with|in|on) (?:{_ALL}) {_SUBJECT})?(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_NO_WITHOUT: Final = pattern(
+    rf"(?:(?:do not|don't|never|must not) (?:open|merge|submit|send|file|push|make|create|ship|commit)(?: (?:an? |any )?{_ANY_SUBJECT})?|no {_SUBJECT})"
+    rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOG_UPDATE_ALWAYS: Final = pattern(
+    rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _SOME_ONLY: Final = pattern(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
 _LOG_UPDATED: Final = pattern(
-    rf"(?P<log>{LIST}|the {_LOG_WORD}) (?:must|has to|needs to) (?:always )?be (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
+    rf"(?P<log>{LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
     rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_LOGS_MORE: Final = (_LOG_REQUIRED, _LOG_NO_WITHOUT, _LOG_UPDATE_ALWAYS, _LOG_ALWAYS)
 _SOME: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
 _LOG_SOFT: Final = pattern(
     rf"(?:(?P<before>{_SOME}), )?(?:always |also |please )*(?:add|update|write|record|include) "
@@ -82,39 +98,70 @@ _DOC: Final = (
     r"(?:doc ?strings?|doc(?:umentation)?[ -]comments?|jsdoc(?: comments?| blocks?)?|javadocs?(?: comments?)?|godoc(?: comments?)?"
     r"|rustdoc(?: comments?)?|doc comment|«\d+» comments?|tsdoc(?: comments?)?)"
 )
+_DOC_NEEDS: Final = ("doc", "» comment")
 _DOC_FIRST: Final = pattern(
     rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_THING}"
     rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_THING}){{0,3}} "
-    rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
+    rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have|comes? with)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
 _DOC_LAST: Final = pattern(
-    rf"(?:always |you must )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above) (?:all|every|each|any)(?: new)? (?:new )?"
+    rf"(?:always |you must |we )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (?:(?:all|every|each|any|new|the) )+"
     rf"(public|exported|)(?: and exported)? ?{_THING}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
+)
+_DOC_GIVE: Final = pattern(
+    rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_THING} (?:an? )?{_DOC}(.*)",
+    re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
 _DOC_EACH: Final = pattern(
     rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_THING}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
 _DOC_WITHOUT: Final = pattern(
-    rf"(?:do not|don't|never) (?:add|write|introduce|leave) (?:an? |any |new )*(public|exported|) ?{_THING} without (?:an? |its )?{_DOC}(.*)",
+    rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_THING} without (?:an? |its )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
+)
+_DOC_REQUIRED: Final = pattern(
+    rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_THING}(.*)",
+    re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
+)
+_DOC_ALWAYS: Final = pattern(
+    rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_THING}(.*)",
+    re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
+)
+_DOC_REJECTED: Final = pattern(
+    rf"(?:all |any |new )*(public|exported|) ?{_THING} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
+    re.IGNORECASE | re.DOTALL,
+    needs=_DOC_NEEDS,
 )
 _TESTS: Final = pattern(
     rf"(?:{_ALL}|public|new|features?) ?(?:.{{0,60}}?) ?(?:needs?|requires?|must (?:have|include|come with|be covered by|be accompanied by)"
     r"|comes? with|has to (?:come with|have)) (?:(?:its|an?|at least|one|new|own|matching) )*tests?\b(?: coverage)?\.?",
     re.IGNORECASE | re.DOTALL,
+    needs=("test",),
 )
+_NEW: Final = r"(?:(?:(?:new|additional|extra|third-party|external|runtime|production|npm|python) ))"
+_DEPENDENCY: Final = r"(?:dependency|dependencies|packages|libraries|crates)"
 _DEPENDENCIES: Final = pattern(
-    r"(?:(?:do not|don't|never|must not) (?:ever )?(?:add|introduce|install|pull in) (?:any |a |more )?(?:new |runtime |third-party |external |extra )*"
-    r"(?:dependency|dependencies|packages|libraries)|no (?:new |additional |extra |third-party |external |runtime )+(?:dependency|dependencies|packages))\b(.*)",
+    rf"(?:we (?:add|accept|take|introduce) no {_NEW}*{_DEPENDENCY}|{_NEW}*{_DEPENDENCY} (?:must|may|can) (?:not|never) be (?:added|introduced|installed)"
+    rf"|(?:we |you |agents? )?(?:do not|don't|never|must not|may not) (?:ever )?(?:add|introduce|install|pull in|bring in|accept|take on) (?:any |a |more )?{_NEW}*{_DEPENDENCY}"
+    rf"|no {_NEW}+{_DEPENDENCY}(?: (?:are|is) (?:accepted|allowed|permitted))?"
+    rf"|(?:any )?{_NEW}+{_DEPENDENCY} (?:are|is) (?:strictly )?(?:not allowed|forbidden|prohibited|banned|not accepted|rejected|not permitted))(?!\s(?:to|in) «)\b(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES: Final = pattern(
     rf"(?:all |every |each |new )*(?:unit )?test(?:s| files?| modules?)? (?:must |are |is |files |shall |always )*(?:be )?(?:named|called|end (?:in|with)|match)"
     rf"(?: like| as)? ({LIST})(.*)",
     re.IGNORECASE | re.DOTALL,
+    needs=("«",),
 )
 _GLOB: Final = pattern(r"[\w.*-]*\*[\w.*-]*|[._-][\w.-]+")
 
@@ -123,14 +170,43 @@ def duties_in(sentence: Sentence) -> Iterator[Rule]:
     """The rules that the sentence makes by asking for something."""
     yield from _changelog(sentence)
     yield from _docstrings(sentence)
-    if found := _DEPENDENCIES.match(sentence.prose):
-        yield Rule(RuleKind.DEPENDENCIES, sentence.origin, scope=_scope(sentence, found[1])[0])
+    yield from _licences(sentence)
     if _TESTS.match(sentence.prose):
         yield Rule(RuleKind.TESTS, sentence.origin, scope=sentence.around.scope)
     found = _NAMES.match(sentence.prose)
     globs = tuple(span for span in _spans(sentence, found[1]) if _GLOB.fullmatch(span)) if found else ()
     if globs:
         yield Rule(RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.around.scope, reach=Reach.TESTS))
+
+
+def dependencies_in(sentence: Sentence) -> Iterator[Rule]:
+    """The rule that a sentence in plain words makes against new dependencies."""
+    found = _DEPENDENCIES.match(sentence.prose)
+    if found is None:
+        return
+    scope, is_sure = _scope(sentence, found[found.lastindex or 0])
+    noun = "runtime" if _RUNTIME.search(found[0]) else ""
+    yield Rule(RuleKind.DEPENDENCIES, sentence.origin, scope=scope, is_sure=is_sure, noun=noun)
+
+
+_RUNTIME: Final = pattern(r"\b(?:runtime|production)\b", re.IGNORECASE)
+
+
+def _licences(sentence: Sentence) -> Iterator[Rule]:
+    found = _LICENCE.match(sentence.prose)
+    spans = _spans(sentence, found["line"] or "") if found else ()
+    if found is not None and (not spans or _LICENCE_LINE.search(spans[0])):
+        yield Rule(RuleKind.LICENCE, sentence.origin, spans, sentence.around.scope)
+
+
+_LICENCE: Final = pattern(
+    r"(?:(?:all|every|each|any|new|the) ){1,3}(?:(?:source|code|python|java|go|rust|script) )?files? "
+    r"(?:must |has to |have to |needs? to |shall |always )*(?:starts?|begins?|needs?|have|has|carry|carries|contains?|includes?|requires?|comes?|opens?)"
+    rf" (?:with )?(?:an? |the |our |its |this )*(?:(?:licen[sc]e|copyright|spdx|apache|mit)(?:[- ]\w+)?(?: (?:header|notice|line|comment|identifier|boilerplate))|(?P<line>{LIST}))",
+    re.IGNORECASE,
+    needs=("licen", "copyright", "spdx", "apache", "mit", "«"),
+)
+_LICENCE_LINE: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
 
 
 def _spans(sentence: Sentence, words: str) -> tuple[str, ...]:
@@ -142,12 +218,38 @@ def _scope(sentence: Sentence, after: str) -> tuple[Scope, bool]:
     return understood.scope, understood.is_sure and sentence.around.is_sure
 
 
+_IN_THE_REQUEST: Final = pattern(
+    r"\b(?:description|body|template|label|labels|title|release-notes? (?:block|section|field)|commit messages?|blocks?|none)\b",
+    re.IGNORECASE,
+)
+"""Where a note about a change stands if it stands in no file."""
+
+
 def _changelog(sentence: Sentence) -> Iterator[Rule]:
-    for words in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, _LOG_ALWAYS):
+    if not _names_a_log(sentence):
+        return iter(())
+    whole = " ".join((sentence.prose, *sentence.others))
+    is_file = _LOG_FILE.search(whole) is not None and _IN_THE_REQUEST.search(whole) is None
+    return (rule for rule in _changelog_of(sentence) if rule.targets or is_file)
+
+
+_LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
+
+
+_LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changeset")
+
+
+def _names_a_log(sentence: Sentence) -> bool:
+    words = sentence.prose.casefold()
+    return any(name in words for name in _LOG_NAMES) or any(map(_LOG_PATH.fullmatch, sentence.spans))
+
+
+def _changelog_of(sentence: Sentence) -> Iterator[Rule]:
+    for words in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, *_LOGS_MORE):
         found = words.match(sentence.prose)
         if found is None:
             continue
-        subject = found.groupdict().get("subject", "")
+        subject = found.groupdict().get("subject") or ""
         targets = _spans(sentence, found["log"])
         if not all(map(_LOG_PATH.fullmatch, targets)):
             continue
@@ -165,7 +267,7 @@ def _changelog(sentence: Sentence) -> Iterator[Rule]:
 
 
 def _docstrings(sentence: Sentence) -> Iterator[Rule]:
-    for words in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH):
+    for words in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH, _DOC_REQUIRED, _DOC_ALWAYS, _DOC_REJECTED, _DOC_GIVE):
         if found := words.match(sentence.prose):
             scope, is_sure = _scope(sentence, found[2])
             noun = "public" if found[1] else ""

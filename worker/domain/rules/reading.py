@@ -12,11 +12,13 @@ from typing import Final
 
 from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.domain.rules.duties import duties_in
-from worker.domain.rules.forbidding import Sentence, forbidden_in
+from worker.domain.rules.duties import dependencies_in, duties_in
+from worker.domain.rules.forbidding import Sentence, forbidden_in, is_path
 from worker.domain.rules.rule import Origin, Rule
-from worker.domain.rules.scoping import Understood, besides, surrounding
+from worker.domain.rules.scoping import LIST, Understood, besides, qualified, surrounding
 from worker.domain.rules.statements import Statement, statements
+from worker.domain.rules.wording import plainly
+from worker.domain.value import Value, replace
 
 MOST_RULES: Final = 300
 _LONGEST_STATEMENT: Final = 3_000
@@ -25,13 +27,17 @@ _LONGEST_FILE: Final = 500_000
 _SHOWN: Final = 160
 
 _END: Final = pattern(
-    r"[.!?;](?=\s|$)\s*|\s+(?:—|–|--|-)\s+|(?<=[^\s:]):\s+(?=(?:do not|don't|never|no|must not)\b)", re.IGNORECASE
+    r"[.!?;](?=\s|$)\s*|\s+(?:—|–|--|-|\|)\s+|(?<=[^\s:]):\s+(?=(?:do not|don't|never|no|must not)\b)", re.IGNORECASE
 )
 _LABEL: Final = pattern(r"([^:«»]{1,60}):\s+(.*)", re.DOTALL)
 _NOT_ENDS: Final = pattern(r"\b(?:e\.g|i\.e|etc|vs|cf)\.\s*$", re.IGNORECASE)
+_DOING: Final = (
+    r"(?: (?:use|do|add|touch|edit|modify|change|call|import|commit|write|modify or delete|edit or delete))?"
+)
 _NEGATIVE_LEAD: Final = pattern(
-    r"(?:please )?(?:do not(?: use| do| add)?|don'?ts?|never(?: use| do| add)?|forbidden|banned|prohibited|not allowed|must not)"
-    r"(?: (?:any of )?(?:the following|these|this))?(?: things| apis| calls| functions)?[ :]*",
+    rf"(?:please )?(?:(?:(?:files|paths|folders|things|apis|functions|calls|code) )?(?:(?:you|agents|we) )?(?:do not|must not|may not|never|don'?ts?){_DOING}|(?:the following|these)?(?: [a-z]{{1,12}})?(?: (?:are|is))? ?"
+    r"(?:strictly )?(?:forbidden|banned|prohibited|not allowed|disallowed|off[- ]limits|read[- ]only|hands off))"
+    r"(?: (?:any of )?(?:the following|these|this|any of these))?(?: things| apis?| calls| functions| files| paths| folders| directories| imports| patterns| code)?[ :!*]*",
     re.IGNORECASE,
 )
 
@@ -52,16 +58,55 @@ def _of_statement(path: str, statement: Statement) -> Iterator[Rule]:
     if len(statement.prose) > _LONGEST_STATEMENT:
         return
     root = folder_of(path)
-    pieces = list(islice(_sentences(statement.prose), _MOST_SENTENCES))
-    for index, (offset, prose) in enumerate(pieces):
-        label, body = _labelled(prose)
-        others = tuple(other for place, (_, other) in enumerate(pieces) if place != index)
+    pieces = list(_pieces(statement.prose))
+    for piece in pieces:
+        label, body = _labelled(piece.prose)
+        others = tuple(other.prose for other in pieces if other is not piece)
         around = surrounding(statement, label, root)
         around = _joined(around, besides(" . ".join(others), around.scope))
-        origin = Origin(path, statement.line_at(offset), _shown(statement.written(prose)))
-        sentence = Sentence(_negated(statement, body), statement.spans, origin, around, others)
-        yield from forbidden_in(sentence)
+        origin = Origin(path, statement.line_at(piece.offset), _shown(statement.written(piece.quoted)))
+        sentence = Sentence(_negated(statement, label, body), statement.spans, origin, around, others)
+        if "«" in sentence.prose or _ON_DEPENDENCIES.search(sentence.prose):  # nothing else names what to leave alone
+            plain = _in_plain_words(sentence)
+            yield from forbidden_in(plain)
+            yield from dependencies_in(plain)
         yield from duties_in(sentence)
+
+
+_ON_DEPENDENCIES: Final = pattern(r"dependenc|packages|libraries|crates", re.IGNORECASE)
+
+
+def _in_plain_words(sentence: Sentence) -> Sentence:
+    plain = plainly(sentence.prose)
+    around = _joined(sentence.around, qualified(plain.where, sentence.spans, sentence.around.scope))
+    return replace(sentence, prose=plain.prose, around=around)
+
+
+class _Piece(Value):
+    """A sentence, where it begins, and what stands there in the file."""
+
+    offset: int
+    prose: str
+    quoted: str
+
+
+def _pieces(prose: str) -> Iterator[_Piece]:
+    """The sentences; a path or code alone before a dash or a colon is what the words behind it speak of."""
+    subject: _Piece | None = None
+    for offset, words in islice(_sentences(prose), _MOST_SENTENCES):
+        piece = _Piece(offset, words, words)
+        if subject is not None:
+            link = "is out of reach," if _NEGATIVE.match(words) else "is"
+            quoted = prose[subject.offset : offset + len(words)].strip()
+            piece = _Piece(subject.offset, f"{subject.prose.rstrip(':')} {link} {words}", quoted)
+        subject = piece if _ALONE.fullmatch(words) else None
+        if subject is None:
+            yield piece
+    if subject is not None:
+        yield subject
+
+
+_ALONE: Final = pattern(rf"{LIST}:?")
 
 
 def _joined(around: Understood, more: Understood) -> Understood:
@@ -69,9 +114,12 @@ def _joined(around: Understood, more: Understood) -> Understood:
 
 
 def folder_of(path: str) -> str:
-    """The folder that a rules file rules: its own, the whole repository for one in `.github`."""
+    """The folder that a rules file rules: its own, the whole repository for one in a tool's folder at the root."""
     folder = path.rpartition("/")[0]
-    return f"{folder}/" if folder not in {"", ".github", ".claude", ".cursor", ".cursor/rules"} else ""
+    return f"{folder}/" if folder and not _TOOL_FOLDER.fullmatch(folder) else ""
+
+
+_TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
 
 
 def _sentences(prose: str) -> Iterator[tuple[int, str]]:
@@ -97,12 +145,20 @@ def _labelled(prose: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", prose)
 
 
-def _negated(statement: Statement, prose: str) -> str:
+def _negated(statement: Statement, label: str, prose: str) -> str:
     """A bare item of a list that is led in by "never:" or stands under "Do not" is forbidden."""
     lead = statement.lead or (statement.headings[-1] if statement.headings else "")
-    if not _NEGATIVE_LEAD.fullmatch(lead) or re.match(r"(?:do not|don't|never|no|must)\b", prose, re.IGNORECASE):
+    is_led = _NEGATIVE_LEAD.fullmatch(label) or _NEGATIVE_LEAD.fullmatch(lead)
+    if not is_led or _NEGATIVE.match(prose):
         return prose
-    return f"do not {prose}" if not prose.startswith("«") else f"do not use {prose}"
+    first = _FIRST.match(prose)
+    if first is None:
+        return f"do not {prose}"
+    return f"do not touch {prose}" if is_path(statement.spans[int(first[1])]) else f"do not use {prose}"
+
+
+_NEGATIVE: Final = pattern(r"(?:do not|don't|never|no|must|nobody)\b", re.IGNORECASE)
+_FIRST: Final = pattern(rf"(?:the )?(?={LIST})«(\d+)»", re.IGNORECASE)
 
 
 def _shown(text: str) -> str:

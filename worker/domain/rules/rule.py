@@ -19,6 +19,7 @@ class RuleKind(StrEnum):
     TESTS = "tests"
     DEPENDENCIES = "no new dependency"
     FILE_NAMES = "file names"
+    LICENCE = "licence header"
 
 
 class Reach(StrEnum):

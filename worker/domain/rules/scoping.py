@@ -31,8 +31,11 @@ _LANGUAGE: Final = r"(python|golang|go|rust|java|typescript|ts|javascript|js)"
 _LIBRARY: Final = r"(?:library|production|prod|source|non-test|shipped|runtime|application|app|package|published)"
 
 _NOTHING: Final = pattern(
-    r"[\s,.;:!]+|(?:directly|anywhere|at all|ever|yourself|by hand|manually|please)\b"
-    r"|(?:in|to|into|from) (?:(?:the|our|any|this|new|your|a|all) )?(?:code|codebase|code base|repo|repository|project)\b"
+    r"[\s,.;:!]+|(?:directly|anywhere|at all|ever|yourself|by hand|manually|please|here|behind|left|remaining|in place|lying around|for any reason|under any circumstances)\b"
+    r"|(?:in|to|into|from) (?:(?:the|our|any|this|new|your|a|all|of) )*(?:code ?base|code|repo|repository|project)\b|for (?:agents|bots|everyone|all of us|now)\b"
+    r"|unless (?:(?:a|the|an|one|some|our) )?(?:maintainers?|owners?|issue|code ?owners?|you are|you're|you were|explicitly|specifically|it is|it's)\b[^.;«]{0,20}"
+    r"\b(?:asks?|asked|requests?|requested|told|wants?)\b(?: (?:for|you|to|it|so|do|otherwise|this|that|explicitly|for it)\b){0,4}"
+    r"|to (?:make|get) (?:the |all |ci |your )*(?:checks?|tests?|build|linter|lint|ci|types?|type ?checker) (?:pass|green|through|happy)\b"
     r"|in new code\b|in (?:commits|committed code)\b",
     re.IGNORECASE,
 )
@@ -64,7 +67,8 @@ _OUTSIDE: Final = pattern(
     re.IGNORECASE,
 )
 _EXPLANATION: Final = pattern(
-    r"(?:use|call|return|prefer|log|raise|throw|inject|pass|instead|because|since|as (?:it|they|this|these)\b|it |it's|they |this "
+    r"(?:(?:an?|the|our|another) [\w -]{1,30}?(?:writes?|rewrites?|overwrites?|generates?|owns?|maintains?|makes?|creates?|breaks?|has|have|will|would)\b"
+    r"|use|call|return|prefer|log|raise|throw|inject|pass|instead|because|since|as (?:it|they|this|these)\b|it |it's|they |this "
     r"|these |that |name |ask |write |rather|always |see |fix )",
     re.IGNORECASE,
 )

@@ -1,13 +1,12 @@
 """A rules file's Markdown as statements: list items and paragraphs, each with its lines, headings and code spans.
 
-Does not understand a statement. Code blocks, quotations, tables and HTML comments state nothing. Invariant: one pass
+Does not understand a statement. Code blocks and HTML comments state nothing; a row of a table is a statement. Invariant: one pass
 over at most MOST_LINES lines of LONGEST characters; every statement knows the line of each of its characters.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +15,7 @@ from worker.domain.value import Value
 
 MOST_LINES: Final = 5_000
 LONGEST: Final = 2_000
+MOST_CELLS: Final = 10
 MOST_IN_ONE: Final = 30
 """Lines of one paragraph; what is longer is prose, and its rest is left out."""
 
@@ -26,15 +26,31 @@ _FENCE: Final = pattern(r"\s{0,12}(`{3,}|~{3,})")
 _HEADING: Final = pattern(r"\s{0,3}(#{1,6})\s+(.*)")
 _ITEM: Final = pattern(r"(\s{0,40})(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _CODE: Final = pattern(r" {4}|\t")
-_OTHER: Final = pattern(r"\s{0,3}(?:>|\|)")
+_QUOTED: Final = pattern(r"\s{0,3}(?:>\s?)+(?:\[!\w{1,20}\]\s*$)?")
+_ROW: Final = pattern(r"\s{0,3}\|")
+_RULE_LINE: Final = pattern(r"[\s|:-]+")
 _SPAN: Final = pattern(r"(`{1,3})(?!`)([^\n]{1,200}?)(?<!`)\1(?!`)")
 _LINK: Final = pattern(r"\[([^\]\n]{1,200})\]\([^)\n]{0,500}\)")
 _EMPHASIS: Final = pattern(r"\*{1,3}|(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)")
-_MARKS: Final = pattern(r"^[\s✅❌⚠️🚫❗️⛔❕‼️:!-]+")
+_MARKS: Final = pattern(r"^[\s✅⚠️❗️❕‼️:!-]+")
 _BARE_CODE: Final = pattern(
-    r"(?<![\w`«.])(?:[A-Za-z_][\w.]{0,60}\(\)|(?:console|System\.out|fmt|os|time|Thread)\.[A-Za-z]\w{0,30}"
-    r"|(?:println|dbg|todo|unimplemented|eprintln|panic)!|(?:TODO|FIXME|XXX|HACK)(?=s?\b))"
+    r"(?<![\w`«./-])(?:[A-Za-z_][\w.]{0,60}\(\)|(?:console|System\.out|fmt|os|time|Thread)\.[A-Za-z]\w{0,30}(?:\(\))?"
+    r"|(?:println|dbg|todo|unimplemented|eprintln|panic)!|(?:TODO|FIXME|XXX|HACK)(?=s?\b)|@ts-[a-z-]{3,20}|(?:(?<=use )|(?<=call )|(?<=using ))(?:eval|print)(?=$|[.,;])"
+    r"|(?:[\w.@-]{1,60}/){1,12}(?:(?=[\s,;:.)]|$)|\*{1,2}|[\w*-]{1,60}(?:\.[a-z]{1,10}){1,2}\b)"
+    r"|[\w-]{2,60}\.(?:md|rst|json|lock|toml|ya?ml|proto|sql|mod|sum|xml|gradle|cfg|ini)\b)"
 )
+"""Code and paths that are not marked as such."""
+
+_SPOKEN: Final = (
+    (
+        pattern(r"\b(?:debug(?:ging)? )?print(?= statements?\b| calls?\b)|\bdebug(?:ging)? prints\b", re.IGNORECASE),
+        "print()",
+    ),
+    (pattern(r"\b(?:wildcard|star)(?= imports?\b(?! \())", re.IGNORECASE), "import *"),
+    (pattern(r"\bdefault(?= exports?\b(?! \())", re.IGNORECASE), "export default"),
+    (pattern(r"\bbare (?:«)?except:?(?= |s\b|\.|$)", re.IGNORECASE), "except:"),
+)
+"""Code that is called by its name in words."""
 
 
 class Statement(Value):
@@ -47,6 +63,9 @@ class Statement(Value):
     lines: tuple[tuple[int, int], ...]
     """(offset in prose, line number), in order."""
 
+    spoken: tuple[tuple[int, str], ...] = ()
+    """(number of a code span, the words that call it by its name)."""
+
     def line_at(self, offset: int) -> int:
         return self.lines[max(0, bisect_right(self.lines, (offset, MOST_LINES * 2)) - 1)][1]
 
@@ -56,7 +75,8 @@ class Statement(Value):
 
     def written(self, prose: str) -> str:
         """*prose* with its code spans as they were written."""
-        return _NUMBER.sub(lambda found: f"`{self.spans[int(found[1])]}`", prose)
+        said = dict(self.spoken)
+        return _NUMBER.sub(lambda found: said.get(int(found[1])) or f"`{self.spans[int(found[1])]}`", prose)
 
 
 _NUMBER: Final = pattern(rf"{OPEN}(\d{{1,4}}){CLOSE}")
@@ -70,24 +90,31 @@ def statements(markdown: str) -> Iterator[Statement]:
     yield from reader.end()
 
 
-@dataclass
 class _Reader:
     """Where we are: in a fence, in a comment, under which headings, in which item."""
 
-    fence: str = ""
-    in_comment: bool = False
-    headings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    is_titled: bool = False
-    lead: str = ""
-    is_item: bool = False
-    open: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    def __init__(self) -> None:
+        self.fence = ""
+        self.in_comment = False
+        self.headings: list[tuple[int, str]] = []
+        self.is_titled = False
+        self.lead = ""
+        self.is_item = False
+        self.open: list[tuple[int, str]] = []
+        self.columns: tuple[str, ...] = ()
 
     def read(self, number: int, line: str) -> Iterator[Statement]:
+        line = line[found.end() :] if (found := _QUOTED.match(line)) else line
         if self._is_hidden(line):
             return
+        if _ROW.match(line):
+            yield from self.end()
+            yield from self._row(number, line)
+            return
+        self.columns = ()
         heading, item = _HEADING.match(line), _ITEM.match(line)
         fence = _FENCE.match(line)
-        if fence or heading or item or not line.strip() or _OTHER.match(line):
+        if fence or heading or item or not line.strip():
             yield from self.end()
         if fence:
             self.fence = fence[1]
@@ -96,9 +123,23 @@ class _Reader:
         elif item:
             self.is_item = True
             self.open = [(number, item[2])]
-        elif line.strip() and not _OTHER.match(line) and not self._is_code(line):
+        elif line.strip() and not self._is_code(line):
             self.is_item = self.is_item and (bool(self.open) or line[0].isspace())
             self.open.append((number, line.strip()))
+
+    def _row(self, number: int, line: str) -> Iterator[Statement]:
+        """A row as one statement, and each of its cells as an item under the head of its column."""
+        cells = tuple(cell.strip() for cell in line.strip().strip("|").split("|")[:MOST_CELLS])
+        if not self.columns:
+            self.columns = cells
+            return
+        if _RULE_LINE.fullmatch(line):
+            return
+        headings = tuple(title for _, title in self.headings)
+        yield _statement([(number, " | ".join(filter(None, cells)))], headings, "")
+        for head, cell in zip(self.columns, cells, strict=False):
+            if head and cell:
+                yield _statement([(number, cell)], headings, head)
 
     def _is_hidden(self, line: str) -> bool:
         """In a fence or a comment, or the line that ends it; a comment that begins here hides its line."""
@@ -135,12 +176,23 @@ class _Reader:
 
 def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: str) -> Statement:
     spans: list[str] = []
+    spoken: list[tuple[int, str]] = []
     prose = ""
     starts: list[tuple[int, int]] = []
     for number, line in lines:
         starts.append((len(prose), number))
-        prose += _prose(line, spans, is_first=not prose) + " "
-    return Statement(prose.rstrip(), tuple(spans), headings, lead, tuple(starts))
+        prose += _named(_prose(line, spans, is_first=not prose), spans, spoken) + " "
+    return Statement(prose.rstrip(), tuple(spans), headings, lead, tuple(starts), tuple(spoken))
+
+
+def _named(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:
+    """*prose* with numbers for the code that it calls by a name."""
+    for words, code in _SPOKEN:
+        if found := words.search(prose):
+            spoken.append((len(spans), found[0]))
+            spans.append(code)
+            prose = f"{prose[: found.start()]}{OPEN}{len(spans) - 1}{CLOSE}{prose[found.end() :]}"
+    return prose
 
 
 def _prose(line: str, spans: list[str], *, is_first: bool) -> str:

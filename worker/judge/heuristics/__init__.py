@@ -28,7 +28,6 @@ from worker.judge.heuristics.acceptance_gap.shortfall import shortfall, unmet
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.lifecycle import doubt_of
 from worker.judge.heuristics.registry import NAMES, SIGNALS
-from worker.judge.heuristics.safe import why_safe
 from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
 
 FACT_SCORE: Final = 0.05
@@ -105,7 +104,7 @@ class _Opinion:
             return self._said(FACT_SCORE, FACT_CONFIDENCE, _named(facts, "a fact"))
         if self._findings or self._criteria or self._doubt is not None:
             return self._unsure()
-        safe = None if self._change.unparsed else why_safe(self._change)
+        safe = None if self._change.unparsed else _why_safe(self._change)
         return self._unsure() if safe is None else self._said(SAFE_SCORE, SAFE_CONFIDENCE, safe, safe)
 
     def _said(self, score: float, confidence: float, reason: str, safe: str | None = None) -> HeuristicOpinion:
@@ -143,6 +142,12 @@ class _Opinion:
         if self._criteria:
             return f"{self._criteria[0].id}: {self._criteria[0].note}"
         return self._doubt or "nothing was found against it, which does not prove it right"
+
+
+def _why_safe(change: Change) -> str | None:
+    from worker.judge.heuristics.safe import why_safe  # noqa: PLC0415 - with a finding nobody needs it
+
+    return why_safe(change)
 
 
 def _named(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:

@@ -5,18 +5,27 @@ whatever the code does.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.matchers import proof_of_matcher
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.spines import Link, Spine, spines
 from worker.judge.heuristics.syntax import find, is_comment, text_of
-from worker.judge.heuristics.tests import Test
-from worker.judge.heuristics.truths import Proof, is_literal, is_name, proof_of, proof_of_equal, split_arguments
+from worker.judge.heuristics.truths import (
+    Proof,
+    is_itself,
+    is_literal,
+    is_name,
+    opposite_of,
+    proof_of,
+    proof_of_equal,
+    sides_of,
+    split_arguments,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,6 +39,8 @@ class Oracle(Value):
     why: str = ""
     """Of one that proves nothing: why not."""
     is_guess: bool = False
+    pair: tuple[str, str] | None = None
+    """The two that it holds to be equal."""
 
     @cached_property
     def text(self) -> str:
@@ -150,8 +161,8 @@ def _judged(node: "Node", asserted: "Node | None") -> Oracle:
 
 def _of_condition(node: "Node", condition: str) -> Oracle:
     proof = proof_of(condition)
-    why = TRUE if proof is Proof.NOTHING and ("rue" in condition or is_literal(condition)) else ITSELF
-    return Oracle(node, proof, why if proof is Proof.NOTHING else "")
+    why = ITSELF if is_itself(condition) else TRUE
+    return Oracle(node, proof, why if proof is Proof.NOTHING else "", pair=sides_of(condition))
 
 
 def _of_boolean(node: "Node", condition: str) -> Oracle:
@@ -162,8 +173,7 @@ def _of_boolean(node: "Node", condition: str) -> Oracle:
 def _of_pair(node: "Node", one: str, other: str) -> Oracle:
     proof = proof_of_equal(one, other)
     alike = TRUE if one.casefold() in {"true", "false"} else EQUAL if is_literal(one) else ITSELF
-    why = alike if proof is Proof.NOTHING else ""
-    return Oracle(node, proof, why)
+    return Oracle(node, proof, alike if proof is Proof.NOTHING else "", pair=(one, other))
 
 
 _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
@@ -195,6 +205,9 @@ _SUCCESSES: Final = pattern(
 def _asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
     """What a plain assertion proves: by its name and its arguments."""
     node, texts = spine.node, [text_of(one) for one in given]
+    loose = proof_of_matcher(last.name, texts)
+    if loose is not None:
+        return _loose(node, loose)
     if _SUCCESSES.fullmatch(last.name):
         return Oracle(node, Proof.SUCCESS)
     if _PRESENCES.fullmatch(last.name):
@@ -205,6 +218,10 @@ def _asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
     if _TRUTHS.fullmatch(last.name) and texts:
         return _of_condition(node, texts[0])
     return Oracle(node, Proof.VALUE)
+
+
+def _loose(node: "Node", proof: Proof) -> Oracle:
+    return Oracle(node, proof, "" if proof is Proof.PRESENCE else TRUE)
 
 
 _PAIR: Final = 2
@@ -240,7 +257,7 @@ def _go(spine: Spine) -> Oracle | None:
         is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
         found = _of_boolean(spine.node, text_of(given[0])) if is_truth else _asserted(spine, last, given)
         is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
-        return Oracle(found.node, found.proof, found.why, is_guess)
+        return Oracle(found.node, found.proof, found.why, is_guess, found.pair)
     return None
 
 
@@ -258,7 +275,8 @@ def _go_failing(call: "Node") -> Oracle:
         return Oracle(around, Proof.PRESENCE)
     if _NEVER.fullmatch(condition):
         return Oracle(around, Proof.NOTHING, "it is never reached")
-    return Oracle(around, Proof.VALUE)
+    wanted = opposite_of(condition)
+    return Oracle(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else _of_boolean(around, wanted)
 
 
 _CONDITION: Final = 300
@@ -301,14 +319,16 @@ _JAVA_NEUTRAL: Final = frozenset(
 
 
 def _java(spine: Spine) -> Oracle | None:
-    at = next((number for number, link in enumerate(spine.links) if link.name in _JAVA_ENTRIES), None)
+    first = next((number for number, link in enumerate(spine.links) if link.given is not None), 0)
+    at = first if spine.links[first].name in _JAVA_ENTRIES else None  # what follows `when(x)` is no entry
     if at is not None and spine.links[at].given is not None:
         return _fluent(spine, spine.links[at], spine.links[at + 1 :], _JAVA_NEUTRAL)
     last = spine.links[-1]
     if last.name == "assertTrue" and last.given:
         return _of_boolean(spine.node, text_of(last.given[-1]))
     if last.given is not None and last.name.startswith("assert"):
-        return _asserted(spine, last, last.given)
+        has_message = len(last.given) > 1 and last.given[0].type == "string_literal" and _PRESENCES.fullmatch(last.name)
+        return _asserted(spine, last, last.given[1:] if has_message else last.given)
     is_fluent = spine.links[0].name.startswith("assert") and "NoException" not in spine.links[0].name
     return Oracle(spine.node, Proof.VALUE) if is_fluent else None
 
@@ -318,6 +338,9 @@ def _fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: froz
     given = entry.given or []
     subject = text_of(given[0]) if given else ""
     if not matchers:
+        loose = proof_of_matcher("is", [text_of(one) for one in given[-2:]])  # Hamcrest
+        if loose is not None:
+            return _loose(spine.node, loose)
         if len(given) > 1 or spine.node.parent is None or spine.node.parent.type != "expression_statement":
             return Oracle(spine.node, Proof.VALUE)  # Hamcrest, or it goes on elsewhere
         return Oracle(spine.node, Proof.NOTHING, "nothing is expected of it")
@@ -329,13 +352,22 @@ def _fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: froz
 
 def _matched(spine: Spine, subject: str, last: Link, names: frozenset[str]) -> Oracle:
     """What one matcher proves of the subject."""
-    node = spine.node
-    expected = text_of(last.given[0]) if last.given else ""
+    node, given = spine.node, [text_of(one) for one in last.given or []]
+    loose = proof_of_matcher(f"not_{last.name}" if "not" in names else last.name, [subject, *given])
+    if loose is not None:
+        return _loose(node, loose)
+    if last.given is None:
+        return _of_word(node, last.name, subject, names)
     if "not" in names:
         return Oracle(node, _NEGATED.get(last.name, Proof.VALUE))
-    if _EQUALS.fullmatch(last.name) and last.given:
-        pair = _of_pair(node, subject, expected)
-        return pair if expected != "true" or pair.proof is Proof.NOTHING else _sure(_of_condition(node, subject))
+    if _EQUALS.fullmatch(last.name) and given:
+        pair = _of_pair(node, subject, given[0])
+        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _sure(_of_condition(node, subject))
+    return _affirmed(node, subject, last)
+
+
+def _affirmed(node: "Node", subject: str, last: Link) -> Oracle:
+    """That it is true, or there."""
     if last.name == "isTrue":
         return _of_boolean(node, subject)
     if last.name == "toBeTruthy" and "(" not in subject:
@@ -343,13 +375,30 @@ def _matched(spine: Spine, subject: str, last: Link, names: frozenset[str]) -> O
     is_there = last.name in {"toBeDefined", "isNotNull"}
     if is_there and is_literal(subject) and subject not in {"undefined", "null"}:
         return Oracle(node, Proof.NOTHING, TRUE)
-    is_anything = last.name in {"isInstanceOf", "toBeInstanceOf"} and expected in {"Object", "Object.class"}
-    return Oracle(node, Proof.PRESENCE if is_anything else _fluent_proof(last))
+    return Oracle(node, _fluent_proof(last))
+
+
+_CALLED: Final = frozenset(
+    {"equal", "equals", "eq", "eql", "include", "match", "above", "below", "least", "most", "property", "lengthOf"}
+    | {"throw", "closeTo", "members", "within", "keys", "oneOf", "isEqualTo", "isTrue", "isFalse", "isNull", "isEmpty"}
+)
+_WORDS_OF_NOTHING: Final = frozenset({"undefined", "null"})
+
+
+def _of_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Oracle:
+    """`expect(x).to.be.true`, `expect(x).to.exist`: what is asked needs no brackets, or it lacks them."""
+    if word in _CALLED:
+        return Oracle(node, Proof.NOTHING, NOT_CALLED)
+    if "not" in names:
+        return Oracle(node, Proof.PRESENCE if word in _WORDS_OF_NOTHING else Proof.VALUE)
+    if word in {"exist", "ok"}:
+        return Oracle(node, Proof.NOTHING, TRUE) if is_literal(subject) else Oracle(node, Proof.PRESENCE)
+    return _sure(_of_condition(node, subject)) if word == "true" else Oracle(node, Proof.VALUE)
 
 
 def _sure(oracle: Oracle) -> Oracle:
     """Compared with `true` itself, a condition has a value, unless it always holds."""
-    return oracle if oracle.proof is Proof.NOTHING else Oracle(oracle.node, Proof.VALUE)
+    return oracle if oracle.proof is Proof.NOTHING else Oracle(oracle.node, Proof.VALUE, pair=oracle.pair)
 
 
 _NEGATED: Final = {
@@ -358,6 +407,7 @@ _NEGATED: Final = {
     "toBeFalsy": Proof.PRESENCE,
     "toThrow": Proof.SUCCESS,
     "toThrowError": Proof.SUCCESS,
+    "throw": Proof.SUCCESS,
 }
 """With `not` before it."""
 
@@ -381,12 +431,13 @@ def _script(spine: Spine) -> Oracle | None:
     if root.name == "expect" and root.given is not None:
         if last.given is None and _SCRIPT_MATCHER.fullmatch(last.name):
             return Oracle(spine.node, Proof.NOTHING, NOT_CALLED)
-        if {"resolves", "rejects"}.intersection(spine.names) and _is_floating(spine):
+        if {"resolves", "rejects", "eventually"}.intersection(spine.names) and _is_floating(spine):
             return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
         return _fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
-    is_assert = root.name in {"assert", "t"} and last.given is not None
-    if is_assert and (_EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name)):
-        return _asserted(spine, last, last.given or [])
+    given = [text_of(one) for one in last.given or []]
+    is_known = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name) or proof_of_matcher(last.name, given)
+    if root.name in {"assert", "t"} and last.given is not None and is_known is not None:
+        return _asserted(spine, last, last.given)
     return Oracle(spine.node, Proof.VALUE) if "should" in spine.names else None
 
 
@@ -394,48 +445,3 @@ def _is_floating(spine: Spine) -> bool:
     """A promise that nobody waits for: a statement of its own."""
     around = spine.node.parent
     return around is not None and around.type == "expression_statement"
-
-
-AFTERWARDS: Final = "(after each test)"
-_AFTERWARDS: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
-
-
-def asserting_names(functions: Iterable[Function]) -> frozenset[str]:
-    """Names of those that check something, themselves or in what they call among each other."""
-    calls: dict[str, set[str]] = {}
-    asserting: set[str] = set()
-    for function in functions:
-        language = function.source.language
-        calls.setdefault(function.name, set()).update(
-            spine.names[-1] for spine in spines(function.body, language) if spine.links[-1].given is not None
-        )
-        if any(one.proof >= Proof.PRESENCE and not one.is_guess for one in oracles_of(function.body, language)):
-            is_hook = _AFTERWARDS.search(f"{function.attributes} {function.name}")
-            asserting.add(AFTERWARDS if is_hook else function.name)
-    return frozenset(_reaching(calls, asserting))
-
-
-def _reaching(calls: dict[str, set[str]], asserting: set[str]) -> set[str]:
-    """What calls one of them, and what calls that."""
-    callers: dict[str, set[str]] = {}
-    for name, called in calls.items():
-        for one in called & calls.keys():
-            callers.setdefault(one, set()).add(name)
-    waiting = list(asserting)
-    while waiting:
-        for caller in callers.get(waiting.pop(), set()) - asserting:
-            asserting.add(caller)
-            waiting.append(caller)
-    return asserting
-
-
-_MARKS_PROVE: Final = pattern(
-    r"should_panic|\bexpected(?:Exceptions)?\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
-    r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|given|benchmark|snapshot|verif|figures|image|property|theory)",
-    re.IGNORECASE,
-)
-
-
-def marks_prove(test: Test) -> bool:
-    """Whether a decorator or an annotation says what is expected of it."""
-    return _MARKS_PROVE.search(test.marks) is not None

@@ -24,7 +24,7 @@ _PLAIN_DECORATOR: Final = pattern(
 _TESTS: Final = pattern(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
 _ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
 _ABSTRACT_NAME: Final = pattern(
-    r"^_?(Base|Abstract)|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
+    r"^_*(Base|Abstract|Null|NoOp|Noop|Dummy)|Ignor(ed|es|ing)$|Disabled$|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
 )
 _OVERRIDE_WORDS: Final = pattern(
     r"overrid|subclass|abstract|must be implemented|should be implemented|implemented by|no-?op", re.IGNORECASE
@@ -42,6 +42,8 @@ def is_declaration(function: Function) -> bool:
 
 
 def _is_python_declaration(function: Function) -> bool:
+    if _is_for_types_alone(function) or _is_in_a_row(function):
+        return True
     decorators = function.attributes
     if _DECLARING.search(decorators) or "@" in _PLAIN_DECORATOR.sub("", decorators):
         return True  # what a decorator we do not know makes of an empty body, nobody can say
@@ -50,6 +52,25 @@ def _is_python_declaration(function: Function) -> bool:
         return False
     bases = text_of(owner.child_by_field_name("superclasses"))
     return _ABSTRACT_BASES.search(bases) is not None or "abstractmethod" in text_of(owner)
+
+
+def _is_for_types_alone(function: Function) -> bool:
+    """It stands below `if TYPE_CHECKING:`, where nothing is ever run."""
+    node = function.node.parent
+    while node is not None:
+        if node.type == "if_statement" and text_of(node.child_by_field_name("condition")).endswith("TYPE_CHECKING"):
+            return True
+        node = node.parent
+    return False
+
+
+def _is_in_a_row(function: Function) -> bool:
+    """It and its neighbour are dots alone, as in a protocol whose head is not shown."""
+    if [text_of(one) for one in function.statements] != ["..."]:
+        return False
+    lines = function.source.lines
+    near = (function.first - function.source.first - 1, function.last - function.source.first + 1)
+    return any(0 <= row < len(lines) and lines[row].rstrip().endswith(": ...") for row in near)
 
 
 def _is_rust_declaration(function: Function) -> bool:

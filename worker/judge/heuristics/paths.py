@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 
 _TEST_FOLDERS: Final = pattern(
-    r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?utils?|\w*[-_]tests?"
+    r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?(?:utils?|libs?|helpers?|kits?|support)|\w*[-_]tests?"
     r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
     r"|__snapshots__|testFixtures|androidTest)$"
 )

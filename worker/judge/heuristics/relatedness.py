@@ -1,22 +1,20 @@
-"""How closely each file of a change belongs to the rest of it, and to what was asked for.
+"""What is left of each file of a change, and of what was asked for, to be compared: words, names, folders.
 
-Compares words and names: those that the changed lines share with other files and with issue, criteria and title, weighed
-by how rare they are in the code that stays as it was, and the names and folders of the files. Does not judge (the
-families do), and understands no language: no tree is needed, so a bare diff is enough. Invariant: linear in the text,
-bounded for each file, and the same in every order of files and words (`fsum` rounds once).
+Does not compare (the families do), and understands no language: no tree is needed, so a bare diff is enough.
+Invariant: linear in the text, and bounded for each file.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
-from math import fsum, log, log1p
 from typing import Final, NamedTuple
 
 from worker.domain.diff import LineKind
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.change import ChangedFile
+from worker.judge.heuristics.paths import Language, Role
 
 _LONGEST_LINE: Final = 1_000
 _LONGEST_DEFINITION: Final = 300
@@ -146,6 +144,11 @@ class Trace(NamedTuple):
     place: tuple[str, ...]
     unchanged: Counter[str]
     """How often each name stands in the part of the file that was not changed."""
+    known: frozenset[str]
+    """Every name of the file, as far as it is read."""
+    language: Language | None
+    is_test: bool
+    only_comments: bool
 
 
 class Asked(NamedTuple):
@@ -156,43 +159,6 @@ class Asked(NamedTuple):
     names: frozenset[str]
 
 
-class Ties(NamedTuple):
-    """What binds one file to the rest of its change. Each is 0 for a file that has nothing to do with it.
-
-    Those that end the list are differences: this file's own, less the mean of the others.
-    """
-
-    size: float
-    """log(1 + changed lines): the more was changed, the more ties one could see."""
-    shared_words: float
-    """The share of its changed words that other files changed, too, by weight."""
-    shared_edits: float
-    """The share of the names that came or went here which came or went elsewhere, too."""
-    same_folder: float
-    """The share of the other files that lie in its folder (`src` and `tests` count as one)."""
-    asked_names: float
-    """How many of its changed names the issue or the title spells out."""
-    subject_asked: float
-    """1 if a word of its own name stands in what was asked."""
-    used_elsewhere: float
-    """How many names that it defines the other files' changes use."""
-    title_words: float
-    """(difference) the share of the title's words that it or its surroundings hold."""
-    asked_words: float
-    """(difference) how many of its changed words stand in what was asked."""
-    shared_subject: float
-    """(difference) the share of its name's words that other files are named with."""
-    shared_path: float
-    """(difference) the share of its path's words that other paths hold."""
-
-
-def ties_of(change: Change) -> tuple[Ties, ...]:
-    """The ties of each file of the change, in the diff's order; compute them with `change.once(ties_of)`."""
-    traces = [trace_of(file, len(change.files)) for file in change.files]
-    crowd = _Crowd(traces, asked_of(change.dossier))
-    return tuple(_relative([crowd.ties(trace) for trace in traces]))
-
-
 def trace_of(file: ChangedFile, files: int = 1) -> Trace:
     """The trace of one of so many *files*; the more there are, the less is read of each."""
     lines = list(islice(file.diff.lines(), min(_ALL_LINES // files, _MOST_LINES)))
@@ -201,6 +167,7 @@ def trace_of(file: ChangedFile, files: int = 1) -> Trace:
     around = _joined(line.text for line in lines if line.kind is LineKind.CONTEXT)
     around += "\n" + "\n".join(hunk.section[:_LONGEST_LINE] for hunk in islice(file.diff.hunks, _MOST_LINES))
     names = gone | come
+    unchanged = _unchanged(file, around, names, min(_ALL_BACKGROUND // files, _MOST_BACKGROUND))
     left, right = set(map(folded, gone)), set(map(folded, come))
     return Trace(
         size=sum(line.kind is not LineKind.CONTEXT for line in lines),
@@ -212,7 +179,11 @@ def trace_of(file: ChangedFile, files: int = 1) -> Trace:
         path_words=words_of_path(file.path),
         subject=subject_of(file.path),
         place=place_of(file.path),
-        unchanged=_unchanged(file, around, names, min(_ALL_BACKGROUND // files, _MOST_BACKGROUND)),
+        unchanged=unchanged,
+        known=names.union(unchanged),
+        language=file.language,
+        is_test=file.role is Role.TEST,
+        only_comments=all(_is_comment(line.text) for line in lines if line.kind is not LineKind.CONTEXT),
     )
 
 
@@ -227,6 +198,11 @@ def asked_of(dossier: Dossier) -> Asked:
         texts += [f"{claim.addressed_by} {claim.evidence or ''}" for claim in case.ac_coverage]
     names = frozenset(name for text in texts for name in NAME.findall(text[:_MOST_ASKED]))
     return Asked(stems_in(pull.title) - common_stems(), stems_of_all(names), names)
+
+
+def _is_comment(text: str) -> bool:
+    text = text.strip()
+    return not text or text.startswith(("#", "//", "/*", "* ", "*/"))
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -249,95 +225,3 @@ def _unchanged(file: ChangedFile, around: str, changed: frozenset[str], backgrou
     for name in changed & counts.keys():
         counts[name] -= 1
     return counts
-
-
-_SHARP: Final = 3
-_STEEP: Final = 2
-
-
-class _Crowd:
-    """All files of a change together: which words, names and folders occur in how many of them."""
-
-    def __init__(self, traces: Sequence[Trace], asked: Asked) -> None:
-        self._others = max(1, len(traces) - 1)
-        self._asked = asked
-        self._common = common_stems()
-        self._in_words = Counter(word for trace in traces for word in trace.words)
-        self._in_names = Counter(name for trace in traces for name in trace.names)
-        self._in_edits = Counter(name for trace in traces for name in trace.edited)
-        self._in_subjects = Counter(word for trace in traces for word in trace.subject)
-        self._in_paths = Counter(word for trace in traces for word in trace.path_words)
-        self._in_places = Counter(trace.place for trace in traces)
-        self._unchanged: Counter[str] = Counter()
-        for trace in traces:
-            self._unchanged.update(trace.unchanged)
-        self._unchanged_words: Counter[str] = Counter()
-        self._unchanged_folded: Counter[str] = Counter()
-        for name, count in self._unchanged.items():
-            self._unchanged_folded[folded(name)] += count
-            for word in stems_of(name):
-                self._unchanged_words[word] += count
-        self._all = self._unchanged.total() + 200
-        self._scale = 1 / log(self._all)
-
-    def _rare(self, count: float) -> float:
-        """From about 0 for what stands everywhere to 1 for what stands nowhere in the unchanged code."""
-        return log(self._all / (count + 1)) * self._scale
-
-    def _of_word(self, word: str) -> float:
-        if word in self._common:
-            return 0.1
-        return self._rare(self._unchanged_words[word] + self._all / 2_000)
-
-    def _of_name(self, name: str) -> float:
-        return self._rare(self._unchanged[name])
-
-    def _of_edit(self, name: str) -> float:
-        return self._rare(self._unchanged_folded[name.removeprefix("-")])
-
-    def ties(self, trace: Trace) -> Ties:
-        words = {word: self._of_word(word) for word in trace.words}
-        edits = {name: self._of_edit(name) for name in trace.edited}
-        near = trace.words | trace.path_words | trace.around
-        asked = (weight for word, weight in words.items() if word in self._asked.words and word not in self._common)
-        spelled = (self._of_name(name) for name in trace.names & self._asked.names if len(name) > _SHARP)
-        used = (self._of_name(name) for name in trace.defined if self._in_names[name] > (name in trace.names))
-        return Ties(
-            size=log1p(trace.size),
-            shared_words=_share(words, self._in_words),
-            shared_edits=_share(edits, self._in_edits),
-            same_folder=(self._in_places[trace.place] - 1) / self._others,
-            asked_names=log1p(fsum(spelled)),
-            subject_asked=float(bool(trace.subject & self._asked.words)),
-            used_elsewhere=log1p(fsum(weight**_SHARP for weight in used)),
-            title_words=_part(self._asked.title, near),
-            asked_words=log1p(fsum(weight**_STEEP for weight in asked)),
-            shared_subject=_repeated(trace.subject, self._in_subjects),
-            shared_path=_repeated(trace.path_words, self._in_paths),
-        )
-
-
-def _share(weights: dict[str, float], occurring: Counter[str]) -> float:
-    """The weight of what occurs in other files as well, as a share of all."""
-    total = fsum(weights.values())
-    return fsum(weight for one, weight in weights.items() if occurring[one] > 1) / total if total else 0.0
-
-
-def _part(wanted: frozenset[str], held: frozenset[str]) -> float:
-    return len(wanted & held) / len(wanted) if wanted else 0.0
-
-
-def _repeated(words: frozenset[str], occurring: Counter[str]) -> float:
-    return sum(occurring[word] > 1 for word in words) / len(words) if words else 0.3
-
-
-_RELATIVE: Final = ("title_words", "asked_words", "shared_subject", "shared_path")
-
-
-def _relative(all_ties: list[Ties]) -> Iterable[Ties]:
-    """Each file's own measure says little in a change whose title says nothing; the difference to the others does."""
-    others = max(1, len(all_ties) - 1)
-    totals = {field: fsum(getattr(ties, field) for ties in all_ties) for field in _RELATIVE}
-    for ties in all_ties:
-        own: dict[str, float] = {field: getattr(ties, field) for field in _RELATIVE}
-        yield ties._replace(**{field: value - (totals[field] - value) / others for field, value in own.items()})

@@ -54,15 +54,45 @@ def _query(language: Language, types: tuple[str, ...]) -> "tree_sitter.Query":
 
 
 def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
-    """The nodes of these types, in the order of the text; far faster than to walk over all.
+    """The named nodes of these types, in the order of the text.
 
     With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
     """
+    span = (min(rows), max(rows)) if rows else None
+    if root.descendant_count <= SMALL:
+        return _found_by_walking(root, frozenset(types), span)
+    return _found_by_query(root, _query(language, types), span)
+
+
+SMALL: Final = 1_000
+"""Walking over so few nodes takes less than compiling a query, which is far faster on all bigger trees."""
+
+Span = tuple[int, int]
+
+
+def _found_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "list[Node]":
+    cursor, found = root.walk(), list["Node"]()
+    while True:
+        node = cursor.node
+        if node is not None and node.type in types and node.is_named and (span is None or _touches(node, span)):
+            found.append(node)
+        if not cursor.goto_first_child():
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return found
+
+
+def _touches(node: "Node", span: Span) -> bool:
+    first, last = span
+    return node.end_point > (first, 0) and node.start_point < (last + 1, 0)
+
+
+def _found_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) -> "list[Node]":
     import tree_sitter  # noqa: PLC0415 - as above
 
-    cursor = tree_sitter.QueryCursor(_query(language, types))
-    if rows:
-        cursor.set_point_range((min(rows), 0), (max(rows) + 1, 0))
+    cursor = tree_sitter.QueryCursor(query)
+    if span:
+        cursor.set_point_range((span[0], 0), (span[1] + 1, 0))
     found = cursor.captures(root).get("found", [])
     return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
 

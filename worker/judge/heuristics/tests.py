@@ -16,7 +16,8 @@ from worker.domain.diff import Hunk, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source, is_parsable, mended
-from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.functions import Function, functions_of
+from worker.judge.heuristics.material import is_inner, is_local, is_material, modifiers
 from worker.judge.heuristics.paths import Language, Role, role_of
 from worker.judge.heuristics.syntax import find, text_of
 
@@ -89,7 +90,8 @@ class Pair(NamedTuple):
 
 def may_hold_tests(file: ChangedFile) -> bool:
     """Rust keeps tests beside the code; elsewhere the path tells."""
-    return file.language is not None and (role_of(file.path) is Role.TEST or file.language is Language.RUST)
+    is_there = file.language is not None and (role_of(file.path) is Role.TEST or file.language is Language.RUST)
+    return is_there and not is_material(file)
 
 
 def tests_of(source: Source) -> tuple[Test, ...]:
@@ -270,7 +272,7 @@ _FIXTURE: Final = pattern(r"\bfixture\b")  # and not `usefixtures`
 
 
 def _is_python(function: Function) -> bool:
-    is_named = function.name.startswith("test") and function.where is not Where.FUNCTION
+    is_named = function.name.startswith("test") and not is_local(function)
     return is_named and _FIXTURE.search(function.attributes) is None
 
 
@@ -290,7 +292,7 @@ _JAVA_MARK: Final = pattern(
 
 
 def _is_java(function: Function) -> bool:
-    if function.node.type != "method_declaration":
+    if function.node.type != "method_declaration" or is_inner(function):
         return False
     if _JAVA_MARK.search(function.attributes):
         return True
@@ -304,7 +306,7 @@ def _is_java(function: Function) -> bool:
 
 def _has_mark(owner: "Node") -> bool:
     """TestNG marks a class, and means its public methods."""
-    return any(_JAVA_MARK.search(text_of(one)) for one in owner.children if one.type == "modifiers")
+    return _JAVA_MARK.search(modifiers(owner)) is not None
 
 
 _GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
@@ -325,8 +327,9 @@ def _go_tests(source: Source) -> Iterator[Test]:
 
 
 def _go_test(function: Function) -> Test | None:
-    takes = text_of(function.node.child_by_field_name("parameters"))
-    if not _GO_TEST.match(function.name) or "testing.M" in takes:
+    given = function.node.child_by_field_name("parameters")
+    takes = text_of(given)
+    if not _GO_TEST.match(function.name) or "testing.M" in takes or (given is not None and given.named_child_count > 1):
         return None
     is_test = "testing." in takes or function.node.type == "method_declaration"
     return Test(function.name, (), function, function.node, "") if is_test else None

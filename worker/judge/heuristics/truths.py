@@ -32,19 +32,30 @@ _ALL_LITERAL: Final = pattern(_LITERAL)
 _ALWAYS: Final = pattern(
     r"(?:[Tt]rue|!\s*false|not False|Boolean\.TRUE|[1-9]\d*|\"[^\"{}\\]+\"|'[^'{}\\]+')"
     r"|.*(?:\bor True|\|\| ?true\)?)|True or .*|true \|\| .*|!!true"
-    r"|.* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)"
-    r"|len\([^()]*\) >= 0|[\w.]+\.(?:length|size\(\)|len\(\)|length\(\)) >= 0",
+    r"|.* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)|matches!\(.*, ?_\)"
+    r"|len\(.*\) (?:>= 0|> -1)|[\w.()\[\]]+\.(?:length|size\(\)|len\(\)|length\(\)|count\(\)) (?:>= 0|> -1)",
     re.DOTALL,
 )
-_ITSELF: Final = pattern(r"(.+) ?(?:===?|<=|>=| is ) ?\1")
+_ITSELF: Final = pattern(
+    r"(.+) ?(?:===?|<=|>=| is ) ?\1"
+    r"|(?:reflect\.DeepEqual|cmp\.Equal|bytes\.Equal|Objects\.equals|Arrays\.equals|isDeepStrictEqual|_\.isEqual|Object\.is|np\.array_equal)\((.+), ?\2\)"
+    r"|([\w.]+)\.equals\(\3\)"
+)
+_TYPED: Final = pattern(
+    r"typeof typeof .+ ===? ['\"]string['\"]|typeof .+ ===? ['\"]object['\"] \|\| typeof .+ !==? ['\"]object['\"]"
+)
 _COMPARES: Final = pattern(r"==| and | or |&&|\|\|")
 _LITERAL_IS_THERE: Final = pattern(r"[bfru]{0,2}(?:\"[^\"]*\"|'[^']*') (?:is not None|!= None|!==? (?:null|undefined))")
 _THERE: Final = pattern(
     r".+ is not None|.+ != None|.+ !==? (?:null|undefined|nil)|typeof .+ !==? ['\"]undefined['\"]"
     r"|.+\.is_(?:some|ok)\(\)|.+\.isPresent\(\)|len\(.+\) > 0|!.+\.is_empty\(\)|.+\.(?:length|size\(\)|len\(\)) ?> ?0"
-    r"|hasattr\(.+\)|!!.+|(?:bool|repr|str|type|id)\(.+\)",
+    r"|hasattr\(.+\)|!!.+|(?:bool|repr|str|type|id)\(.+\)|.+ instanceof Object|Boolean\(.+\)"
+    r"|['\"]{2} in .+|.+\.(?:contains|includes|startsWith|starts_with|endsWith|ends_with|startswith|endswith)\(['\"]{2}\)|strings\.Contains\(.+, \"\"\)"
+    r"|[^<>]*\b(?:abs|Abs|fabs)\([^<>]+\) <=? (?:[1-9][\d_]{6,}|[1-9](?:\.\d+)?e\+?(?:[6-9]|\d\d+))"
+    r"|[^<>]+\.abs\(\) <=? (?:[1-9][\d_]{6,}|[1-9](?:\.\d+)?e\+?(?:[6-9]|\d\d+))(?:\.0)?",
     re.DOTALL,
 )
+_ANYTHING: Final = pattern(r"[^=<>]+ == (?:\w+\.)?ANY|(?:\w+\.)?ANY == [^=<>]+")
 _NAME: Final = pattern(r"[a-z_]\w*(?:\.\w+)*")
 
 
@@ -52,20 +63,67 @@ def proof_of(condition: str) -> Proof:
     """What is proved when *condition* is asserted to be true."""
     if len(condition) > _LONGEST:
         return Proof.VALUE
-    text = " ".join(condition.split())
-    while text.startswith("(") and text.endswith(")") and "(" not in text[1:]:
-        text = text[1:-1].strip()
-    if any(one.fullmatch(text) for one in (_ALWAYS, _LITERAL_IS_THERE, _ITSELF)) or _holds_either_way(text):
+    text = _bare(condition)
+    if any(one.fullmatch(text) for one in (_ALWAYS, _LITERAL_IS_THERE, _ITSELF, _TYPED)) or _holds_either_way(text):
         return Proof.NOTHING
+    if _ANYTHING.fullmatch(text):
+        return Proof.PRESENCE
     if _COMPARES.search(text.replace("!==", "!=")):
         return Proof.VALUE
     return Proof.PRESENCE if _THERE.fullmatch(text) or is_name(text) else Proof.VALUE
 
 
+def is_itself(condition: str) -> bool:
+    """Whether both sides of the comparison are the same."""
+    return len(condition) <= _LONGEST and _ITSELF.fullmatch(_bare(condition)) is not None
+
+
+def _bare(condition: str) -> str:
+    """Without the brackets around it."""
+    text = " ".join(condition.split())
+    while text.startswith("(") and text.endswith(")") and "(" not in text[1:]:
+        text = text[1:-1].strip()
+    return text
+
+
+def sides_of(condition: str) -> tuple[str, str] | None:
+    """Of one comparison that asks for equality."""
+    found = _SIDES.fullmatch(" ".join(condition[:_LONGEST].split()))
+    return None if found is None else (found[1], found[2])
+
+
+_SIDES: Final = pattern(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
+
+
+def opposite_of(condition: str) -> str:
+    """What holds where *condition* does not, if it is one comparison or one call; else the empty text."""
+    text = " ".join(condition.split())
+    if len(text) > _LONGEST or _JOINS.search(text):
+        return ""
+    if text.startswith("!"):
+        return text[1:].strip()
+    found = _OPERATOR.search(text)
+    return "" if found is None else f"{text[: found.start()]}{_OPPOSITES[found[0]]}{text[found.end() :]}"
+
+
+_JOINS: Final = pattern(r"&&|\|\|| and | or |;")
+_OPERATOR: Final = pattern(r"!=|==|<=|>=|<|>")
+_OPPOSITES: Final = {"!=": "==", "==": "!=", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
+
+
 def _holds_either_way(text: str) -> bool:
-    """`x == y or x != y`."""
+    """`x == y or x != y`, `x or not x`."""
     one, _, other = text.replace(" || ", " or ").partition(" or ")
-    return one != other and one.replace("!=", "==") == other.replace("!=", "==")
+    return one != other and bool(other) and _affirmed(one) == _affirmed(other)
+
+
+def _affirmed(text: str) -> str:
+    """Without its negation."""
+    bare = text.removeprefix("not ").removeprefix("!").replace("!=", "==").replace(" is not ", " is ")
+    return _PAIRS.sub(lambda found: found[1], bare)
+
+
+_PAIRS: Final = pattern(r"(\.is_)(?:none|some|ok|err)\b")
 
 
 def proof_of_equal(one: str, other: str) -> Proof:

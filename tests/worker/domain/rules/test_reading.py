@@ -93,7 +93,7 @@ def test_preferences_permissions_and_what_is_no_code_make_no_rule_that_is_sure(s
         "Do not use `x` (tests",
         "Do not use `x` " + "directly yourself " * 20,
         "Do not use `x`, use `y` where possible",
-        "Leave `package.json` alone unless a maintainer asks for it.",
+        "Leave `package.json` alone unless it is broken.",
         "Never use `print()`. Tests may use it, unless they are slow.",
     ],
 )
@@ -201,6 +201,18 @@ def test_a_changelog_entry_is_asked_for(
 @pytest.mark.parametrize(
     "sentence",
     [
+        "Every pull request needs a release note.",
+        "Every pull request needs a changelog entry in its description.",
+        "Add a changelog entry for every change. It stands in the body of the pull request.",
+    ],
+)
+def test_a_note_that_stands_in_the_pull_request_is_asked_of_no_file(sentence: str) -> None:
+    assert rules(f"- {sentence}\n") == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "All public functions and methods must have docstrings.",
         "Write a docstring for every new public function.",
         "Do not add public functions without a docstring.",
@@ -216,11 +228,10 @@ def test_docstrings_are_asked_for(sentence: str) -> None:
     ("sentence", "kind"),
     [
         ("Every change of behaviour comes with a test.", RuleKind.TESTS),
-        ("No new dependencies.", RuleKind.DEPENDENCIES),
         ("Test files must be named `*_test.py`.", RuleKind.FILE_NAMES),
     ],
 )
-def test_tests_dependencies_and_names_are_asked_for_but_never_surely(sentence: str, kind: RuleKind) -> None:
+def test_tests_and_names_are_asked_for_but_never_surely(sentence: str, kind: RuleKind) -> None:
     assert (rule(sentence).kind, rule(sentence).is_sure) == (kind, False)
 
 
@@ -248,6 +259,21 @@ def test_a_rules_file_rules_its_own_folder(path: str, root: str) -> None:
 def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose() -> None:
     assert rule("Never use `a`, it is " + "so " * 100 + "slow.").origin.text.endswith(" ...")
     assert rules("- Never use `a`. " + ("word " * 300 + "\n") * 5) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "quoted"),
+    [
+        ("- Never use print statements, please\n", 1, "Never use print statements, please"),
+        ("- ❌ Never use `a`\n", 1, "❌ Never use `a`"),
+        ("# R\n\n- `a/`: do not edit it\n", 3, "`a/`: do not edit it"),
+        ("| Path | Rule |\n|---|---|\n| `a/` | do not edit |\n", 3, "`a/` | do not edit"),
+        ("> Never use `a`\n", 1, "Never use `a`"),
+    ],
+)
+def test_a_rule_is_quoted_as_it_is_written(text: str, line: int, quoted: str) -> None:
+    (found,) = rules(text)
+    assert (found.origin.line, found.origin.text, found.is_sure) == (line, quoted, True)
 
 
 def test_there_is_an_end_to_the_rules_that_are_read() -> None:

@@ -24,14 +24,48 @@ def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together(
         "```\n- never\n```\n",
         "~~~~ text\nnever\n~~~\nnever\n~~~~\n",
         "    never\n",
-        "> never\n",
+        "> [!NOTE]\n",
         "| never |\n",
+        "| never |\n|---|\n",
         "<!-- never -->\n",
         "<!--\nnever\n-->\n",
     ],
 )
-def test_code_quotations_tables_and_comments_state_nothing(text: str) -> None:
+def test_code_comments_and_the_head_of_a_table_state_nothing(text: str) -> None:
     assert proses(text + "\nlast") == ["last"]
+
+
+def test_what_is_quoted_is_read_like_the_rest() -> None:
+    assert proses("> [!WARNING]\n> one\n> two\n\n> - three\n") == ["one two", "three"]
+
+
+def test_a_row_states_something_as_a_whole_and_each_cell_under_its_head() -> None:
+    text = "| Path | Rule |\n|---|---|\n| `a/` | leave it |\n| `b/` | |\n\n| Never |\n|---|\n| c |\n"
+    assert [(one.plain, one.lead, one.lines[0][1]) for one in statements(text)] == [
+        ("`a/` | leave it", "", 3),
+        ("`a/`", "Path", 3),
+        ("leave it", "Rule", 3),
+        ("`b/`", "", 4),
+        ("`b/`", "Path", 4),
+        ("c", "", 8),
+        ("c", "Never", 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("never edit src/gen/ or docs/api.md", ("src/gen/", "docs/api.md")),
+        ("update CHANGELOG.md and package.json", ("CHANGELOG.md", "package.json")),
+        ("no print statements, no @ts-ignore", ("@ts-ignore", "print()")),
+        ("never use eval. no default exports", ("eval", "export default")),
+        ("Node.js and/or CI, e.g. this", ()),
+        ("no `wildcard` imports", ("wildcard",)),
+    ],
+)
+def test_code_that_is_not_marked_as_such_is_known_by_its_form_or_its_name(text: str, spans: tuple[str, ...]) -> None:
+    (found,) = statements(text)
+    assert found.spans == spans
 
 
 def test_an_indented_paragraph_goes_on_with_its_item() -> None:

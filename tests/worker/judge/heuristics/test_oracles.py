@@ -3,16 +3,10 @@
 import pytest
 
 from worker.judge.heuristics import tests as code
+from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks_prove
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.functions import functions_of
-from worker.judge.heuristics.oracles import (
-    AFTERWARDS,
-    Oracle,
-    asserting_names,
-    marks_prove,
-    oracles_of,
-    sounds_like_a_check,
-)
+from worker.judge.heuristics.oracles import Oracle, oracles_of, sounds_like_a_check
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import parse
 from worker.judge.heuristics.truths import Proof
@@ -247,3 +241,40 @@ def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
     whole = AROUND.get(language, "{}").format(text)
     found = oracles_of(parse(whole, language), language, frozenset(rows))
     assert [one.text for one in found if one.node.start_point.row in rows] == expected
+
+
+WORDS = [
+    ("expect(x).to.exist", PRESENCE),
+    ("expect('a').to.exist", NOTHING),
+    ("expect(x).to.be.ok", PRESENCE),
+    ("expect(x).to.not.be.undefined", PRESENCE),
+    ("expect(x).to.not.be.empty", VALUE),
+    ("expect(x === 1).to.be.true", VALUE),
+    ("expect(true).to.be.true", NOTHING),
+    ("expect(x).to.be.empty", VALUE),
+    ("expect(f).to.not.throw()", SUCCESS),
+    ("expect(f).to.throw", NOTHING),
+    ("expect(x).to.deep.equal", NOTHING),
+    ("assert.notStrictEqual(x, null)", PRESENCE),
+    ("assert.match(x, /.*/)", PRESENCE),
+]
+
+
+@pytest.mark.parametrize(("text", "proof"), WORDS)
+def test_a_matcher_without_brackets_proves_what_its_word_says(text: str, proof: Proof) -> None:
+    (found,) = oracles(Language.JAVASCRIPT, text)
+    assert found.proof is proof
+
+
+def test_what_an_assertion_holds_to_be_equal_is_known() -> None:
+    assert [one.pair for one in oracles(Language.PYTHON, "assert x == f(y)")] == [("x", "f(y)")]
+    assert [one.pair for one in oracles(Language.PYTHON, "assert x")] == [None]
+    assert [one.pair for one in oracles(Language.GO, "assert.Equal(t, x, y)")] == [("x", "y")]
+
+
+def test_a_matcher_of_hamcrest_that_lets_all_through_is_known() -> None:
+    assert [one.proof for one in oracles(Language.JAVA, "assertThat(x, is(anything()));")] == [PRESENCE]
+
+
+def test_a_plain_assertion_that_lets_all_through_is_known() -> None:
+    assert [one.proof for one in oracles(Language.PYTHON, "self.assertGreaterEqual(len(x), 0)")] == [NOTHING]

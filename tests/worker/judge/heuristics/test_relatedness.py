@@ -1,11 +1,10 @@
-"""What ties a file to its change."""
+"""What is left of a file, and of what was asked for, to be compared."""
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, changed_file, dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.judge.heuristics.made import changed_file, dossier_of
+from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.relatedness import (
-    Ties,
     asked_of,
     folded,
     place_of,
@@ -13,7 +12,6 @@ from worker.judge.heuristics.relatedness import (
     stems_in,
     stems_of,
     subject_of,
-    ties_of,
     trace_of,
     words_of_path,
 )
@@ -101,59 +99,13 @@ def test_what_was_asked_is_all_that_was_said() -> None:
     assert {"Backoff", "max_tries", "jitter", "sleeping", "send"} <= asked.names
 
 
-FILES = {
-    "src/retry.py": "def backoff(delay):\n    return delay * jitter_factor\n",
-    "tests/test_retry.py": "def test_backoff():\n    assert backoff(2) == 2 * jitter_factor\n",
-    "src/paint/brush.py": "colour = palette.crimson\nstroke(colour, opacity)\n",
-}
+def test_a_trace_knows_every_name_of_the_file_its_language_and_its_use() -> None:
+    trace = trace_of(changed_file("tests/test_a.py", "keep = 1\n", "keep = 1\nfresh = 2\n"))
+    assert {"keep", "fresh"} <= trace.known
+    assert trace.language is Language.PYTHON
+    assert trace.is_test
 
 
-def ties(*, texts: bool = True) -> dict[str, Ties]:
-    change = change_of({}, FILES, title="Add jitter to the backoff of retries", texts=texts)
-    return {file.path: ties for file, ties in zip(change.files, ties_of(change), strict=True)}
-
-
-@pytest.mark.parametrize("texts", [True, False])
-@pytest.mark.parametrize(
-    "tie",
-    [
-        "shared_words",
-        "shared_edits",
-        "same_folder",
-        "asked_names",
-        "subject_asked",
-        "title_words",
-        "asked_words",
-        "shared_subject",
-        "shared_path",
-    ],
-)
-def test_a_foreign_file_has_fewer_ties_of_every_kind(tie: str, texts: bool) -> None:  # noqa: FBT001 - a parameter of pytest
-    known = ties(texts=texts)
-    foreign, own = known["src/paint/brush.py"], known["src/retry.py"]
-    assert getattr(foreign, tie) < getattr(own, tie)
-
-
-def test_a_definition_that_others_use_is_a_tie() -> None:
-    known = ties()
-    assert known["src/retry.py"].used_elsewhere > 0 == known["src/paint/brush.py"].used_elsewhere
-
-
-def test_the_order_of_the_files_changes_no_tie() -> None:
-    dossier = dossier_of({}, FILES, title="Add jitter")
-    pieces = [f"diff --git{piece}" for piece in dossier.diff.split("diff --git")[1:]]
-    turned = Change(dossier.model_copy(update={"diff": "".join(reversed(pieces))}))
-    assert ties_of(turned) == tuple(reversed(ties_of(Change(dossier))))
-
-
-def test_a_binary_or_an_empty_change_has_no_ties() -> None:
-    diff = "diff --git a/a.png b/a.png\nindex 1111111..2222222 100644\nBinary files a/a.png and b/a.png differ\n"
-    dossier = dossier_of({}, {"b.py": "x = 1\n"}, title="-")
-    change = Change(dossier.model_copy(update={"diff": diff}))
-    assert [one.shared_words for one in ties_of(change)] == [0.0]
-    assert ties_of(Change(dossier.model_copy(update={"diff": ""}))) == ()
-
-
-def test_one_long_line_is_no_work() -> None:
-    change = change_of({}, {"a.py": "a" * 1_000_000 + "\n", "b.py": "f(" * 200_000 + "\n"})
-    assert len(ties_of(change)) == 2
+@pytest.mark.parametrize(("added", "only"), [("# why\n\n", True), ("# why\nx = 2\n", False)])
+def test_a_trace_tells_whether_nothing_but_comments_was_changed(added: str, only: bool) -> None:  # noqa: FBT001 - a parameter of pytest
+    assert trace_of(changed_file("a.py", "keep = 1\n", f"keep = 1\n{added}")).only_comments is only

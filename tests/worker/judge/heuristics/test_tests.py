@@ -51,6 +51,9 @@ test.each.only.skip.concurrent.serial.fails('too far', () => {})
 """
 GO = """package a
 
+func TestWith(t *testing.T, f func(t *testing.T)) {
+}
+
 func TestPlain(t *testing.T) {
 	t.Run("sub", func(t *testing.T) { t.Run("subsub", func(t *testing.T) {}) })
 	t.Run("named", helper)
@@ -233,3 +236,22 @@ CUT = 'x = make("""\n  a\n""")\ny = 1\n'
 def test_a_fragment_that_shows_half_of_a_string_is_read_without_it(text: str, left: str) -> None:
     assert mended(text, Language.PYTHON) == left
     assert mended(text, Language.GO) == text
+
+
+NESTED = "%s class ATest {\n  @Test void a() {}\n  %s class Inner {\n    @Test void b() {}\n  }\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "expected"),
+    [
+        ("", "static", ["a"]),
+        ("", "@Nested", ["a", "b"]),
+        ("@RunWith(Enclosed.class)", "public static", ["a", "b"]),
+    ],
+    ids=["material", "nested", "enclosed"],
+)
+def test_a_class_inside_of_a_test_class_of_java_is_run_only_where_it_says_so(
+    outer: str, inner: str, expected: list[str]
+) -> None:
+    found = code.tests_of(source_of(NESTED % (outer, inner), Language.JAVA))
+    assert [one.name for one in found] == expected

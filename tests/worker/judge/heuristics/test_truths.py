@@ -2,7 +2,16 @@
 
 import pytest
 
-from worker.judge.heuristics.truths import Proof, is_literal, is_name, proof_of, proof_of_equal, split_arguments
+from worker.judge.heuristics.truths import (
+    Proof,
+    is_itself,
+    is_literal,
+    is_name,
+    opposite_of,
+    proof_of,
+    proof_of_equal,
+    split_arguments,
+)
 
 NOTHING = [
     "True",
@@ -25,6 +34,15 @@ NOTHING = [
     "a.b == c or a.b != c",
     "a == b || a != b",
     "x is x",
+    "x or not x",
+    "!x || x",
+    "x is None or x is not None",
+    "x.is_ok() || x.is_err()",
+    "matches!(x, _)",
+    "len(f(x)) > -1",
+    "typeof x === 'object' || typeof x !== 'object'",
+    "reflect.DeepEqual(x, x)",
+    "x.equals(x)",
     "f(x) == f(x)",
     "\n  x\n  ==\n  x",
 ]
@@ -36,6 +54,12 @@ THERE = [
     "x.is_some()",
     "len(x) > 0",
     "hasattr(x, 'y')",
+    "x == mock.ANY",
+    "x instanceof Object",
+    "'' in x",
+    'x.contains("")',
+    "abs(x - 3) < 1e9",
+    "(x - 3.0).abs() < 1e9",
     "!!x.y(1)",
     "repr(f(x))",
 ]
@@ -45,6 +69,9 @@ VALUES = [
     "str(x) == str(y)",
     "x == 1 and y is not None",
     "x in x",
+    "x or y",
+    "abs(x - 3) < 1e-9",
+    "x.contains('a')",
     "f(x)",
     "x > 0",
     "x == 1",
@@ -84,3 +111,24 @@ def test_literals_and_names_are_told_apart() -> None:
 
 def test_the_arguments_of_a_macro_are_split_outside_of_brackets_and_strings() -> None:
     assert split_arguments(r'vec![a, b], "x, \", y", f(a, b),') == ["vec![a, b]", r'"x, \", y"', "f(a, b)"]
+
+
+def test_a_comparison_of_a_thing_with_itself_is_told_from_what_else_always_holds() -> None:
+    assert is_itself("(x == x)")
+    assert not is_itself("x == y")
+    assert not is_itself("True")
+
+
+@pytest.mark.parametrize(
+    ("condition", "opposite"),
+    [
+        ("x != y", "x == y"),
+        ("len(x) < 0", "len(x) >= 0"),
+        ("!f(x)", "f(x)"),
+        ("x", ""),
+        ("x != y && z", ""),
+        ("x" * 500, ""),
+    ],
+)
+def test_of_one_comparison_the_opposite_is_known(condition: str, opposite: str) -> None:
+    assert opposite_of(condition) == opposite

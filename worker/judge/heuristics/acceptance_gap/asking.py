@@ -75,7 +75,9 @@ def wish_of(criterion: Criterion) -> Wish:
     text = criterion.text[:_LONGEST]
     paths = tuple(dict.fromkeys(_PATH.findall(text)))
     prose = _PATH.sub(" ", text)
-    quoted: list[str] = [one for one in _QUOTED.findall(prose) if one.strip()] or _CALLED.findall(prose)
+    quoted: list[str] = [one for one in _QUOTED.findall(prose) if one.strip()] or [
+        one for one in _CALLED.findall(prose) if not one.endswith("_")
+    ]  # `a_` begins a pattern: `a_[b|c]`
     words = (word for name in NAME.findall(prose) for word in stems_of(name))
     asked = _QUOTED.sub(" ", prose)
     return Wish(
@@ -94,6 +96,10 @@ def _request() -> frozenset[str]:
     return frozenset(map(stem, _REQUEST.split()))
 
 
+_OPTION: Final = pattern(r"([A-Za-z_][\w.]{0,100})=[^=]")
+
+
 def _parts(quoted: str) -> tuple[str, ...]:
-    names = tuple(folded(name) for name in NAME.findall(quoted))
+    option = _OPTION.match(quoted)  # of `option="value"` the option is wanted, the value is an example
+    names = tuple(folded(name) for name in NAME.findall(option[1] if option else quoted))
     return names if " " in quoted.strip() or quoted.startswith("-") else names[-1:]

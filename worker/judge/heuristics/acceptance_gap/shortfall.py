@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
@@ -70,7 +71,14 @@ def gaps(change: Change) -> tuple[Gap, ...]:
     if not asked:
         return ()
     shown = change.once(shown_by)
-    return tuple(_largest(wish_of(one), shown) for one in asked)
+    return tuple(_largest(wish_of(one), shown) for one in asked if not _PLEDGE.match(one.text))
+
+
+_PLEDGE: Final = pattern(
+    r"\W*(?:if \w+, )?(?:I|we) (?:have|did|am|agree|confirm|understand|will|checked)\b|\W*(?:I|we)'(?:ve|m)\b|\W*my (?:code|change|pull request|pr)\b",
+    2,
+)
+"""A box of a template, by which the author says what he did: no line of a change shows it."""
 
 
 def note_of(gap: Gap) -> str:
@@ -102,7 +110,7 @@ def _gaps(wish: Wish, shown: Shown) -> Iterator[Gap]:
         yield Gap(wish, 1 - _proof_of_name(name, wish, shown, places), Lack.NAME, name.spelled)
     if wish.tests and not shown.has_tests:
         yield Gap(wish, 0.9, Lack.TEST)
-    if wish.docs and not wish.paths and not any(map(_is_document, shown.paths)):
+    if wish.docs and not wish.paths and not any(map(_is_document, shown.paths)) and not shown.documents(wish.words):
         yield Gap(wish, 0.8, Lack.DOCS)
     if wish.words:
         lack = Lack.TEST if wish.tests else Lack.WORDS

@@ -30,6 +30,7 @@ _DEFINITION: Final = pattern(
     r"\b(?:def|func|fn|fun|void|function)\s+(?:\([^)]{0,100}\)\s*)?\w|\b(?:it|test|describe|specify|scenario|context|Run)\b[.\w]{0,40}\("
     r"|@DisplayName|\b(?:name|desc|description|title)\s*[:=]"
 )
+_NOTE: Final = pattern(r"\s*(?:///|//!|/\*\*|\*\s|\"\"\"|''')")
 _INNER_TESTS: Final = pattern(r"#\[(?:cfg\(test\)|[\w:]*test\b)")
 
 
@@ -76,6 +77,18 @@ class Shown:
         self.paths = tuple(file.path for file in change.files)
         self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit in units)
         self._texts = change.texts
+        self._notes = tuple(
+            line.text for file in change.files if file.role is not Role.TEST for line in file.diff.added
+        )
+
+    def documents(self, words: tuple[str, ...]) -> bool:
+        """Whether an added line of documentation in code speaks of one of the words."""
+        return not self._documented.isdisjoint(words)
+
+    @cached_property
+    def _documented(self) -> frozenset[str]:
+        notes = (text[:_LONGEST_LINE] for text in islice(self._notes, _MOST_LINES) if _NOTE.match(text))
+        return frozenset(word for text in notes for word in stems_of_all(NAME.findall(text)))
 
     @cached_property
     def texts(self) -> frozenset[str]:
@@ -103,7 +116,8 @@ def shown_by(change: Change) -> Shown:
 def _units(change: Change) -> Iterator[Unit]:
     for file in change.files:
         is_test = file.role is Role.TEST
-        yield Unit(Kind.TEST_PATH if is_test else Kind.PATH, file.path, words_of_path(file.path), frozenset())
+        names = frozenset(map(folded, NAME.findall(file.path)))
+        yield Unit(Kind.TEST_PATH if is_test else Kind.PATH, file.path, words_of_path(file.path), names)
     for file in change.files:
         yield from _lines(file)
 

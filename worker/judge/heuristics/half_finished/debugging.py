@@ -21,14 +21,15 @@ _MOST: Final = 5
 
 _STOPS: Final = {
     Language.PYTHON: pattern(
-        r"\s*(?:(?:if .{1,80}: ?)?breakpoint\(\)|(?:import i?pu?db; ?)?(?:i?pu?db|remote_pdb|wdb)\.(?:set_)?trace\(\)|import (?:i?pu?db)\b.*|from IPython import embed.*)\s*;?"
+        r"\s*(?:(?:if .{1,80}: ?)?breakpoint\(\)|(?:import i?pu?db; ?)?(?:i?pu?db|remote_pdb|wdb)\.(?:set_)?trace\(\)|import (?:i?pu?db)\b.*|from IPython import embed.*)\s*;?",
+        needs=("breakpoint", "db", "embed"),
     ),
     Language.RUST: pattern(r".*\bdbg!\(.*"),
     Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
     **dict.fromkeys(SCRIPTS, pattern(r"\s*debugger;?\s*")),
 }
 _PRINTS: Final = {
-    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<told>.*)"),
+    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<told>.*)", needs=("print", "ic(")),
     Language.RUST: pattern(r"\s*e?println!\((?P<told>.*)"),
     Language.GO: pattern(
         r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<told>.*)"
@@ -53,6 +54,11 @@ _DEBUGGING: Final = pattern(
 _ONLY_VALUES: Final = pattern(
     r"(?:[\"'`][^\"'`]{0,60}[\"'`],\s*)?&?[A-Za-z_][\w.\[\]]{0,80}(?:\(\))?(?:,\s*&?[\w.\[\]]{1,80}){0,5}\)?;?\s*"
 )
+_TO_PEOPLE: Final = pattern(
+    r"\s*[brf]{0,2}[\"'`]\s*(?:error|warn(?:ing)?|fatal|usage|failed|could not|cannot|can't|unable to|please|deprecat\w+)\b(?!=)",
+    2,
+)
+"""What whoever runs the program must know."""
 _USUAL: Final = 3
 """So often does a file print before the change that one more is nothing new."""
 
@@ -61,7 +67,7 @@ _USUAL: Final = 3
 def debugger_left(change: Change) -> Iterator[Place]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 
-    False alarms: 0 of 5070 clean changes with production code (0.0 %, at most 0.08 %).
+    False alarms: 0 of 5658 clean changes with production code (0.0 %, at most 0.07 %).
     """
     for file in change.production():
         for line, found in _added(file, _STOPS, change):
@@ -73,7 +79,7 @@ def debugger_left(change: Change) -> Iterator[Place]:
 def debug_output(change: Change) -> Iterator[Place]:
     """Added output to the console that reads like debugging, or in code whose job is not to print.
 
-    False alarms: 26 of 5070 clean changes with production code (0.5 %, at most 0.75 %).
+    False alarms: 35 of 5658 clean changes with production code (0.6 %, at most 0.86 %).
     """
     for file in change.production():
         may_print = _PRINTER.search(file.path) is not None
@@ -88,7 +94,7 @@ def debug_output(change: Change) -> Iterator[Place]:
 def _outputs(file: ChangedFile, change: Change) -> Iterator[tuple[DiffLine, str]]:
     for line, found in _added(file, _PRINTS, change):
         told = found["told"] or ""
-        if "file=" in told or _is_guarded(file, line):
+        if "file=" in told or _TO_PEOPLE.match(told) or _is_guarded(file, line):
             continue
         if _reads_like_debugging(line.text, told) or not file.once(_prints_anyway):
             yield line, told

@@ -15,6 +15,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.half_finished.commented import is_commented_code
+from worker.judge.heuristics.half_finished.imports import unused_imports
 from worker.judge.heuristics.half_finished.outside import (
     is_named_idle,
     is_platform,
@@ -23,6 +24,7 @@ from worker.judge.heuristics.half_finished.outside import (
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
+from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import Written, documentation, is_stand_in, new_functions, rewritten
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
 from worker.judge.heuristics.paths import Language
@@ -37,12 +39,13 @@ class _Why(Enum):
     TAKES = "it takes `{}` and never looks at it"
     DOCUMENTED = "its documentation promises more"
     PRIVATE = "nobody else can fill it in"
+    IMPORTED = "nothing uses what the change imports for it"
     NULL = "it only hands back null"
     EMPTIED = "its work was taken out"
     NOTHING = "nothing says why"
 
 
-_SURE: Final = frozenset({_Why.COMMENTED_OUT, _Why.TAKES, _Why.DOCUMENTED, _Why.PRIVATE, _Why.NULL})
+_SURE: Final = frozenset({_Why.COMMENTED_OUT, _Why.TAKES, _Why.DOCUMENTED, _Why.PRIVATE, _Why.NULL, _Why.IMPORTED})
 
 
 class _Hollow(NamedTuple):
@@ -57,7 +60,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 
     Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told.
 
-    False alarms: 3 of 5070 clean changes with production code (0.1 %, at most 0.17 %).
+    False alarms: 0 of 5658 clean changes with production code (0.0 %, at most 0.07 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
 
@@ -66,7 +69,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 def body_empty_suspected(change: Change) -> Iterator[Place]:
     """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
 
-    False alarms: 41 of 5070 clean changes with production code (0.8 %, at most 1.10 %).
+    False alarms: 47 of 5658 clean changes with production code (0.8 %, at most 1.10 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
 
@@ -89,6 +92,8 @@ def _found(change: Change) -> Iterator[_Hollow]:
         if does_nothing(one.function) and (one.file.path, one.function.first) not in told:
             why = _why(one.function)
             is_sure = why in _SURE and not is_stand_in(one.function) and not _is_doubtful(one, why, change)
+            if not is_sure and _lacks_its_work(one, change):
+                why, is_sure = _Why.IMPORTED, True
             if is_sure or _is_odd(one.function):
                 yield _Hollow(one, why, is_sure)
     for one in rewritten(change):
@@ -96,33 +101,26 @@ def _found(change: Change) -> Iterator[_Hollow]:
             yield _Hollow(one, _Why.EMPTIED, is_sure=False)
 
 
-_CONSTANT: Final = pattern(
-    r"(?:return\s*)?\(?(?:(?:None|nil|null|undefined|NULL|true|false|True|False|void 0|0|0\.0|-1|\"\"|''|``|\(\)|\[\]|\{\}|set\(\)|dict\(\)|list\(\)|tuple\(\)"
-    r"|(?:std::)?(?:default::)?Default::default\(\)|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|(?:std::)?vec!\[\]|Ok\((?:\(\)|None|Default::default\(\)|Vec::new\(\)|false|true|0)?\)"
-    r"|(?:Optional|Collections|List|Map|Set|Stream)\.(?:empty|emptyList|emptyMap|emptySet|of)\(\)|Promise\.resolve\(\))(?:,\s*)?){0,4}\)?;?|pass|\.\.\."
-)
-"""What a statement may be that does nothing."""
-
-_FRESH: Final = pattern(
-    r"(?:return )?(?:[\w:]{1,60}::(?:new|default)\(\)|new \w+(?:<[^<>]{0,40}>)?\(\)|&?[\w.\[\]]{1,60}\{\}(?:, nil)?|self|this);?"
-)
-"""A new object, or the same: a factory without parameters hands out nothing else."""
+def _lacks_its_work(one: Written, change: Change) -> bool:
+    """The change imports what nothing in the file uses: it came with the work, and the work is gone."""
+    if is_stand_in(one.function) or is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(one.function):
+        return False
+    return bool(one.file.once(unused_imports))
 
 
 def does_nothing(function: Function) -> bool:
-    statements = function.statements
+    statements = [" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements]
     if len(statements) > 1:
-        return False
-    words = " ".join(text_of(statements[0])[:_LONGEST].split()) if statements else ""
-    if _CONSTANT.fullmatch(words):
-        return True
-    return _FRESH.fullmatch(words) is not None and bool(parameters(function))
+        return is_empty_result(statements)
+    words = statements[0] if statements else ""
+    return is_constant(words) or (is_fresh(words) and bool(parameters(function)))
 
 
 _LONGEST: Final = 200
 
 _IDLE_WORDS: Final = pattern(
     r"\bno-?op|\bnothing\b|\balways\b|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
+    r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
     r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
     r"|not (?:yet )?implemented",
     re.IGNORECASE,
@@ -177,10 +175,22 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return is_asked_for(change)
     if is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(function):
         return True
+    if _is_an_answer(function):
+        return True
     if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
         return False  # what a constructor takes, it asked for
     is_asked_by_a_type = may_be_an_override(function) or _may_meet_an_interface(function)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+
+
+def _is_an_answer(function: Function) -> bool:
+    """A method without parameters that a type above asks for, and that says the same always: a state, a kind."""
+    says = text_of(function.statements[0]) if function.statements else ""
+    is_asked = "override" in function.attributes.lower().replace("@", " ").split()
+    return is_asked and not parameters(function) and _YES_OR_NO.fullmatch(says) is not None
+
+
+_YES_OR_NO: Final = pattern(r"return (?:true|false|-?\d+);")
 
 
 def _says_that_it_is_idle(function: Function) -> bool:

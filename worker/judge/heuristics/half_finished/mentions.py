@@ -13,6 +13,7 @@ from worker.judge.heuristics.change import Change, ChangedFile
 WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
 _CALL: Final = pattern(r"([A-Za-z_$][\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
 _MADE: Final = pattern(r"(?<!class )(?<!def )(?<![\w.])([A-Z]\w*)\(")
+_DEF: Final = pattern(r"\bdef (\w+)")
 _LISTED: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
 )
@@ -33,6 +34,11 @@ def used(change: Change) -> Counter[str]:
 def called(change: Change) -> Counter[str]:
     """How often each word stands before a parenthesis: calls, and most definitions."""
     return change.once(_called)
+
+
+def defined(change: Change) -> Counter[str]:
+    """How often each name is that of a function, the way that Python writes it."""
+    return change.once(_defined)
 
 
 def made(change: Change) -> frozenset[str]:
@@ -56,6 +62,10 @@ def _used(change: Change) -> Counter[str]:
 
 def _called(change: Change) -> Counter[str]:
     return Counter(word for text in _texts(change) for word in _CALL.findall(text))
+
+
+def _defined(change: Change) -> Counter[str]:
+    return Counter(word for text in _texts(change) for word in _DEF.findall(text))
 
 
 def _made(change: Change) -> frozenset[str]:

@@ -48,7 +48,8 @@ _UNFINISHED: Final = pattern(
 
 _WISH: Final = pattern(
     r"\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|https?://|\w#\d|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
-    r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat",
+    r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat"
+    r"|\b(?:remove|drop|delete|get rid of) (?:this|the|it)\b(?! (?:stub|placeholder|dummy))",
     re.IGNORECASE,
 )
 """A wish for later, or a condition for it: the function may be whole without."""
@@ -60,7 +61,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 
     The rest is still to be written, or a TODO stands where the body breaks off or in place of the use of a parameter.
 
-    False alarms: 2 of 5070 clean changes with production code (0.0 %, at most 0.14 %).
+    False alarms: 1 of 5658 clean changes with production code (0.0 %, at most 0.10 %).
     """
     yield from (_place(*one) for one in change.once(_admitted))
 
@@ -69,7 +70,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 def unfinished_todo(change: Change) -> Iterator[Place]:
     """An added comment that says that work is left: a TODO that names what this change should do.
 
-    False alarms: 9 of 5070 clean changes with production code (0.2 %, at most 0.34 %).
+    False alarms: 11 of 5658 clean changes with production code (0.2 %, at most 0.35 %).
     """
     told = {(one.file.path, one.function.line_of(note)) for one, note in change.once(_admitted)}
     for file in change.production():

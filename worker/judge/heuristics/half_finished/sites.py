@@ -35,15 +35,23 @@ class _Swap(NamedTuple):
 def site_left_out(change: Change) -> Iterator[Place]:
     """A word that the change replaces elsewhere, but not here; or a file of a list in the issue, alone unchanged.
 
-    False alarms: 74 of 5530 clean changes with anything (1.3 %, at most 1.68 %).
+    False alarms: 81 of 6233 clean changes with anything (1.3 %, at most 1.61 %).
     """
     for swap in _done(change):
         left = [place for path, text in _texts(change) for place in _left(path, text, swap)]
         most = _MOST_ASKED_LEFT if change.once(_asked).issuperset(swap) else _MOST_LEFT
         if 0 < len(left) <= most:
-            for path, number in left:
-                yield Place(f"`{swap.old}` became `{swap.new}` elsewhere, but not here", path, number)
+            for path, lines in _by_file(left).items():
+                more = f", and at {len(lines) - 1} more places of this file" if len(lines) > 1 else ""
+                yield Place(f"`{swap.old}` became `{swap.new}` elsewhere, but not here{more}", path, lines[0])
     yield from _named(change)
+
+
+def _by_file(places: list[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for path, number in places:
+        found.setdefault(path, []).append(number)
+    return found
 
 
 def _named(change: Change) -> Iterator[Place]:

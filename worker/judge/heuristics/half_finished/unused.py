@@ -37,7 +37,7 @@ class _Uncalled(NamedTuple):
 def function_uncalled(change: Change) -> Iterator[Place]:
     """A new private function that no line of the change names again, so that nothing can call it.
 
-    False alarms: 4 of 5070 clean changes with production code (0.1 %, at most 0.20 %).
+    False alarms: 8 of 5658 clean changes with production code (0.1 %, at most 0.28 %).
     """
     for one in change.once(_uncalled):
         if one.is_sure:
@@ -48,7 +48,7 @@ def function_uncalled(change: Change) -> Iterator[Place]:
 def function_uncalled_suspected(change: Change) -> Iterator[Place]:
     """A new function that no other line of the change names, tests included; others may call it from outside.
 
-    False alarms: 14 of 5070 clean changes with production code (0.3 %, at most 0.46 %).
+    False alarms: 17 of 5658 clean changes with production code (0.3 %, at most 0.48 %).
     """
     for one in change.once(_uncalled):
         if not one.is_sure:
@@ -59,7 +59,7 @@ def function_uncalled_suspected(change: Change) -> Iterator[Place]:
 def parameter_unused(change: Change) -> Iterator[Place]:
     """A parameter of a new function that its body never looks at, where no type above asks for it.
 
-    False alarms: 7 of 5070 clean changes with production code (0.1 %, at most 0.28 %).
+    False alarms: 9 of 5658 clean changes with production code (0.2 %, at most 0.30 %).
     """
     told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
     for one in new_functions(change):
@@ -136,7 +136,7 @@ def _in_itself(function: Function) -> int:
 
 
 _BY_NAME: Final = pattern(
-    r"__\w+__|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
+    r"__\w+__|model_(?:post_init|rebuild)|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
     r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
 )
 """What a language or a framework calls by its name."""

@@ -26,7 +26,7 @@ rustfmt spotless checkstyle isort cosmetic tidy cleanup spacing tabs wrap editor
 def reformatted(change: Change) -> Iterator[Place]:
     """Most of what changed in a code file is white space and line breaks, eight lines or more, and nobody asked for it.
 
-    False alarms: 24 of 5530 clean changes with anything (0.4 %, at most 0.64 %).
+    False alarms: 22 of 6233 clean changes with anything (0.4 %, at most 0.53 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT):
         return
@@ -36,11 +36,18 @@ def reformatted(change: Change) -> Iterator[Place]:
 
 
 def _in_file(file: ChangedFile) -> Iterator[Place]:
-    laid_out = [hunk for hunk in file.diff.hunks if _is_layout(hunk)]
+    laid_out = [hunk for hunk in file.diff.hunks if _is_layout(hunk) and not _is_text(hunk, file)]
     lines = sum(map(_changed, laid_out))
     if lines >= _FEWEST_LINES and lines >= _SHARE * sum(map(_changed, file.diff.hunks)):
         first = next(line.head_line for line in laid_out[0].lines if line.kind is LineKind.ADDED)
         yield Place(f"{lines} changed lines differ from what they were only in layout", file.path, first)
+
+
+def _is_text(hunk: Hunk, file: ChangedFile) -> bool:
+    """Its lines stand in a string: there white space is content."""
+    return all(
+        file.is_quoted(line.head_line) for line in hunk.lines if line.base_line is None and line.head_line is not None
+    )
 
 
 def _changed(hunk: Hunk) -> int:

@@ -52,17 +52,27 @@ def _added_text(file: ChangedFile) -> str:
 def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bool) -> Iterator[Breach]:
     search = ban.searched.search.search
     was_there = sum(1 for line in file.diff.removed if search(line.text[:LONGEST_LINE]))
+    is_output = _PRINTS.search(ban.target) is not None and (
+        is_program(file) or any(search(text[:LONGEST_LINE]) for text in _kept(file))
+    )
     for hunk in file.diff.hunks:
         hits = [line for line, found in _hits(hunk, ban.searched, moved) if _counts(ban, file, line, found)]
         removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:LONGEST_LINE]))
         if len(hits) <= removed:
             continue
         source = _source_of(file, hits[0])
-        is_output = _PRINTS.search(ban.target) is not None and is_program(file)
         is_own = _is_own_name(ban, source)
         sure = is_sure and not (was_there or is_output or is_own) and (source.whole or _is_clear(hunk, source.language))
         for line in hits:
             yield Breach(ban.rule, f"this line adds `{ban.target}`", sure, file.path, line.head_line)
+
+
+def _kept(file: ChangedFile) -> Iterator[str]:
+    """The lines of code that the change leaves as they are: who wrote so before was not told otherwise."""
+    for source in file.sources:
+        for number, text in enumerate(source.lines, source.first):
+            if number not in file.added_lines and not _COMMENTED.match(text):
+                yield text
 
 
 def _hits(hunk: Hunk, searched: Hunted, moved: frozenset[str]) -> Iterator["tuple[DiffLine, re.Match[str]]"]:

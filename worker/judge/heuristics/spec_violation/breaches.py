@@ -12,13 +12,15 @@ from worker.domain.rules.rule import Rule, RuleKind
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.added_code import code_breaches
 from worker.judge.heuristics.spec_violation.breach import Breach
+from worker.judge.heuristics.spec_violation.dependencies import dependency_breaches
 from worker.judge.heuristics.spec_violation.missing import (
     changelog_breaches,
     docstring_breaches,
+    licence_breaches,
     name_breaches,
     untested_breaches,
 )
-from worker.judge.heuristics.spec_violation.touched_paths import dependency_breaches, path_breaches
+from worker.judge.heuristics.spec_violation.touched_paths import path_breaches
 
 MOST: Final = 200
 
@@ -46,4 +48,5 @@ _LOOKS: Final[dict[RuleKind, Callable[[Rule, Change], Iterator[Breach]]]] = {
     RuleKind.TESTS: untested_breaches,
     RuleKind.DEPENDENCIES: dependency_breaches,
     RuleKind.FILE_NAMES: name_breaches,
+    RuleKind.LICENCE: licence_breaches,
 }

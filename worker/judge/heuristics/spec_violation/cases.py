@@ -20,7 +20,7 @@ def _sure(change: Change, what: What) -> Iterator[Place]:
 
 @signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.CASE)
 def cited_file_missing(change: Change) -> Iterator[Place]:
-    """The case cites a file as proof that is known not to be in the head tree, nor any file of that name.
+    """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
     False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
     """
@@ -49,6 +49,6 @@ def cited_name_missing(change: Change) -> Iterator[Place]:
 def citation_doubtful(change: Change) -> Iterator[Place]:
     """What the case cites is not there, but it may have moved, be inherited, be generated or be still to come.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 1 of 975 clean changes with a case (0.1 %, at most 0.58 %).
     """
     return (Place(one.words, one.path, strength=0.6) for one in wrong_citations(change) if not one.is_sure)

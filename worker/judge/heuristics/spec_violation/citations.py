@@ -15,6 +15,7 @@ from worker.domain.diff import ChangeKind, text_lines
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.spec_violation.titles import Strings, strings_of
 
 _MOST_CLAIMS: Final = 200
 _LONGEST: Final = 500
@@ -25,7 +26,7 @@ _FILE: Final = pattern(
 _IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
 _WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
 _MADE_TITLES: Final = pattern(
-    r"\.each\b|\$\{|%[sdpij]\b|\bdescribe\.for\b|\.for\(|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!|import \*|globals\(\)|setattr\(|type\("
+    r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!|import \*|globals\(\)|setattr\(|type\("
 )
 _INHERITS: Final = pattern(
     r"\bextends\b|^\s*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^\s*export \* from|\bpub use\b|import \*",
@@ -86,6 +87,7 @@ class _Known(Value):
     there: frozenset[str]
     absent: frozenset[str]
     gone: frozenset[str]
+    change: Change
 
     @classmethod
     def of(cls, change: Change) -> "_Known":
@@ -105,7 +107,11 @@ class _Known(Value):
             there=frozenset(there),
             absent=frozenset(file.path for file in change.dossier.files or () if not file.exists),
             gone=frozenset((*moved, *deleted)),
+            change=change,
         )
+
+    def strings(self, path: str) -> Strings:
+        return strings_of(self.change, path, self.whole[path])
 
     def find(self, path: str) -> str | None:
         """The path that is meant: itself, or the only known one that ends in it."""
@@ -123,8 +129,8 @@ def _checked(text: str, criterion: str, case: Case, known: _Known) -> Iterator[W
     if path is None:
         yield from _missing_file(pointer, criterion, case, known)
     elif path in known.whole:
-        yield from _missing_line(pointer, path, known.whole[path])
-        yield from _missing_name(pointer, path, known.whole[path])
+        yield from _missing_line(pointer, path, len(text_lines(known.whole[path])))
+        yield from _missing_name(pointer, path, known)
 
 
 def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
@@ -132,17 +138,22 @@ def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Kno
     if path not in known.absent:
         return
     name = path.rpartition("/")[2]
-    is_file = _FILE.fullmatch(path) is not None and (
-        "/" in path or pointer.line is not None or pointer.name is not None
-    )
-    is_elsewhere = any(one.rpartition("/")[2] == name for one in (*known.there, *known.gone))
+    is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
+    is_file = _FILE.fullmatch(path) is not None and is_placed
+    is_gone = any(one.rpartition("/")[2] == name for one in known.gone)
+    is_elsewhere = is_gone or any(_may_mean(path, one) for one in known.there)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
     yield Wrong(What.FILE, words, is_sure=is_file and not is_elsewhere and not announced)
 
 
-def _missing_line(pointer: ClaimPointer, path: str, text: str) -> Iterator[Wrong]:
-    count = len(text_lines(text))
+def _may_mean(cited: str, path: str) -> bool:
+    """Whether *cited* is *path* with folders left out, or with one before it that is not the repository's own."""
+    folders = iter(path.split("/"))
+    return cited.endswith(f"/{path}") or all(part in folders for part in cited.split("/"))
+
+
+def _missing_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[Wrong]:
     first, last = pointer.line, pointer.end_line or pointer.line
     if first is None or last is None or last <= count + 1:  # editors count an empty line behind the last newline
         return
@@ -150,19 +161,39 @@ def _missing_line(pointer: ClaimPointer, path: str, text: str) -> Iterator[Wrong
     yield Wrong(What.LINE, words, is_sure=first > count + 1, path=path)
 
 
-def _missing_name(pointer: ClaimPointer, path: str, text: str) -> Iterator[Wrong]:
+def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:
     if pointer.name is None:
         return
+    text = known.whole[path]
+    name = pointer.name
     is_titled = _TITLED.search(path) is not None
-    parts = [
-        _tidy(part, is_titled=is_titled)
-        for part in (_TITLES if " " in pointer.name.strip() else _PARTS).split(pointer.name)
-    ]
-    missing = [part for part in parts if part and not _is_there(part, text)]
+    parts = [_tidy(part, is_titled=is_titled) for part in (_TITLES if " " in name.strip() else _PARTS).split(name)]
+    looked = [(part, _looked_up(part, text, known.strings(path))) for part in parts if part]
+    missing = [(part, found) for part, found in looked if found is not Found.THERE]
     if not missing:
+        yield from _words_behind(pointer, path, known)
         return
-    words = f'the case cites "{pointer.name[:120]}" in {path}, and "{missing[0][:80]}" does not stand there'
-    yield Wrong(What.NAME, words, _is_surely_missing(missing, parts, text), path)
+    words = f'the case cites "{name[:120]}" in {path}, and "{missing[0][0][:80]}" does not stand there'
+    is_sure = all(found is Found.NOT for _, found in missing[:1]) and _is_surely_missing(missing[0][0], parts, text)
+    yield Wrong(What.NAME, words, is_sure, path)
+
+
+def _words_behind(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:
+    """A title with more words behind it: a test of that name, or somebody's words about it."""
+    strings = known.strings(path)
+    if pointer.words is None or _TITLED.search(path) is None or strings.hold(pointer.words):
+        return
+    if strings.begin(pointer.words):
+        words = f'the case cites "{pointer.words[:120]}" in {path}, and no title there is that long'
+        yield Wrong(What.NAME, words, is_sure=False, path=path)
+
+
+class Found(StrEnum):
+    """Whether a name or a title stands in a file. PERHAPS: something like it does."""
+
+    THERE = "there"
+    PERHAPS = "perhaps"
+    NOT = "not"
 
 
 _PARTS: Final = pattern(r"::| > |#|(?<=\w)\.(?=\w)|(?<=\w)/(?=\w)| › ")
@@ -181,25 +212,32 @@ def _tidy(part: str, *, is_titled: bool) -> str:
 _CASE: Final = pattern(r"\[[^\[\]]{0,100}\]$")
 
 
-def _is_there(part: str, text: str) -> bool:
-    """The name, the title, how it begins, or all of its words."""
-    if _IDENTIFIER.fullmatch(part):
-        return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
-    folded = " ".join(text.replace("\\", "").split())
-    return " ".join(part.split()[:_BEGINNING]) in folded or all(
-        re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(part))
-    )
+def _looked_up(part: str, text: str, strings: Strings) -> Found:
+    if not _IDENTIFIER.fullmatch(part):
+        return _looked_up_title(part, text, strings)
+    if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None:
+        return Found.THERE
+    if "_" in part and strings.hold(part.replace("_", " ")):  # Go writes a subtest's title with underscores
+        return Found.THERE
+    return Found.PERHAPS if part in text else Found.NOT
+
+
+def _looked_up_title(title: str, text: str, strings: Strings) -> Found:
+    if strings.hold(title) or " ".join(title.split()) in " ".join(text.split()):
+        return Found.THERE
+    if strings.begin(title):
+        return Found.NOT
+    has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(title)))
+    return Found.PERHAPS if has_all else Found.NOT
 
 
 _CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
-_BEGINNING: Final = 3
 _TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
 
 
-def _is_surely_missing(missing: list[str], parts: list[str], text: str) -> bool:
-    """Neither inherited, nor generated from a table, nor words that only describe."""
-    if _MADE_TITLES.search(text) and not (len(parts) == 1 and _IDENTIFIER.fullmatch(missing[0])):
+def _is_surely_missing(missing: str, parts: list[str], text: str) -> bool:
+    """Neither inherited, nor generated from a table."""
+    is_name = _IDENTIFIER.fullmatch(missing) is not None
+    if _MADE_TITLES.search(text) and not (len(parts) == 1 and is_name):
         return False
-    if _IDENTIFIER.fullmatch(missing[0]):
-        return not _INHERITS.search(text) or "_" in missing[0] or len(parts) == 1
-    return True
+    return not is_name or not _INHERITS.search(text) or "_" in missing or len(parts) == 1

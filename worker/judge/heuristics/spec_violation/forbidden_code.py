@@ -51,11 +51,17 @@ def hunted(target: str, noun: str) -> tuple[Hunted, ...]:
     """The patterns for one thing that a rule names; none for what can't be told apart in code."""
     if _COMMENT.match(target):
         return (Hunted(re.compile(_spelled(target, "any")), _rarest(target), in_comments=True),)
+    if target in _STARRED:
+        return (Hunted(re.compile(_STARRED_IMPORT, re.MULTILINE), "import", is_import=True),)
     if noun in {"import", "package", "module", "library"}:
         return _imports(target)
     languages = frozenset({Language.PYTHON}) if target.removesuffix("()") in _PYTHON else frozenset[Language]()
     code = Hunted(re.compile(_code(target, noun)), _rarest(target), languages=languages)
     return (code, *_imports(target)) if not noun and _NAME.fullmatch(target) and target not in _KEYWORDS else (code,)
+
+
+_STARRED: Final = frozenset({"import *", "from x import *", "from module import *", "from ... import *"})
+_STARRED_IMPORT: Final = r"^\s*from\s+[\w.]+\s+import\s+\*|^\s*import\s+(?:static\s+)?[\w.]+\.\*\s*;"
 
 
 def _rarest(target: str) -> str:
@@ -71,12 +77,16 @@ def _code(target: str, noun: str) -> str:
     if not _NAME.fullmatch(target):
         is_call = noun == "call" and not target.endswith((")", "!"))
         return _spelled(target, "call" if is_call else "any")
-    if target in _TYPES:
-        return rf"{_TYPED}\b{target}\b(?![\w(.:])"
+    return rf"{_TYPED}\b{target}\b(?![\w(.:])" if target in _TYPES else _of_name(target, noun)
+
+
+def _of_name(target: str, noun: str) -> str:
     word = rf"(?<![\w.$@'-]){_DEFINES}{re.escape(target)}"
     match noun:
         case "block":
             return rf"{word}\s*\{{"
+        case "catch":
+            return rf"\bexcept\b[^:#]{{0,200}}(?<![\w.]){re.escape(target)}\b|\bcatch\s*\(\s*(?:final\s+)?(?:[\w.]+\s*\|\s*){{0,5}}{re.escape(target)}\b"
         case "decorator" | "annotation":
             return rf"@(?:\w+\.)*{re.escape(target)}\b"
         case _ if target in _KEYWORDS:
@@ -95,7 +105,9 @@ def _spelled(target: str, end: str) -> str:
             text += r"\s*" if before in _LOOSE else r"\s+"
         else:
             gap = r"\s*" if before in _OPENERS and part[0].isalpha() else ""
-            text += r".{0,200}?" if part in _GAPS else gap + re.escape(part)
+            text += (
+                r".{0,200}?" if part in _GAPS else r"\w+" if part == "*" and before == "." else gap + re.escape(part)
+            )
         before = part
     if before[-1:].isalnum() or before[-1:] == "_":
         text += r"\s*\(" if end == "call" else rf"\b{_NOT_SET}"
@@ -107,6 +119,7 @@ def _start(target: str) -> str:
     if not (target[:1].isalnum() or target[:1] == "_"):
         return ""
     is_method = _METHOD.fullmatch(target) is not None
+    is_method = is_method or target in _METHODS
     return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$]){_DEFINES}"
 
 
@@ -114,6 +127,7 @@ _ARGUMENTS: Final = frozenset({"()", "(...)", "(…)"})
 _GAPS: Final = frozenset({"...", "…"})
 _OPENERS: Final = frozenset("#/")
 _LOOSE: Final = frozenset("#/:")
+_METHODS: Final = frozenset({"unwrap()", "expect()"})
 _METHOD: Final = pattern(r"[a-z]+[A-Z]\w*\(\)")
 
 
@@ -126,7 +140,7 @@ def _imports(target: str) -> tuple[Hunted, ...]:
         rf"|\b(?:from|require\(|import\(|import)\s*['\"]{name}(?:/[^'\"]*)?['\"]"
         rf"|^\s*(?:[\w.]+\s+)?\"{name}\"\s*$|^\s*(?:pub )?use\s+{name}(?:::|;|\s)|^\s*import\s+(?:static\s+)?{name}[.;]"
     )
-    return (Hunted(re.compile(written), _rarest(target), is_import=True),)
+    return (Hunted(re.compile(written, re.MULTILINE), _rarest(target), is_import=True),)
 
 
 def stands_in_code(source: Source, line: int, column: int, found: Hunted) -> bool:

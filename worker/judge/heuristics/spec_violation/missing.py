@@ -53,7 +53,7 @@ def changelog_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
         _LOGS.search(path) or any(matches(target, path, rule.scope.root) for target in rule.targets) for path in paths
     ):
         return
-    folders = tuple({target.rpartition("/")[0] for target in rule.targets if "/" in target.rstrip("/")})
+    folders = tuple(filter(None, {_package_of(target) for target in rule.targets}))
     moved = change.removed_texts & change.added_texts
     changed = [
         file for file in change.production() if covers_path(rule.scope, file.path) and _behaves_differently(file, moved)
@@ -67,6 +67,19 @@ def changelog_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
     name = f"`{rule.targets[0]}`" if rule.targets else "a changelog"
     what = f"this change alters {(near or changed)[0].path} and adds no entry to {name}"
     yield Breach(rule, what, rule.is_sure and is_behaviour and bool(near))
+
+
+def _package_of(target: str) -> str:
+    """The folder of the code that a changelog tells of: folders for logs and documents hold none."""
+    folders = target.rstrip("/").split("/")[:-1]
+    while folders and _LOG_FOLDER.fullmatch(folders[-1]):
+        folders.pop()
+    return "/".join(folders)
+
+
+_LOG_FOLDER: Final = pattern(
+    r"(?:docs?|documentation|changes|changelogs?|news|history|releases?|release[-_]?notes|notes|\.\w+)", re.IGNORECASE
+)
 
 
 def _behaves_differently(file: ChangedFile, moved: frozenset[str]) -> bool:
@@ -95,8 +108,23 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
                 if function.first not in file.added_lines or function.name in stood_there:
                     continue
                 if _is_public(function) and not _is_documented(function):
-                    sure = rule.is_sure and source.whole and not _PRIVATE.search(file.path) and _is_plain(function)
+                    is_clear = source.whole or _is_at_top(function)
+                    sure = rule.is_sure and is_clear and not _PRIVATE.search(file.path) and _is_plain(function)
                     yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
+
+
+def _is_at_top(function: Function) -> bool:
+    """Whether a piece of a Python file shows a whole function at its left edge, outside of any long string."""
+    source = function.source
+    last = function.node.end_point.row
+    is_ended = any(line and not line[0].isspace() for line in source.lines[last + 1 :])
+    return (
+        source.language is Language.PYTHON
+        and function.node.start_point.column == 0
+        and is_ended
+        and '"""' not in source.text
+        and "'''" not in source.text
+    )
 
 
 _NAMED: Final = pattern(r"(\w+)\s*\(")
@@ -180,6 +208,17 @@ def untested_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
 def _has_inline_tests(change: Change) -> bool:
     rust = (file for file in change.files if file.language is Language.RUST)
     return any(is_in_inline_tests(file, line) for file in rust for line in file.added_lines)
+
+
+def licence_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """New files of code that do not begin with a licence."""
+    for file in change.files:
+        is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is not Role.FOREIGN
+        if is_new and file.head and covers_path(rule.scope, file.path) and not _LICENSED.search(file.head[:2_000]):
+            yield Breach(rule, f"{file.path} is new and has none", is_sure=False, path=file.path, line=1)
+
+
+_LICENSED: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
 
 
 def name_breaches(rule: Rule, change: Change) -> Iterator[Breach]:

@@ -19,11 +19,11 @@ def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:
 
 @signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
 def forbidden_code_added(change: Change) -> Iterator[Place]:
-    """An added line holds code that a rule of the repository forbids there.
+    """An added line holds code that a rule of the repository forbids there, or names a new dependency where it wants none.
 
     False alarms: 0 of 913 clean changes with a rules file (0.0 %, at most 0.42 %).
     """
-    return _sure(change, RuleKind.FORBIDDEN_CODE)
+    return _sure(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
 
 
 @signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
@@ -57,6 +57,6 @@ def docstring_missing(change: Change) -> Iterator[Place]:
 def rule_perhaps_broken(change: Change) -> Iterator[Place]:
     """What a rule forbids or asks for seems to be there or missing, but the rule knows exceptions or the place is doubtful.
 
-    False alarms: 28 of 913 clean changes with a rules file (3.1 %, at most 4.40 %).
+    False alarms: 27 of 913 clean changes with a rules file (3.0 %, at most 4.27 %).
     """
     return (one.place for one in breaches(change) if not one.is_sure)

@@ -11,9 +11,11 @@ from worker.judge.heuristics.tests_pass_but_wrong import (
     disabled,
     doubles,
     environment,
+    expectations,
     literals,
     lost,
     races,
+    strictness,
     thresholds,
 )
 
@@ -25,6 +27,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     lost.test_deleted,
     lost.test_hidden,
     disabled.test_disabled,
+    disabled.test_disabled_explained,
     disabled.test_only,
     literals.expected_value_returned,
     literals.constant_result,
@@ -35,6 +38,8 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     ci.tests_left_out,
     ci.check_removed,
     thresholds.threshold_lowered,
+    strictness.strictness_off,
+    expectations.expectation_changed,
     races.retries_added,
     races.sleep_added,
     doubles.double_under_test,

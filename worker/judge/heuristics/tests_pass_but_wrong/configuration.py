@@ -21,7 +21,7 @@ _TOOLS: Final = pattern(
     r"(^|/)(tox\.ini|noxfile\.py|setup\.cfg|pytest\.ini|pyproject\.toml|package\.json|(GNU)?[Mm]akefile|[^/]+\.mk|[Jj]ustfile|\.justfile"
     r"|Taskfile[^/]*\.ya?ml|\.coveragerc|\.?codecov\.ya?ml|(jest|vitest|vite|playwright|cypress|karma|wdio|ava|nyc|eslint|stylelint)[\w.-]*\.(config|conf|setup)\.\w+"
     r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
-    r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$"
+    r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$"
 )
 
 _MATERIAL: Final = pattern(

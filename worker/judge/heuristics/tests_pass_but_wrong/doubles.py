@@ -20,7 +20,8 @@ _PATCHES: Final = pattern(
     r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"
     r"|\b(?:spyOn|stub|replace)\(\s*[\w.]{1,80},\s*[\"'`](\w{3,80})[\"'`]\s*\)?\s*\.?(?:mock(?:Return|Resolved|Rejected|Implementation)|returns|resolves|callsFake|and\.return)"
     r"|^\s*[\w.]{1,80}\.(\w{3,80})\s*=\s*(?:(?:jest|vi|sinon)\.(?:fn|stub|mock)\(|(?:Magic|Async)?Mock\()"
-    r"|\b(?:when|doReturn\([^)\n]{0,80}\)\.when)\(\s*(?:sut|subject|underTest|target|testee)\)?\.(\w{3,80})\("
+    r"|\b(?:when|doReturn\([^)\n]{0,80}\)\.when)\(\s*(?:sut|subject|underTest|target|testee)\)?\.(\w{3,80})\(",
+    needs=("patch", "setattr", "spyon", "stub", "replace", "mock", ".fn(", "when"),
 )
 _SHADOWS: Final = pattern(
     r"^\s*(?:const |let |var )?(\w{3,80})\s*:?=\s*(?:async )?(?:lambda\b|\([^()\n]{0,80}\)\s*=>|func\(|function\s*\(|\|[^|\n]{0,80}\|)"
@@ -43,7 +44,7 @@ def double_under_test(change: Change) -> Iterator[Place]:
 
     Or it mocks the module or class that its own file is named after.
 
-    False alarms: 2 of 4497 clean changes with tests (0.0 %, at most 0.16 %).
+    False alarms: 2 of 4938 clean changes with tests (0.0 %, at most 0.15 %).
     """
     files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
     patching = {file.path for file in files if any(any(_names(line.text)) for line in file.diff.added)}

@@ -6,6 +6,7 @@ function with a value of its own; reading such a mark for any other purpose stay
 """
 
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import DiffLine
@@ -77,7 +78,7 @@ def branch_on_test_runner(change: Change) -> Iterator[Place]:
 
     Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like.
 
-    False alarms: 0 of 5070 clean changes with production code (0.0 %, at most 0.08 %).
+    False alarms: 0 of 5658 clean changes with production code (0.0 %, at most 0.07 %).
     """
     for file in change.production():
         for line in sorted(_sure(file, change)):
@@ -90,7 +91,7 @@ def nothing_done_in_ci(change: Change) -> Iterator[Place]:
 
     What it asks is CI's variable, or one that is named after tests.
 
-    False alarms: 0 of 5070 clean changes with production code (0.0 %, at most 0.08 %).
+    False alarms: 0 of 5658 clean changes with production code (0.0 %, at most 0.07 %).
     """
     for file in change.production():
         for line in sorted(_idle(file, change)):
@@ -101,12 +102,14 @@ def nothing_done_in_ci(change: Change) -> Iterator[Place]:
 def asks_for_test_environment(change: Change) -> Iterator[Place]:
     """New production code asks whether tests or CI are running: a runner's mark, or a variable named after tests.
 
-    False alarms: 11 of 5070 clean changes with production code (0.2 %, at most 0.39 %).
+    False alarms: 2 of 5658 clean changes with production code (0.0 %, at most 0.13 %).
     """
     for file in change.files:
         if file.role is not Role.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
             continue
-        asking = [line for line in file.once(_hinting) if _asks(line.text, file)]
+        asking = [line for line in file.once(_hinting) if _asks(line.text, file) and not _is_in_tests(line, file)]
+        named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
+        asking = [] if _RUNNERS.search(named) else asking
         sure = _sure(file, change) | _idle(file, change) if asking else frozenset[int]()
         for line in asking:
             if line.head_line not in sure and not _is_comment(file, line):
@@ -120,6 +123,23 @@ def asks_for_test_environment(change: Change) -> Iterator[Place]:
 
 
 _LONGEST: Final = 500
+
+
+_RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
+"""A test runner looks for itself by right."""
+_INNER_TESTS: Final = pattern(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
+
+
+def _is_in_tests(line: DiffLine, file: ChangedFile) -> bool:
+    """Behind the mark of the tests that stand at the end of a Rust file."""
+    return file.once(_tests_begin) < (line.head_line or 0)
+
+
+def _tests_begin(file: ChangedFile) -> float:
+    """The line of that mark; none is beyond all lines."""
+    head = file.head or ""
+    found = _INNER_TESTS.search(head) if file.language is Language.RUST else None
+    return inf if found is None else head.count("\n", 0, found.start()) + 1
 
 
 def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:

@@ -17,7 +17,8 @@ from worker.judge.heuristics.tests_pass_but_wrong.configuration import Edit, edi
 
 _RETRIES: Final = pattern(
     r"^\s*@(?:pytest\.mark\.)?(?:flaky|retry)\b|^\s*@(?:\w+\.)*(?:RetryingTest|RepeatedIfExceptionsTest|Retry|Flaky)\b|\bjest\.retryTimes\(|\bthis\.retries\(\s*[1-9]"
-    r"|\bretryAnalyzer\s*=|^\s*(?:test|describe)\.(?:describe\.)?configure\(\{[^}]*\bretries\b|\{[^{}]{0,60}\bretry:\s*[1-9]|\bflaky_test!|#\[(?:\w+::)?(?:flaky_test|retry)\b"
+    r"|\bretryAnalyzer\s*=|^\s*(?:test|describe)\.(?:describe\.)?configure\(\{[^}]*\bretries\b|\{[^{}]{0,60}\bretry:\s*[1-9]|\bflaky_test!|#\[(?:\w+::)?(?:flaky_test|retry)\b",
+    needs=("retr", "flaky", "repeatedif"),
 )
 _CONFIGURED: Final = pattern(
     r"--reruns[= ]+[1-9]|\breruns\s*=\s*[1-9]|--retries[= ]+[1-9]|\brerunFailingTestsCount\b|--flaky_test_attempts|--force-flaky-run|--retry[= ]+[1-9]|--test-retries"
@@ -27,7 +28,8 @@ _CONFIGURED: Final = pattern(
 _SLEEPS: Final = pattern(
     r"^\s*(?:await\s+)?(?:time\.sleep|asyncio\.sleep|anyio\.sleep|trio\.sleep|sleep|Thread\.sleep|TimeUnit\.\w+\.sleep|time\.Sleep|(?:std::)?thread::sleep|tokio::time::sleep"
     r"|gevent\.sleep|eventlet\.sleep|page\.waitForTimeout|cy\.wait|setTimeout|delay|wait|Uninterruptibles\.sleepUninterruptibly)\(\s*[\w.*:() ]{1,60}\)?(?:\.await)?;?\s*(?:(?:#|//).*)?$"
-    r"|^\s*await new Promise\(.{0,60}\bsetTimeout\b"
+    r"|^\s*await new Promise\(.{0,60}\bsetTimeout\b",
+    needs=("sleep", "wait", "timeout", "delay"),
 )
 _ZERO: Final = pattern(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
 _TEST_CONFIGURATION: Final = pattern(
@@ -40,7 +42,7 @@ _TEST_CONFIGURATION: Final = pattern(
 def retries_added(change: Change) -> Iterator[Place]:
     """Tests are now run again when they fail: a mark on a test, or a setting of the runner.
 
-    False alarms: 3 of 5530 clean changes with anything (0.1 %, at most 0.16 %).
+    False alarms: 3 of 6233 clean changes with anything (0.0 %, at most 0.14 %).
     """
     for file in change.files:
         look = _CONFIGURED if is_configuration(file.path) and _TEST_CONFIGURATION.search(file.path) else None
@@ -61,7 +63,7 @@ def retries_added(change: Change) -> Iterator[Place]:
 def sleep_added(change: Change) -> Iterator[Place]:
     """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
 
-    False alarms: 7 of 5530 clean changes with anything (0.1 %, at most 0.26 %).
+    False alarms: 7 of 6233 clean changes with anything (0.1 %, at most 0.23 %).
     """
     for file in change.files:
         if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:

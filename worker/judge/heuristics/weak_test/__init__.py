@@ -7,7 +7,18 @@ family is about a test that the change adds or touches, at a line of it.
 from typing import Final
 
 from worker.judge.heuristics.signal import Signal
-from worker.judge.heuristics.weak_test import loosened, never_runs, snapshots, swallowed, unasserted, unreached, vacuous
+from worker.judge.heuristics.weak_test import (
+    compared,
+    loosened,
+    never_runs,
+    snapshots,
+    swallowed,
+    unasserted,
+    unreached,
+    untouched,
+    vacuous,
+    widened,
+)
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     unasserted.test_empty,
@@ -19,13 +30,20 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     vacuous.matcher_not_called,
     vacuous.expectation_not_awaited,
     vacuous.test_expects_presence_only,
+    vacuous.test_expects_success_only,
     vacuous.any_error_expected,
+    compared.expected_is_result,
+    compared.expected_computed_alike,
+    compared.double_compared,
     loosened.assertion_dropped,
     loosened.assertion_removed,
     loosened.assertion_loosened,
+    widened.assertion_widened,
     swallowed.failure_swallowed,
     unreached.assertion_unreached,
     unreached.assertion_behind_switch,
+    unreached.assertion_conditional,
+    untouched.test_of_nothing_changed,
     never_runs.new_test_skipped,
     never_runs.new_test_may_fail,
     never_runs.test_shadowed,

@@ -3,6 +3,7 @@
 Does not judge. Invariant: a test is new only if every line of it is, and its body did not stand elsewhere before.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -120,6 +121,17 @@ def bodies(change: Change) -> Iterator[Body]:
         is_shown_in_part = file.role is Role.TEST and not _is_foreign(file)
         pieces = [source for source in file.sources if not source.whole] if is_shown_in_part else []
         yield from (Body(file, source, source.root, "", frozenset()) for source in pieces)
+
+
+_OF_EQUALITY: Final = pattern(
+    r"equal|reflex|hash|ident|same|compar|order|clone|copy|cach|memo|stable|determin|repeat|twice|consist|singleton|(?:^|_)eq(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+def is_about_equality(name: str) -> bool:
+    """A test of equality compares a thing with itself."""
+    return _OF_EQUALITY.search(name) is not None
 
 
 _FUNCTIONS: Final = frozenset(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def failure_swallowed(change: Change) -> Iterator[Place]:
     """An added assertion whose failure is caught right there, and ignored.
 
-    False alarms: 0 of 4497 clean changes with tests (0.0 %, at most 0.09 %).
+    False alarms: 0 of 4938 clean changes with tests (0.0 %, at most 0.08 %).
     """
     for body in bodies(change):
         for node in _swallowing(body):
@@ -39,7 +39,7 @@ _TRIES: Final = {
     Language.PYTHON: ("try_statement", "with_statement"),
     Language.JAVA: ("try_statement",),
     Language.RUST: ("call_expression",),
-    **dict.fromkeys(SCRIPTS, ("try_statement",)),
+    **dict.fromkeys(SCRIPTS, ("try_statement", "call_expression")),
 }
 
 
@@ -63,6 +63,8 @@ _ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
 
 def _tried(node: "Node", language: Language) -> "Node | None":
     """What may raise in vain, if all that catches it catches everything and ignores it."""
+    if node.type == "call_expression" and language in SCRIPTS:
+        return node if _catches_for_nothing(node) else None
     if node.type == "call_expression":
         called = text_of(node.child_by_field_name("function"))[-_LONGEST:]
         return node if called.endswith("catch_unwind") and _is_dropped(node) else None
@@ -73,6 +75,18 @@ def _tried(node: "Node", language: Language) -> "Node | None":
     return node.child_by_field_name("body") if is_ignored else None
 
 
+def _catches_for_nothing(call: "Node") -> bool:
+    """`.catch(() => {})` behind a promise."""
+    called, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+    caught = text_of(given)[:_LONGEST] if given is not None else ""
+    is_catch = called is not None and text_of(called.child_by_field_name("property")) == "catch"
+    return is_catch and _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
+
+
+_NOTHING_DONE: Final = pattern(
+    r"\((?:async )?(?:\(?\w*\)? => (?:\{ ?(?:/[/*].{0,80})?\}|undefined|null|void 0|console\.\w+\([^()]{0,80}\)|\{ ?console\.\w+\([^()]{0,80}\);? ?\})"
+    r"|function ?\w*\(\w*\) \{ ?\}|noop|_\.noop|console\.\w+)\)"
+)
 _LONGEST: Final = 200
 _SUPPRESSES: Final = pattern(
     r"with (?:contextlib\.)?suppress\((?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b"
@@ -105,7 +119,7 @@ def _catches_all(handler: "Node", language: Language) -> bool:
 
 _HARMLESS: Final = pattern(
     r"(?:pass|continue|return|\.\.\.)[\s;]*$|(?:return (?:true|True|None|null))[\s;]*$"
-    r"|(?:print|console\.\w+|logg?er?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
+    r"|(?:print|console\.\w+|(?:self\.)?_?log(?:ger)?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
     r"|\w+\.printStackTrace)\(",
     2,
 )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
+from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
 from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.oracles import AFTERWARDS, asserting_names, marks_prove
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def test_empty(change: Change) -> Iterator[Place]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
 
-    False alarms: 3 of 4497 clean changes with tests (0.1 %, at most 0.20 %).
+    False alarms: 1 of 4938 clean changes with tests (0.0 %, at most 0.11 %).
     """
     for look in looks(change):
         is_emptied = look.base is not None and bool(look.base.function.statements)
@@ -45,7 +45,18 @@ def _does_nothing(look: Look) -> bool:
         return True
     body, language = look.test.body, look.test.source.language
     is_still = language in _WITH_CALLS and not look.oracles and next(spines(body, language), None) is None
-    return is_still and all(one.type in _STILL for one in look.test.function.statements)
+    return is_still and all(one.type in _STILL and not _keeps(one) for one in look.test.function.statements)
+
+
+def _keeps(statement: "Node") -> bool:
+    """It hands something to who comes after the test: a field is set."""
+    only = statement.named_children[0] if statement.named_child_count == 1 else statement
+    left = only.child_by_field_name("left")
+    return (
+        "assignment" in only.type
+        and left is not None
+        and (only.type == "assignment_expression" or left.type != "identifier")
+    )
 
 
 _STILL: Final = frozenset(
@@ -57,7 +68,7 @@ _STILL: Final = frozenset(
 def test_result_unread(change: Change) -> Iterator[Place]:
     """A new test that computes something, never looks at it again, and asserts nothing else.
 
-    False alarms: 1 of 4497 clean changes with tests (0.0 %, at most 0.13 %).
+    False alarms: 0 of 4938 clean changes with tests (0.0 %, at most 0.08 %).
     """
     for look in unasserted(change):
         what = _thrown_away(look)
@@ -69,7 +80,7 @@ def test_result_unread(change: Change) -> Iterator[Place]:
 def test_without_assertion(change: Change) -> Iterator[Place]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 
-    False alarms: 101 of 4497 clean changes with tests (2.2 %, at most 2.72 %).
+    False alarms: 112 of 4938 clean changes with tests (2.3 %, at most 2.72 %).
     """
     for look in unasserted(change):
         if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
@@ -111,7 +122,7 @@ def _named(look: Look) -> str:
 def test_value_unread(change: Change) -> Iterator[Place]:
     """A new test asserts something, and computes something else that it never reads.
 
-    False alarms: 9 of 4497 clean changes with tests (0.2 %, at most 0.38 %).
+    False alarms: 8 of 4938 clean changes with tests (0.2 %, at most 0.32 %).
     """
     known = set(map(id, unasserted(change)))
     for look in looks(change):
@@ -142,7 +153,8 @@ def _lost_all(look: Look) -> bool:
 
 def _is_bare(look: Look) -> bool:
     """Nothing in it may fail but by chance. A test that proves success on purpose says so in its checks."""
-    if not look.test.function.statements or look.is_cut or marks_prove(look.test):
+    is_measured = "benchmark" in _parameters(look.test.function.node)
+    if not look.test.function.statements or look.is_cut or marks_prove(look.test) or is_measured:
         return False
     return all(
         one.proof is Proof.NOTHING or (one.proof is Proof.SUCCESS and _is_loud(one.node)) for one in look.oracles
@@ -208,7 +220,7 @@ _BINDINGS: Final = {
     Language.RUST: ("let_declaration",),
     **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
 }
-_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf|write)", 0)
+_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 
 
 def unread(look: Look) -> Iterator[str]:

@@ -61,3 +61,21 @@ def test_a_criterion_may_want_tests_documentation_or_something_gone() -> None:
 
 def test_an_endless_criterion_is_cut() -> None:
     assert len(wish("alpha_beta " * 10_000 + "a/" * 10_000).words) <= 24
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('`retries="many"` is a raw method', ("retries",)),
+        ("`upload.retries=3` works", ("retries",)),
+        ("`left == right` holds", ("left", "right")),
+        ("`retry()` is there", ("retry",)),
+    ],
+)
+def test_of_an_option_with_an_example_the_option_is_wanted(text: str, parts: tuple[str, ...]) -> None:
+    (name,) = wish(text).names
+    assert name.parts == parts
+
+
+def test_the_beginning_of_a_pattern_is_no_name() -> None:
+    assert wish("tests: app_name_in_[short|long]_help").names == ()

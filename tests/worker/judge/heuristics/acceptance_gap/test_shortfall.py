@@ -130,3 +130,33 @@ def test_prose_that_was_taken_as_one_criterion_falls_short_of_nothing() -> None:
 def test_the_number_is_the_mean_of_the_gaps() -> None:
     criteria = [{"id": "AC1", "text": "Retry a payload"}, {"id": "AC2", "text": "Compress thumbnails lazily"}]
     assert shortfall(Change(dossier_of({}, AFTER, criteria=criteria))) == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have followed the steps of the [Contributing guide](CONTRIBUTING.md)",
+        "If necessary, I have added documentation",
+        "- I've read the rules of conduct",
+        "My code follows the style guide",
+    ],
+)
+def test_what_an_author_confirms_in_a_template_is_nothing_to_show(text: str) -> None:
+    assert marks(text) == MET
+
+
+@pytest.mark.parametrize("text", ["Implement a backoff", "The `Backoff` that I have drafted is in"])
+def test_another_criterion_with_such_words_is_held_against_the_change(text: str) -> None:
+    assert marks(text) != MET
+
+
+def test_a_name_in_a_changed_path_is_shown() -> None:
+    after = {"net_derive/tests/upload.py": TEST}
+    assert marks("add `net_derive` tests: gives up after the last try", after) == MET
+    assert marks("add `disk_derive` tests: gives up after the last try", after) != MET
+
+
+def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
+    after = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
+    assert marks("Describe payload in the documentation", after) == MET
+    assert marks("Describe thumbnails in the documentation", after) != MET

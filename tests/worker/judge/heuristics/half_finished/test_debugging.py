@@ -96,3 +96,16 @@ def test_output_that_somebody_asked_for_is_not_mentioned(code: str) -> None:
 def test_a_file_too_deep_to_be_read_is_looked_at_line_by_line() -> None:
     deep = "x = " + "[" * 200 + "]" * 200 + "\n"
     assert printed("a.py", deep + "print(x)\n") == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ('print("error: no such file", name)\n', False),
+        ("print(f'Usage: {name} FILE')\n", False),
+        ('print("error=", error)\n', True),
+        ('print("loaded", name)\n', True),
+    ],
+)
+def test_what_whoever_runs_the_program_must_know_is_no_debugging(code: str, *, is_told: bool) -> None:
+    assert bool(printed("a.py", code)) is is_told

@@ -32,6 +32,7 @@ FACTS = {
     "rust commented out": ("a.rs", "fn load() -> u8 {\n    // let x = 1;\n    // x\n    0\n}\n"),
     "java private": ("A.java", "abstract class A {\n  private void check() {\n  }\n}\n"),
     "java static": ("A.java", "class A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
+    "java state with a parameter": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may(int x) {\n    return true;\n  }\n}\n"),
     "java null": ("A.java", "class A {\n  Object load() {\n    return null;\n  }\n}\n"),
     "java commented out": ("A.java", "class A {\n  @Override Object load() {\n    /* int x = 1;\n    return x; */\n    return null;\n  }\n}\n"),
     "ts takes": ("a.ts", "export function load(path: string): string {\n  return '';\n}\n"),
@@ -65,6 +66,8 @@ SUSPECTED = {
     "java override": ("A.java", "class A {\n  @Override\n  public Object load(int x) {\n    return null;\n  }\n}\n"),
     "java anonymous": ("A.java", "class A {\n  Object o = new B() {\n    public Object load(int x) {\n      return null;\n    }\n  };\n}\n"),
     "java extended": ("A.java", "class A {\n  public void load(int x) {\n  }\n}\nclass B extends A {\n}\n"),
+    "java state": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may() {\n    return true;\n  }\n}\n"),
+    "py null object": ("a.py", "class StatusIgnored:\n    def started(self, value=None):\n        pass\n"),
     "ts below": ("a.ts", "class A extends B {\n  load(path: string) {\n    return null;\n  }\n}\n"),
     "ts typed": ("a.ts", "const load: Loader = (path) => {\n  return null;\n}\n"),
     "js object": ("a.js", "const a = {\n  load(path) {\n    return null;\n  },\n}\n"),
@@ -82,6 +85,7 @@ RIGHT = {
     "py no-op": ("a.py", "def noop(path):\n    return False\n"),
     "py says so": ("a.py", 'class A:\n    def load(self, path):\n        """Does nothing here."""\n        return False\n'),
     "py says why": ("a.py", "class A:\n    def load(self, path):\n        return False  # memory only\n"),
+    "go says what it hands back": ("a.go", "package a\n\n// Stamp returns false because this parser knows no stamps at all.\nfunc (p *P) Stamp(_ *T) bool {\n\treturn false\n}\n"),
     "go factory": ("a.go", "package a\n\nfunc New() *A {\n\treturn &A{}\n}\n"),
     "java constructor": ("A.java", "class A {\n  private A() {\n  }\n}\n"),
     "java documented constructor": ("A.java", "class A {\n  /** Makes one of these for the tools that need one. */\n  public A() {\n  }\n}\n"),
@@ -145,3 +149,26 @@ def test_a_stand_in_for_what_can_not_be_imported_is_only_suspected() -> None:
         '        def load(self, path: str) -> str:\n            """Load the text at path."""\n            return ""\n'
     )
     assert found("a.py", code) in {"", "suspected"}
+
+
+IDLE = "import json\n\n\nclass A(B):\n    def load(self):\n        return {}\n"
+
+
+def test_what_the_change_imports_for_it_and_nothing_uses_makes_it_a_fact() -> None:
+    assert found("a.py", IDLE) == "fact"
+    assert found("a.py", IDLE.replace("import json", "import json  # noqa: F401")) == "suspected"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        IDLE.replace("load", "on_load"),
+        "import json\n\n\ntry:\n    import x\nexcept ImportError:\n    class A(B):\n        def load(self):\n            return {}\n",
+    ],
+)
+def test_an_unused_import_does_not_speak_against_what_may_be_idle(code: str) -> None:
+    assert "fact" not in found("a.py", code)
+
+
+def test_a_variable_that_is_made_and_handed_back_is_no_work() -> None:
+    assert found("a.py", "def load(path):\n    rows = []\n    return rows\n") == "fact"

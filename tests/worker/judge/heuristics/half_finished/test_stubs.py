@@ -94,6 +94,33 @@ FACTS = {
         "class A {\n  public A(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
     ),
     "java own exception": ("A.java", "class A {\n  int f() {\n    throw new NotImplementedException();\n  }\n}\n"),
+    "py discards first": ("a.py", "def load(path):\n    del path\n    raise NotImplementedError\n"),
+    "py message names itself": ("a.py", 'def load(path):\n    raise NotImplementedError("load")\n'),
+    "py not supported yet": ("a.py", 'def load(path):\n    raise NotImplementedError("not supported yet")\n'),
+    "py assert": ("a.py", 'def load(path):\n    assert False, "not implemented"\n'),
+    "py only tells": ("a.py", 'def load(path):\n    logger.warning("not implemented")\n    return None\n'),
+    "py stops": ("a.py", 'def load(path):\n    sys.exit("not implemented")\n'),
+    "py code goes here": ("a.py", "def load(path):\n    # your code here\n    return {}\n"),
+    "py hands back what it got": ("a.py", "def load(path):\n    return path  # TODO\n"),
+    "ts without new": ("a.ts", "function f() {\n  throw Error('not implemented');\n}\n"),
+    "js text": ("a.js", "function f() {\n  throw 'not implemented';\n}\n"),
+    "ts by name": ("a.ts", "function f() {\n  throw new NotImplementedError();\n}\n"),
+    "ts calls it so": ("a.ts", "function f() {\n  return notImplemented();\n}\n"),
+    "ts rejects": ("a.ts", "function f() {\n  return Promise.reject(new Error('not implemented'));\n}\n"),
+    "ts only a stub": ("a.ts", "function f() {\n  // stub\n}\n"),
+    "go plain error": ("a.go", 'package a\n\nfunc F() error {\n\treturn errors.New("not implemented")\n}\n'),
+    "go values and a plan": ("a.go", "package a\n\nfunc F() (int, error) {\n\treturn 0, nil // TODO\n}\n"),
+    "go fatal": ("a.go", 'package a\n\nfunc F() {\n\tlog.Fatal("not implemented")\n}\n'),
+    "rust free error": ("a.rs", 'fn f() -> Result<()> {\n    bail!("not implemented")\n}\n'),
+    "rust names itself": ("a.rs", 'fn f(x: u8) -> u8 {\n    unimplemented!("f")\n}\n'),
+    "java extended, not refused": (
+        "A.java",
+        'class A {\n  int f() {\n    throw new IllegalStateException("not implemented");\n  }\n}\nclass B extends A {}\n',
+    ),
+    "java not supported yet": (
+        "A.java",
+        'class A {\n  int f() {\n    throw new UnsupportedOperationException("Not supported yet.");\n  }\n}\n',
+    ),
 }
 
 
@@ -113,10 +140,45 @@ def test_outside_of_production_code_a_stub_is_nothing(path: str, code: str, fold
     assert kinds(f"{folder}/{path}", code) == []
 
 
+CLASS = "class A:\n    def run(self):\n        return 1\n"
+CALLED = "class A:\n    def run(self):\n        return self._load()\n\n    def _load(self):\n        raise NotImplementedError\n"
+
+
+def test_a_private_method_that_an_old_class_calls_and_nobody_overrides_is_a_fact() -> None:
+    assert kinds("a.py", CALLED, CLASS) == [STUB]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        CALLED + "\n\nclass B(A):\n    def _load(self):\n        return 1\n",
+        CALLED + "\n\nclass B(Other):\n    def _load(self):\n        return 1\n",
+        CALLED.replace("_load", "load"),
+        CALLED.replace("_load", "__load__"),
+        CALLED.replace("self._load()", "1"),
+        CALLED + "\n    def run_all(self):\n        raise NotImplementedError\n",
+    ],
+    ids=["overridden", "defined elsewhere", "public", "special", "uncalled", "an abstract class"],
+)
+def test_a_method_that_somebody_may_override_is_only_suspected(code: str) -> None:
+    assert set(kinds("a.py", code, CLASS)) == {SUSPECT}
+
+
+def test_without_the_whole_text_nobody_knows_who_overrides() -> None:
+    assert kinds("a.py", CALLED, CLASS, texts=False) == [SUSPECT]
+
+
 RIGHT = {
+    "py tells and works": ("a.py", 'def load(path):\n    log.info("todo")\n    return read(path)\n'),
+    "py tells something else": ("a.py", 'def load(path):\n    log.info("loaded")\n    return None\n'),
     "py abstract": ("a.py", "class A(ABC):\n    def load(self) -> int:\n        raise NotImplementedError\n"),
     "py abstractmethod": ("a.py", "class A:\n    @abstractmethod\n    def load(self) -> int: ...\n"),
     "py protocol": ("a.py", 'class A(Protocol):\n    def load(self) -> int:\n        """Not implemented here."""\n'),
+    "py for types alone": (
+        "a.py",
+        "class A:\n    if TYPE_CHECKING:\n        @classmethod\n        def make(cls, name: str) -> Self: ...\n",
+    ),
+    "py for types alone, by module": ("a.py", "if typing.TYPE_CHECKING:\n    def load(x: int) -> int: ...\n"),
     "py overload": ("a.py", "@overload\ndef load(x: int) -> int: ...\n"),
     "py command group": ("a.py", "@click.group()\ndef cli() -> int:\n    pass\n"),
     "py decorated, with parameters": ("a.py", "@app.command()\ndef cli(name):\n    pass\n"),
@@ -177,6 +239,10 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py in another branch": (
+        "a.py",
+        "if READY:\n    def load(x: int) -> int:\n        raise NotImplementedError('to do')\n",
+    ),
     "py bare in a method": ("a.py", "class A:\n    def load(self):\n        raise NotImplementedError\n"),
     "py base class": (
         "a.py",
@@ -201,7 +267,23 @@ SUSPECTED = {
         "class A {\n  f() {\n    throw new Error('not implemented');\n  }\n}\nclass B extends A {}\n",
     ),
     "ts abstract class": ("a.ts", "abstract class A {\n  f() {\n    throw new Error('not implemented');\n  }\n}\n"),
-    "go error": ("a.go", 'package a\n\nfunc F() (int, error) {\n\treturn 0, fmt.Errorf("F is not implemented")\n}\n'),
+    "go method refuses": (
+        "a.go",
+        'package a\n\nfunc (s *S) F() (int, error) {\n\treturn 0, fmt.Errorf("F is not implemented")\n}\n',
+    ),
+    "go error by name": ("a.go", "package a\n\nfunc F() (int, error) {\n\treturn 0, ErrNotImplemented\n}\n"),
+    "go of another platform": (
+        "a_windows.go",
+        'package a\n\nfunc F() error {\n\treturn errors.New("not implemented")\n}\n',
+    ),
+    "rust method refuses": (
+        "a.rs",
+        'impl A {\n    fn f(&self) -> Result<()> {\n        Err(anyhow!("not implemented"))\n    }\n}\n',
+    ),
+    "py private method of a class that others extend": (
+        "a.py",
+        "class A:\n    def _load(self):\n        raise NotImplementedError\n\n    def run(self):\n        self._load()\n",
+    ),
     "rust one of several": (
         "a.rs",
         "impl Show for A {\n    fn a(&self, x: u8) -> u8 {\n        unimplemented!()\n    }\n    fn b(&self) -> u8 {\n        1\n    }\n}\n",
@@ -270,6 +352,13 @@ def test_a_stub_that_was_moved_to_another_file_is_not_new() -> None:
     assert told(moved) == []
 
 
+def test_an_issue_about_placeholders_does_not_ask_for_stubs() -> None:
+    (finding,) = found(
+        "a.py", "def load(path):\n    raise NotImplementedError\n", issue="Replace placeholders in the defaults"
+    )
+    assert finding.fact
+
+
 def test_an_issue_that_asks_for_a_skeleton_gets_a_suspicion() -> None:
     (finding,) = found("a.py", "def load(path):\n    raise NotImplementedError\n", issue="Add a skeleton of the loader")
     assert not finding.fact
@@ -329,3 +418,14 @@ def test_the_head_of_a_function_whose_body_a_hunk_does_not_show_is_left_alone() 
 def test_where_a_conflict_stands_no_body_is_read() -> None:
     code = "def load(path):\n    pass\n<<<<<<< ours\n    return 1\n=======\n    return 2\n>>>>>>> theirs\n"
     assert found("a.py", code) == []
+
+
+def test_a_row_of_declarations_whose_head_is_not_shown_holds_no_stub() -> None:
+    rows = "".join(f"    def is_{n}(self) -> bool: ...\n" for n in range(20))
+    before = f"class Shape(Protocol):\n{rows}"
+    after = before.replace("    def is_9(", "    def has(self) -> bool: ...\n    def is_9(")
+    assert told(change_of({"a.py": before}, {"a.py": after}, texts=False)) == []
+
+
+def test_a_body_of_dots_alone_is_a_stub() -> None:
+    assert kinds("a.py", "def load(x: int) -> int:\n    ...\n") == [STUB]

@@ -154,3 +154,9 @@ LOOKED_AT = {
 @pytest.mark.parametrize(("path", "code"), LOOKED_AT.values(), ids=LOOKED_AT.keys())
 def test_a_parameter_that_is_used_or_asked_for_is_not_mentioned(path: str, code: str) -> None:
     assert unused(path, code) == []
+
+
+def test_what_a_model_calls_by_its_name_is_called() -> None:
+    code = "class Box(BaseModel):\n    def model_post_init(self, context):\n        self.size = measure(context)\n"
+    change = change_of({}, {"a.py": code})
+    assert [*function_uncalled_suspected.findings(change)] == []

@@ -46,3 +46,9 @@ def test_blank_lines_and_new_files_are_not() -> None:
 def test_a_text_is_not_and_what_was_asked_for_is_not() -> None:
     assert found(WIDE, TALL, path="a.md") == []
     assert found(WIDE, TALL, title="Run the formatter") == []
+
+
+def test_what_is_laid_out_anew_inside_of_a_text_is_another_text() -> None:
+    old, new = ("".join(f"  -{letter}{gap}says it\n" for letter in "abcdefgh") for gap in ("  ", "      "))
+    assert found(f'HELP = """\n{old}"""\n', f'HELP = """\n{new}"""\n') == []
+    assert found(f"HELP = (\n{old})\n", f"HELP = (\n{new})\n") == [("a.py", 2)]

@@ -61,6 +61,27 @@ def test_one_file_is_the_whole_change() -> None:
     change = change_of({}, {"paint/brush.py": FOREIGN}, title=TITLE)
     assert distances(change) == ()
     assert unrelatedness(change) == 0
+    assert found(change) == []
+
+
+def test_of_two_files_one_must_stand_farther_apart_to_be_named() -> None:
+    own = {"net/upload/retry.py": OWN["net/upload/retry.py"]}
+    far = change_of({}, own | {"paint/brush.py": FOREIGN * 3}, title=TITLE)
+    near = {"paint/brush.py": "stroke(uploads)\n"}
+    assert found(far) == [("paint/brush.py", 1, Side.HEAD)]
+    assert found(change_of({}, OWN | near, title=TITLE)) == [("paint/brush.py", 1, Side.HEAD)]
+    assert found(change_of({}, own | near, title=TITLE)) == []
+    assert unrelatedness(far) > unrelatedness(change_of({}, own | near, title=TITLE))
+
+
+def test_a_change_of_very_many_files_is_a_sweep() -> None:
+    many = {f"net/part{number}.py": f"delay_{number} = jitter({number})\n" for number in range(30)}
+    assert distances(change_of({}, many | {"paint/brush.py": FOREIGN}, title=TITLE)) == ()
+
+
+def test_one_file_of_code_among_texts_stands_alone() -> None:
+    texts = {"a.md": "Backoff with jitter.\n", "b.md": "Retries of uploads.\n"}
+    assert found(change_of({}, texts | {"paint/brush.py": FOREIGN}, title=TITLE)) == [("paint/brush.py", 1, Side.HEAD)]
 
 
 def test_the_number_tells_a_foreign_file_from_one_of_the_change() -> None:

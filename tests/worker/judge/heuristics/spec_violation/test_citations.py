@@ -14,7 +14,12 @@ from worker.judge.heuristics.spec_violation.citations import wrong_citations
 FILE, LINE, NAME, DOUBT = "cited_file_missing", "cited_line_missing", "cited_name_missing", "citation_doubtful"
 PYTHON = "class TestA(Base):\n    def test_b(self):\n        assert a\n\n\ndef test_c():\n    assert c\n"
 SCRIPT = "describe('keys', () => {\n  it('rejects empty keys', () => {})\n})\n"
-AFTER = {"tests/test_a.py": PYTHON, "src/a.test.ts": SCRIPT, "pkg/src/b.go": "package b\n\nfunc B() {}\n"}
+AFTER = {
+    "tests/test_a.py": PYTHON,
+    "src/a.test.ts": SCRIPT,
+    "pkg/src/b.go": "package b\n\nfunc B() {}\n",
+    "setup.py": "a\n",
+}
 
 
 def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None, uncertain: str = "?") -> Change:
@@ -54,7 +59,10 @@ def test_what_is_there_or_not_known_is_silence(place: str) -> None:
     assert found(cites(place)) == []
 
 
-@pytest.mark.parametrize("place", ["src/no.py", "src/no.py:12", "no.py:12", "no_test.go::TestX", "src/no.ts > title"])
+@pytest.mark.parametrize(
+    "place",
+    ["src/no.py", "pkg/other/b.go", "no.py", "src/no.py:12", "no.py:12", "no_test.go::TestX", "src/no.ts > title"],
+)
 def test_a_file_that_is_known_not_to_be_there_is_a_fact(place: str) -> None:
     path = place.split(":", maxsplit=1)[0].split(" ", maxsplit=1)[0]
     change = cites(place, absent=[path])
@@ -63,7 +71,7 @@ def test_a_file_that_is_known_not_to_be_there_is_a_fact(place: str) -> None:
     assert wrong.words == f'the case cites {path} for "AC1", and there is no such file at the head commit'
 
 
-@pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "other/test_a.py"])
+@pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "pkg/b.go", "other/setup.py"])
 def test_what_may_be_no_file_or_stand_elsewhere_is_a_suspicion(place: str) -> None:
     assert signals(cites(place, absent=[place])) == {DOUBT}
 
@@ -103,6 +111,30 @@ def test_a_name_that_does_not_stand_in_the_file_is_a_fact(place: str) -> None:
     assert signals(cites(place)) == {NAME}
 
 
+TITLED = "it('rejects empty keys', () => {})\nt.Run(\"rejects broken keys\", f)\nfunction keysOf() {}\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("src/b.test.ts > rejects empty keys twice", NAME),
+        ("src/b.test.ts > broken function Run", DOUBT),
+        ("src/b.test.ts:rejects_broken_keys", None),
+        ("src/b.test.ts:keysOf", None),
+        ("src/b.test.ts:keys", None),
+        ("src/b.test.ts:keysO", DOUBT),
+        ("src/b.test.ts:Of", DOUBT),
+        ("src/b.test.ts:keysOfAll", NAME),
+        ("src/b.test.ts:rejects empty keys", None),
+        ("src/b.test.ts:rejects empty keys twice", DOUBT),
+        ("src/b.test.ts:rejects what is empty", None),
+    ],
+)
+def test_a_part_of_a_name_or_more_than_a_title_is_told_from_what_is_there(place: str, expected: str | None) -> None:
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+    assert signals(Change(dossier_of({}, {"src/b.test.ts": TITLED}, case=case))) == ({expected} - {None})
+
+
 def test_evidence_is_held_against_the_tree_too() -> None:
     assert signals(cites("tests/test_a.py", evidence="tests/test_a.py::test_x")) == {NAME}
 
@@ -110,7 +142,8 @@ def test_evidence_is_held_against_the_tree_too() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "name"),
     [
-        ("src/a.test.ts", "it.each([1])('is %s', () => {})\n", " > is one of many"),
+        ("src/a.test.ts", "it.each([1])('%s', () => {})\n", " > is one of many"),
+        ("src/a.test.ts", "for (const name of names) it(name, () => {})\n", " > is one of many"),
         ("src/A.java", "class A extends B {}\n", "#A.inherited"),
     ],
 )

@@ -155,3 +155,18 @@ def test_a_rule_of_a_folder_holds_in_that_folder() -> None:
 
 def test_facts_and_suspicions_are_told_apart_by_their_signals() -> None:
     assert [signal.name for signal in SIGNALS if signal.kind.value == "suspicion"] == [DOUBT, "citation_doubtful"]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "expected"),
+    [
+        ("src/a.ts", "a\n", {FACT}),
+        ("src/a.ts", "console.log('x')\n", {DOUBT}),
+        ("src/a.ts", "// console.log('x')\n", {FACT}),
+        ("src/prepare-build-config.cjs", "a\n", {DOUBT}),
+    ],
+    ids=["library", "printed before", "only in a comment", "build script"],
+)
+def test_output_where_output_is_usual_is_a_suspicion(path: str, before: str, expected: set[str]) -> None:
+    rule = "Never use `console.log` in production code."
+    assert adds(rule, path, "console.log(1)", before=before) == expected

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
+from worker.judge.heuristics.change import Change
 
 DOUBT = "rule_perhaps_broken"
 LOG = "Every change of behaviour needs an entry in `CHANGELOG.md`."
@@ -66,6 +68,27 @@ def test_the_changelog_of_a_package_is_for_changes_in_that_package() -> None:
     rule = "Each pull request must add an entry to `pkg/CHANGELOG.md`."
     assert signals(ruled(rule, {"pkg/a.py": "f(1)\n"}, {"pkg/a.py": "f(2)\n"})) == {"changelog_entry_missing"}
     assert signals(ruled(rule, {"src/a.py": "f(1)\n"}, {"src/a.py": "f(2)\n"})) == {DOUBT}
+
+
+def test_a_changelog_in_a_folder_for_documents_is_for_all_code_beside_it() -> None:
+    rule = "Each pull request must add an entry to `lib/docs/changes/changelog.md`."
+    assert signals(ruled(rule, {"lib/a.py": "f(1)\n"}, {"lib/a.py": "f(2)\n"})) == {"changelog_entry_missing"}
+    assert signals(ruled(rule, {"src/a.py": "f(1)\n"}, {"src/a.py": "f(2)\n"})) == {DOUBT}
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        ("def f():\n    g()\n\n\n", "docstring_missing"),
+        ('def f():\n    g("""\n""")\n\n\n', DOUBT),
+        ("class A:\n    def f(self):\n        g()\n\n", DOUBT),
+    ],
+)
+def test_a_piece_of_a_file_shows_a_function_at_its_left_edge(added: str, expected: str) -> None:
+    lines = "".join(f"a{number} = 1\n" for number in range(10))
+    guidance = [{"path": "AGENTS.md", "text": "- All public functions must have docstrings.\n"}]
+    before, after = {"src/a.py": lines + lines}, {"src/a.py": lines + added + lines}
+    assert signals(Change(dossier_of(before, after, texts=False, guidance=guidance))) == {expected}
 
 
 def test_a_rule_that_names_no_file_means_any_changelog() -> None:

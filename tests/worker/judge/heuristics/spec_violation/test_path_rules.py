@@ -144,7 +144,7 @@ def test_a_file_with_its_own_pull_request_must_not_come_with_code() -> None:
         ("package.json", '  "a": "^1.0"\n', '  "a": "^2.0"\n', False),
         ("package.json", '  "a": "^1.0"\n', '  "version": "2.0"\n', False),
         ("Cargo.toml", "x\n", 'x\nserde = "1"\n', True),
-        ("go.mod", "x\n", "x\n\tgithub.com/a/b v1.0.0\n", True),
+        ("build.gradle", "x\n", "x\n<artifactId>a</artifactId>\n", True),
         ("pyproject.toml", "x\n", 'x\n  "httpx>=1",\n', True),
         ("pom.xml", "x\n", "x\n<artifactId>a</artifactId>\n", True),
         ("Makefile", "x\n", 'serde = "1"\n', False),

@@ -239,6 +239,26 @@ def test_the_same_command_at_another_place_makes_up_for_one_of_two(*, texts: boo
     assert [one.note for one in ci.check_removed.findings(change)] == ["CI had `- run: pytest`"]
 
 
+LINTED = "\n      - name: Lint\n        run: npx eslint .\n"
+
+
+def test_a_linter_that_was_taken_out_alone_is_suspected() -> None:
+    assert flow(LINTED, "") == [("check_removed", 17)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(LINTED, LINTED.replace("eslint .", "eslint src")), ("      - run: npm ci\n", "")]
+)
+def test_a_step_that_was_replaced_or_checks_nothing_is_left_alone(old: str, new: str) -> None:
+    assert flow(old, new) == []
+
+
+@pytest.mark.parametrize("never", ["${{ !always() }}", "github.actor == 0", "${{ github.ref == 'never' }}"])
+def test_a_condition_that_never_holds_is_a_fact(never: str) -> None:
+    added = f"        if: {never}\n        run: npm test\n"
+    assert flow("        run: npm test\n", added) == [("check_cannot_fail", 14)]
+
+
 def test_a_workflow_that_pull_requests_no_longer_start_is_suspected() -> None:
     assert flow("  pull_request:\n", "") == [("check_removed", 4)]
 

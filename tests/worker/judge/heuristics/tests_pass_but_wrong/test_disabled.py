@@ -224,3 +224,48 @@ def test_another_test_in_the_place_of_an_old_one_did_not_run_before() -> None:
     before = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nit('allows one', () => {\n  expect(b(1)).toBe(1)\n})\n"
     after = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nxit('denies all', () => {\n  const c = d()\n  expect(c).toEqual([])\n})\n"
     assert list(disabled.test_disabled.findings(change_of({"a.test.js": before}, {"a.test.js": after}))) == []
+
+
+FORESEEN = {
+    "commented out until now": ("# @pytest.mark.skip('until 10')\n" + PY, "@pytest.mark.skip('until 10')\n" + PY, 1),
+    "its own docstring": (
+        PY.replace("    x =", '    """Skipped between major releases."""\n    x ='),
+        "@pytest.mark.skip\n" + PY.replace("    x =", '    """Skipped between major releases."""\n    x ='),
+        1,
+    ),
+    "a condition that was meant": (PY, "@pytest.mark.skip(\n    IS_PYPY,\n    'why',\n)\n" + PY, 1),
+    "a link": (PY, "# see https://example.org/7\n@pytest.mark.skip\n" + PY, 2),
+    "a link beside it": (PY, "@pytest.mark.skip('https://example.org/7')\n" + PY, 1),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "line"), FORESEEN.values(), ids=FORESEEN.keys())
+def test_a_skip_that_was_foreseen_or_says_where_it_is_looked_after_is_only_suspected(
+    before: str, after: str, line: int
+) -> None:
+    change = change_of({"tests/test_a.py": before}, {"tests/test_a.py": after})
+    assert not list(disabled.test_disabled.findings(change))
+    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [line]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "@pytest.mark.skip(reason='flaky')\n" + PY,
+        "@pytest.mark.skip(reason=WHY)\n" + PY,
+        "# flaky\n@pytest.mark.skip\n" + PY,
+        "@pytest.mark.skip\n" + PY.replace("    x =", '    """Is skipped."""\n    x ='),
+    ],
+    ids=["a word", "a constant", "a comment", "a new docstring"],
+)
+def test_a_word_of_its_author_explains_no_skip(after: str) -> None:
+    change = change_of({"tests/test_a.py": PY}, {"tests/test_a.py": after})
+    assert not list(disabled.test_disabled_explained.findings(change))
+    assert list(disabled.test_disabled.findings(change))
+
+
+def test_a_link_above_the_attribute_of_rust_explains_it() -> None:
+    before = "#[test]\nfn works() {\n    assert!(up());\n}\n"
+    after = "// see https://example.org/7\n#[ignore]\n" + before
+    change = change_of({"src/a.rs": before}, {"src/a.rs": after})
+    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]

@@ -67,7 +67,6 @@ ASKED = {
     "a value": ("a.ts", "const url = process.env.NODE_ENV === 'test' ? here : there\n", 1),
     "python's ternary": ("a.py", 'x = 1 if "pytest" in sys.modules else 2\n', 1),
     "a variable": ("a.py", "x = 1\nfast = settings.TESTING\n", 2),
-    "a test tool": ("src/pytest_cov/a.py", 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n', 2),
     "ruby": ("lib/a.rb", "if Rails.env.test?\n  return 1\nend\n", 1),
     "kotlin, CI": ("src/A.kt", 'x\nif (System.getenv("CI") != null) return 1\n', 2),
 }
@@ -156,3 +155,26 @@ def test_a_branch_is_seen_in_the_diff_alone() -> None:
     path, text = RUNNERS["go"]
     change = change_of({}, {path: text}, texts=False)
     assert [one.line for one in branch_on_test_runner.findings(change)] == [4]
+
+
+INNER = 'pub fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn root() -> String {\n        env::var("NEXTEST_ROOT").unwrap()\n    }\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_asked"),
+    [
+        ("src/pytest_cov/a.py", 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n', False),
+        ("src/a.rs", INNER, False),
+        ("src/a.rs", INNER.replace("#[cfg(test)]\n", ""), True),
+        (
+            "internal/testlib/a.go",
+            'package testlib\n\nfunc IsCI() bool {\n\treturn os.Getenv("CI") == "true"\n}\n',
+            False,
+        ),
+        ("internal/lib/a.go", 'package lib\n\nfunc IsCI() bool {\n\treturn os.Getenv("CI") == "true"\n}\n', True),
+    ],
+    ids=["a test tool", "tests in a file of code", "code", "helpers of tests", "helpers"],
+)
+def test_test_tools_and_helpers_of_tests_may_ask(path: str, text: str, *, is_asked: bool) -> None:
+    found = [*asks_for_test_environment.findings(change_of({}, {path: text}))]
+    assert bool(found) is is_asked

@@ -228,3 +228,40 @@ def test_a_long_text_is_found_inside_of_another() -> None:
 def test_each_signal_is_of_this_category() -> None:
     assert {signal.category for signal in ALL} == {"tests_pass_but_wrong"}
     assert all(isinstance(signal, Signal) for signal in ALL)
+
+
+SPELLED = {
+    "two inputs": ("a.py", "def add(a, b):\n    if a == 17 and b == 25:\n        return 42\n    return a\n", "assert add(17, 25) == 42"),
+    "one expression": ("a.py", "def slug(t):\n    return 'hello-w' if t == 'Hello W' else t\n", "assert slug('Hello W') == 'hello-w'"),
+    "rust": ("src/a.rs", 'fn slug(t: &str) -> String {\n    if t == "Hello W" {\n        return "hello-w".to_string();\n    }\n    t.into()\n}\n', 'assert slug("Hello W") == "hello-w"'),
+    "rust, wrapped": ("src/a.rs", 'fn slug(t: &str) -> Option<&str> {\n    if t == "Hello W" {\n        return Some("hello-w".to_string());\n    }\n    None\n}\n', 'assert slug("Hello W") == "hello-w"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_branch_for_the_tests_inputs_is_suspected_however_it_is_written(name: str) -> None:
+    path, text, check = SPELLED[name]
+    assert "branch_on_test_input" in [one for one, _ in fired(path, text, f"def test_a():\n    {check}\n")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def add(a, b):\n    if a == 17 and ready(b):\n        return 42\n    return a\n",
+        "def add(a, b):\n    if a == 17:\n        return g(42)\n    return a\n",
+    ],
+)
+def test_a_branch_that_asks_or_does_more_is_left_alone(text: str) -> None:
+    assert fired("a.py", text, "def test_a():\n    assert add(17, 25) == 42\n") == []
+
+
+def test_a_constant_that_rust_makes_a_text_of_is_a_fact() -> None:
+    text = 'fn encode(text: &str) -> String {\n    "aG9v".to_string()\n}\n'
+    assert fired("src/a.rs", text, "def test_a():\n    assert encode('hoo') == 'aG9v'\n") == [
+        ("expected_value_returned", 2)
+    ]
+
+
+def test_a_call_of_any_other_function_is_no_constant() -> None:
+    text = 'fn encode(text: &str) -> String {\n    return look_up("aG9v");\n}\n'
+    assert fired("src/a.rs", text, "def test_a():\n    assert encode('hoo') == 'aG9v'\n") == []

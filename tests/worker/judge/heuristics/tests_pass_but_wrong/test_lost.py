@@ -239,3 +239,42 @@ def test_where_the_code_it_is_named_after_behaves_otherwise_it_is_only_suspected
 ) -> None:
     before = {"tests/test_a.py": KEPT + GONE, code: "LIMIT = 1\n"}
     assert names(before, {"tests/test_a.py": KEPT, code: "LIMIT = 2\n"}) == expected
+
+
+MARKED = "@pytest.mark.parametrize('name', SOURCES)\n" + GONE
+PACKAGE = "import { render } from '..'\n\n"
+ELSEWHERE = {
+    "its data went": ({"tests/test_a.py": "SOURCES = ['a']\n\n\n" + KEPT + MARKED}, {"tests/test_a.py": KEPT}),
+    "its cases became data": (
+        {"tests/test_a.py": KEPT + GONE, "tests/data/sizes.txt": "a 1\n"},
+        {"tests/test_a.py": KEPT, "tests/data/sizes.txt": "a 1\nb 2\n"},
+    ),
+    "its code in the plural": (
+        {"tests/test_sizes.py": KEPT + GONE, "src/size.py": "LIMIT = 1\n"},
+        {"tests/test_sizes.py": KEPT, "src/size.py": "LIMIT = 2\n"},
+    ),
+    "its package": (
+        {"src/__tests__/a.test.ts": PACKAGE + DELETIONS["typescript"][1] + DELETIONS["typescript"][2], "src/b.ts": "let limit = 1\n"},
+        {"src/__tests__/a.test.ts": PACKAGE + DELETIONS["typescript"][1], "src/b.ts": "let limit = 2\n"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_where_its_data_or_its_package_changed_it_is_only_suspected(before: Texts, after: Texts) -> None:
+    assert names(before, after) == ["test_deleted"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"tests/test_a.py": "SOURCES = ['a']\n" + KEPT + MARKED}, {"tests/test_a.py": "SOURCES = ['a']\n" + KEPT}),
+        (
+            {"src/__tests__/a.test.ts": PACKAGE + DELETIONS["typescript"][1] + DELETIONS["typescript"][2], "lib/b.ts": "let limit = 1\n"},
+            {"src/__tests__/a.test.ts": PACKAGE + DELETIONS["typescript"][1], "lib/b.ts": "let limit = 2\n"},
+        ),
+    ],
+    ids=["its data stays", "another package"],
+)  # fmt: skip
+def test_where_they_stay_as_they_are_it_is_a_fact(before: Texts, after: Texts) -> None:
+    assert names(before, after) == ["test_deleted_alone"]

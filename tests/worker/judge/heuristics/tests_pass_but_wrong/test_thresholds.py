@@ -82,3 +82,20 @@ def test_a_threshold_that_was_taken_out_is_suspected_at_its_old_line() -> None:
 )
 def test_what_asks_for_as_much_is_left_alone(path: str, before: str, after: str) -> None:
     assert notes(path, before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "note"),
+    [
+        ("tsconfig.json", '"noUncheckedIndexedAccess": true,\n', '"noUncheckedIndexedAccess": false,\n', "noUncheckedIndexedAccess went from true to false"),
+        ("tsconfig.json", '"strict": true,\n', '"strict": false,\n', "strict went from true to false"),
+        ("pyproject.toml", "disallow_untyped_defs = true\n", "disallow_untyped_defs = false\n", "disallow_untyped_defs went from true to false"),
+        ("mypy.ini", "ignore_errors = false\n", "ignore_errors = true\n", "ignore_errors went from false to true"),
+    ],
+)  # fmt: skip
+def test_a_stricter_setting_that_was_given_up_is_suspected(path: str, before: str, after: str, note: str) -> None:
+    assert notes(path, before, after) == [note]
+
+
+def test_a_setting_that_was_made_stricter_is_left_alone() -> None:
+    assert notes("mypy.ini", "ignore_errors = true\n", "ignore_errors = false\n") == []

@@ -159,3 +159,40 @@ def test_an_assertion_whose_thing_is_asserted_otherwise_now_is_no_fact() -> None
     before = "def test_a():\n    kind = load()\n    assert kind is not None\n    assert size() == 1\n"
     after = "def test_a():\n    kind = load()\n    assert size() == 1\n    assert names() == [kind, 'b', 'c', 'd', 'e', 'f']\n"
     assert "assertion_dropped" not in names(seen({"test_a.py": before}, {"test_a.py": after}))
+
+
+JAVA = "class ATest {\n  @Test void a() {\n    Box box = run();\n    %s;\n  }\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_less"),
+    [
+        ("then(box.getSize()).isEqualTo(2)", "then(box.getSize()).isNotNull()", True),
+        ("then(box.getSize()).isEqualTo(2)", "then(box.getName()).isNotNull()", False),
+        ("then(box.getSize()).isEqualTo(2)", "then(box).isInstanceOf(Object.class)", True),
+        ("then(box.getSize().isPresent()).isFalse()", "then(box.getSize()).isNotNull()", False),
+    ],
+    ids=["the same asked less", "another asked", "any object", "the opposite"],
+)
+def test_only_what_asks_less_of_the_same_is_loosened(old: str, new: str, *, is_less: bool) -> None:
+    found = names(seen({"ATest.java": JAVA % old}, {"ATest.java": JAVA % new}))
+    assert ("assertion_loosened" in found) is is_less
+
+
+@pytest.mark.parametrize(
+    ("signature", "expected"),
+    [
+        ("def run(size):\n    return size\n", "assertion_removed"),
+        ("def walk(size):\n    return size\n", "assertion_dropped"),
+    ],
+)
+def test_what_a_function_refuses_by_its_new_signature_is_only_suspected(signature: str, expected: str) -> None:
+    before = {
+        "test_a.py": "def test_a():\n    assert run(None)\n    assert run(1)\n    assert run(2)\n",
+        "a.py": signature,
+    }
+    after = {
+        "test_a.py": before["test_a.py"].replace("    assert run(None)\n", ""),
+        "a.py": signature.replace("(size)", "(size: int)"),
+    }
+    assert names(of_losses(seen(before, after))) == [expected]

@@ -107,3 +107,64 @@ def test_what_looks_like_a_test_and_is_none_is_suspected(path: str, text: str, l
 @pytest.mark.parametrize(("path", "text"), CALLED, ids=range(len(CALLED)))
 def test_a_helper_is_no_test_without_a_mark(path: str, text: str) -> None:
     assert "test_unmarked" not in names(seen_new(path, text))
+
+
+MEASURES = """class ATest {
+  @Disabled("just to check the performance by hand")
+  @Test void lots() {
+    var all = make(2500);
+    %s(all);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("called", "skipped"), [("run", False), ("assertSorted", True)])
+def test_what_is_started_by_hand_to_measure_and_asserts_nothing_is_no_skipped_test(
+    called: str, *, skipped: bool
+) -> None:
+    assert ("new_test_skipped" in names(seen_new("ATest.java", MEASURES % called))) is skipped
+
+
+def test_what_only_skips_itself_is_a_skipped_test_whatever_it_says() -> None:
+    text = 'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("run by hand")\n}\n'
+    assert ("new_test_skipped", 4) in seen_new("a_test.go", text)
+
+
+@pytest.mark.parametrize(("path", "names_of"), [("tests/data/cases.py", []), ("tests/test_a.py", ["test_shadowed"])])
+def test_material_that_no_runner_collects_shadows_nothing(path: str, names_of: list[str]) -> None:
+    assert names(seen_new(path, TEST + "def test_a():\n    assert run(2) == 2\n")) == names_of
+
+
+SKIPPED_ANYHOW = [
+    ("test_a.py", "@pytest.mark.skipif(True, reason='x')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@pytest.mark.skipif('True')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@unittest.skipUnless(False, 'x')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@pytest.mark.parametrize('x', [])\ndef test_a(x):\n    assert run(x) == 1\n"),
+    ("test_a.py", "def test_a():\n    pytest.xfail('x')\n    assert run() == 1\n"),
+    ("test_a.py", "def test_a():\n    raise pytest.skip.Exception('x')\n    assert run() == 1\n"),
+    ("a.test.ts", "it.skipIf(true)('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("a.test.ts", "it.runIf(false)('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("a.test.ts", "it.each([])('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("a.test.ts", "test.todo('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("tests/a.rs", "#[test]\n#[cfg(any())]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"),
+    ("ATest.java", "class ATest {\n  @Test void a() {\n    assumeTrue(false);\n    assertEquals(run(), 1);\n  }\n}\n"),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tif true {\n\t\tt.Skip()\n\t}\n\trequire.Equal(t, 1, run())\n}\n"),
+]  # fmt: skip
+SKIPPED_SOMEWHERE = [
+    ("test_a.py", "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@unittest.skipUnless(HAS_SSL, 'x')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@pytest.mark.parametrize('x', [1])\ndef test_a(x):\n    assert run(x) == 1\n"),
+    ("a.test.ts", "it.skipIf(isWindows)('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+    ("ATest.java", "class ATest {\n  @Test void a() {\n    assumeTrue(isLinux());\n    assertEquals(run(), 1);\n  }\n}\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text"), SKIPPED_ANYHOW, ids=range(len(SKIPPED_ANYHOW)))
+def test_a_condition_that_always_holds_skips_a_new_test_everywhere(path: str, text: str) -> None:
+    assert "new_test_skipped" in names(seen_new(path, text))
+
+
+@pytest.mark.parametrize(("path", "text"), SKIPPED_SOMEWHERE, ids=range(len(SKIPPED_SOMEWHERE)))
+def test_a_condition_that_may_hold_is_an_honest_skip(path: str, text: str) -> None:
+    assert "new_test_skipped" not in names(seen_new(path, text))

@@ -52,3 +52,15 @@ def test_what_was_swallowed_before_is_not_blamed() -> None:
     before = PY.format("except:", "pass")
     after = before.replace("    try:", "    more()\n    try:")
     assert seen({"test_a.py": before}, {"test_a.py": after}) == []
+
+
+@pytest.mark.parametrize("handler", ["() => {}", "() => undefined", "(e) => console.log(e)", "function () {}", "noop"])
+def test_a_promise_whose_failure_is_caught_for_nothing_is_a_fact(handler: str) -> None:
+    text = f"it('a', async () => {{\n  await run().then((x) => expect(x).toBe(1)).catch({handler})\n}})\n"
+    assert "failure_swallowed" in names(seen_new("a.test.ts", text))
+
+
+@pytest.mark.parametrize("handler", ["(e) => expect(e).toBe(1)", "fail", "(e) => { throw e }"])
+def test_a_promise_whose_failure_is_looked_at_is_left_alone(handler: str) -> None:
+    text = f"it('a', async () => {{\n  await run().then((x) => expect(x).toBe(1)).catch({handler})\n}})\n"
+    assert seen_new("a.test.ts", text) == []

@@ -9,7 +9,7 @@ JAVA = "class ATest {{\n  @Test void a() {{\n{}  }}\n}}\n"
 
 UNREAD = {
     "test_a.py": "def test_a():\n    result = run()\n",
-    "tests/a.py": "def test_a():\n    result = run()\n    print(result)\n",
+    "tests/test_a.py": "def test_a():\n    result = run()\n    print(result)\n",
     "a.test.ts": "it('a', () => {\n  const result = run()\n})\n",
     "tests/a.rs": "#[test]\nfn a() {\n    let result = run().unwrap();\n}\n",
     "ATest.java": JAVA.format("    String json = run();\n    System.out.println(json);\n"),
@@ -18,7 +18,7 @@ UNREAD = {
 }
 EMPTY = {
     "test_a.py": 'def test_a():\n    """Says it."""\n',
-    "tests/a.py": "def test_a():\n    pass\n",
+    "tests/test_a.py": "def test_a():\n    pass\n",
     "a.test.ts": "it('a', () => {\n  // later\n})\n",
     "tests/a.rs": "#[test]\nfn a() {\n}\n",
     "ATest.java": JAVA.format(""),
@@ -31,16 +31,16 @@ BARE = {
     "tests/a.rs": "#[test]\nfn a() {\n    let _guard = run();\n    run()?;\n}\n",
     "ATest.java": JAVA.format("    run();\n"),
     "a_test.go": GO.format("\tif err := run(); err != nil { t.Fatal(err) }\n"),
-    "tests/b.py": "def test_a():\n    global x\n    x = run()\n",
-    "tests/c.py": "def test_a(self):\n    self.x = run()\n",
+    "tests/test_b.py": "def test_a():\n    global x\n    x = run()\n",
+    "tests/test_c.py": "def test_a(self):\n    self.x = run()\n",
 }
 ASSERTING = {
     "test_a.py": "def test_a():\n    result = run()\n    assert result == 1\n",
-    "tests/check.py": "def check_it(x):\n    assert x\n\n\ndef test_a():\n    check_it(1)\n",
-    "tests/helper.py": "def holds(x):\n    assert x == 1\n\n\ndef test_a():\n    holds(run())\n",
-    "tests/fixture.py": "@pytest.fixture\ndef ready():\n    yield 1\n    assert x == 1\n\n\ndef test_a(ready):\n    run()\n",
-    "tests/teardown.py": "class TestA:\n    def tearDown(self):\n        assert self.x == 1\n\n    def test_a(self):\n        run()\n",
-    "tests/raises.py": "@raises(ValueError)\ndef test_a():\n    run()\n",
+    "tests/test_check.py": "def check_it(x):\n    assert x\n\n\ndef test_a():\n    check_it(1)\n",
+    "tests/test_helper.py": "def holds(x):\n    assert x == 1\n\n\ndef test_a():\n    holds(run())\n",
+    "tests/test_fixture.py": "@pytest.fixture\ndef ready():\n    yield 1\n    assert x == 1\n\n\ndef test_a(ready):\n    run()\n",
+    "tests/test_teardown.py": "class TestA:\n    def tearDown(self):\n        assert self.x == 1\n\n    def test_a(self):\n        run()\n",
+    "tests/test_raises.py": "@raises(ValueError)\ndef test_a():\n    run()\n",
     "a.test.ts": "it('a', async () => {\n  const x = await run()\n  expect(x).toBe(1)\n})\n",
     "b.test.ts": "afterEach(() => { expect(errors).toEqual([]) })\nit('a', () => {\n  run()\n})\n",
     "c.test.ts": "it('a', () => {\n  expect(() => run()).not.toThrow()\n})\n",
@@ -156,3 +156,28 @@ def test_an_indented_piece_of_a_fragment_may_be_text() -> None:
     text = 'class A:\n    x = make("""\n    a\n    b\n    c\n    d\n    """)\n'
     after = text.replace("    c\n", "    c\n    def test_a():\n        pass\n")
     assert seen({"test_a.py": text}, {"test_a.py": after}, texts=False) == []
+
+
+KEEPS = {
+    "ATest.java": JAVA.format("    seen = given;\n"),
+    "test_a.py": "def test_a(self):\n    self.seen = given\n",
+}
+
+
+@pytest.mark.parametrize("path", KEEPS)
+def test_a_test_that_sets_a_field_for_the_next_does_something(path: str) -> None:
+    assert "test_empty" not in names(seen_new(path, KEEPS[path]))
+
+
+def test_a_value_that_is_written_to_a_file_is_read() -> None:
+    text = JAVA.format("    String yaml = make();\n    Files.write(path, yaml);\n    new Runner(path);\n")
+    assert "test_result_unread" not in names(seen_new("ATest.java", text))
+
+
+def test_a_benchmark_need_not_assert() -> None:
+    assert seen_new("test_a.py", "def test_a(benchmark):\n    benchmark(run)\n") == []
+
+
+def test_a_method_of_a_class_inside_of_a_test_is_no_test() -> None:
+    text = "def test_a():\n    class Crew:\n        def test_agent(self):\n            return run()\n    assert Crew().test_agent() == 1\n"
+    assert seen_new("test_a.py", text) == []

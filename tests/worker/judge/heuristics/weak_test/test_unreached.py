@@ -14,7 +14,6 @@ LEFT = [
 ]  # fmt: skip
 REACHED = [
     ("test_a.py", "def test_a():\n    x = run()\n    assert x == 1\n    return\n    more(x)\n"),
-    ("test_a.py", "def test_a():\n    x = run()\n    if x.skipped:\n        return\n    assert x == 1\n"),
     ("a.test.ts", "it('a', () => {\n  const x = run()\n  return expect(x).toBe(1)\n})\n"),
 ]
 SWITCHED = [
@@ -24,6 +23,28 @@ SWITCHED = [
     ("ATest.java", 'class ATest {\n  @Test void a() {\n    if (Boolean.getBoolean("s")) {\n      check(run());\n    }\n  }\n}\n', 3),
     ("a_test.go", 'package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif os.Getenv("S") != "" {\n\t\tif x != 1 { t.Error(x) }\n\t}\n}\n', 5),
 ]  # fmt: skip
+NEVER = [
+    ("test_a.py", "def test_a():\n    x = run()\n    if False:\n        assert x == 1\n", 3),
+    ("test_a.py", "def test_a():\n    x = run()\n    for y in []:\n        assert x == y\n", 3),
+    ("a.test.ts", "it('a', () => {\n  const x = run();\n  [].forEach((y) => expect(x).toBe(y))\n})\n", 3),
+    ("a.test.ts", "it('a', () => {\n  const x = run();\n  false && expect(x).toBe(1)\n})\n", 3),
+    ("tests/a.rs", "#[test]\nfn a() {\n    let x = run();\n    if false {\n        assert_eq!(x, 1);\n    }\n}\n", 4),
+    ("ATest.java", "class ATest {\n  @Test void a() {\n    for (int y : new int[0]) {\n      assertEquals(y, run());\n    }\n  }\n}\n", 3),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif false {\n\t\trequire.Equal(t, 1, x)\n\t}\n}\n", 5),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tfor _, y := range []int{} {\n\t\trequire.Equal(t, y, x)\n\t}\n}\n", 5),
+]  # fmt: skip
+DOUBTFUL = [
+    ("test_a.py", "def test_a():\n    x = run()\n    if x.skipped:\n        return\n    assert x == 1\n", 3),
+    ("test_a.py", "def test_a():\n    x = run()\n    if x:\n        assert x == 1\n", 3),
+    ("test_a.py", "def test_a():\n    x = run()\n    def check():\n        assert x == 1\n", 3),
+    ("a.test.ts", "it('a', () => {\n  const x = run()\n  const check = () => expect(x).toBe(1)\n})\n", 3),
+    ("tests/a.rs", "#[test]\nfn a() {\n    let x = run();\n    let check = || assert_eq!(x, 1);\n}\n", 4),
+]  # fmt: skip
+CALLED = [
+    ("test_a.py", "def test_a():\n    x = run()\n    def check():\n        assert x == 1\n    check()\n"),
+    ("a.test.ts", "it('a', () => {\n  const x = expect(run()).toBe(1)\n})\n"),
+    ("test_a.py", "def test_a():\n    if False:\n        run()\n    else:\n        assert run() == 1\n"),
+]
 UNSWITCHED = [
     ("test_a.py", 'def test_a():\n    x = run()\n    assert x == 1\n    if os.environ.get("S"):\n        assert x.y == 1\n'),
     ("test_a.py", 'def test_a():\n    if os.environ.get("S"):\n        assert run() == 1\n    else:\n        assert run() == 2\n'),
@@ -54,3 +75,34 @@ def test_assertions_that_only_the_environment_turns_on_are_a_fact(path: str, tex
 @pytest.mark.parametrize(("path", "text"), UNSWITCHED, ids=range(len(UNSWITCHED)))
 def test_a_test_that_asserts_without_the_switch_is_left_alone(path: str, text: str) -> None:
     assert "assertion_behind_switch" not in names(seen_new(path, text))
+
+
+@pytest.mark.parametrize(("path", "text", "line"), NEVER, ids=range(len(NEVER)))
+def test_assertions_where_nothing_ever_runs_are_a_fact(path: str, text: str, line: int) -> None:
+    assert ("assertion_unreached", line) in seen_new(path, text)
+
+
+@pytest.mark.parametrize(("path", "text", "line"), DOUBTFUL, ids=range(len(DOUBTFUL)))
+def test_assertions_that_may_never_be_made_are_suspected(path: str, text: str, line: int) -> None:
+    assert ("assertion_conditional", line) in seen_new(path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), CALLED, ids=range(len(CALLED)))
+def test_assertions_in_what_is_called_are_left_alone(path: str, text: str) -> None:
+    assert not {"assertion_conditional", "assertion_unreached"}.intersection(names(seen_new(path, text)))
+
+
+def test_a_condition_that_was_put_around_an_old_assertion_is_suspected_once() -> None:
+    before = "def test_a():\n    x = run()\n    assert x == 1\n    assert x != 2\n"
+    after = "def test_a():\n    x = run()\n    if x.ready:\n        assert x == 1\n        assert x != 2\n"
+    assert names(seen({"test_a.py": before}, {"test_a.py": after})).count("assertion_conditional") == 1
+
+
+def test_a_condition_that_stood_there_before_is_not_blamed() -> None:
+    before = "def test_a():\n    x = run()\n    if x:\n        assert x == 1\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("run()", "run(1)")}) == []
+
+
+def test_a_way_out_that_stood_there_before_is_not_blamed() -> None:
+    before = "def test_a():\n    x = run()\n    if x.skipped:\n        return\n    assert x == 1\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("run()", "run(1)")}) == []

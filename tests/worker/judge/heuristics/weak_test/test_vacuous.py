@@ -6,7 +6,7 @@ from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
 
 ALWAYS = {
     "test_a.py": "def test_a():\n    x = run()\n    assert x == x\n",
-    "tests/a.py": "def test_a():\n    assert (run(), 'message')\n",
+    "tests/test_a.py": "def test_a():\n    assert (run(), 'message')\n",
     "a.test.ts": "it('a', () => {\n  run()\n  expect(true).toBe(true)\n})\n",
     "tests/a.rs": "#[test]\nfn a() {\n    run();\n    assert!(true);\n}\n",
     "ATest.java": "class ATest {\n  @Test void a() {\n    run();\n    assertTrue(true);\n  }\n}\n",
@@ -103,3 +103,71 @@ ANY = [
 def test_where_any_error_would_do_it_is_suspected(path: str, text: str, wide: str, narrow: str) -> None:
     assert names(seen_new(path, text.format(wide))) == ["any_error_expected"]
     assert seen_new(path, text.format(narrow)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("should not hang", "assertion_idle"), ("adds", "assertion_always_true")]
+)
+def test_where_coming_to_the_end_is_all_it_is_about_a_constant_is_only_suspected(name: str, expected: str) -> None:
+    assert names(seen_new("a.test.ts", f"it('{name}', () => {{\n  expect(1).toBe(1)\n}})\n")) == [expected]
+
+
+def test_beside_a_comparison_with_another_a_thing_may_be_compared_with_itself() -> None:
+    text = "def test_a():\n    x, y = run()\n    assert x == x\n    assert x != y\n"
+    assert seen_new("test_a.py", text) == []
+
+
+PUT_OFF = [
+    "it('a', () => {\n  run().then((x) => {\n    expect(x).toBe(1)\n  })\n})\n",
+    "it('a', () => {\n  run().then((x) => x).then((x) => {\n    expect(x).toBe(1)\n  }).catch(log)\n})\n",
+    "it('a', () => {\n  setTimeout(() => {\n    expect(x).toBe(1)\n  }, 10)\n})\n",
+]
+WAITED = [
+    "it('a', async () => {\n  await run().then((x) => {\n    expect(x).toBe(1)\n  })\n})\n",
+    "it('a', () => {\n  return run().then((x) => {\n    expect(x).toBe(1)\n  })\n})\n",
+    "it('a', (done) => {\n  run().then((x) => {\n    expect(x).toBe(1)\n    done()\n  })\n})\n",
+    "it('a', () => {\n  items.forEach((x) => {\n    expect(x).toBe(1)\n  })\n})\n",
+    "it('a', () => {\n  const check = (x) => {\n    expect(x).toBe(1)\n  }\n  check(run())\n})\n",
+]
+
+
+@pytest.mark.parametrize("text", PUT_OFF, ids=range(len(PUT_OFF)))
+def test_what_is_checked_after_the_test_is_over_is_suspected(text: str) -> None:
+    assert "expectation_not_awaited" in names(seen_new("a.test.ts", text))
+
+
+@pytest.mark.parametrize("text", WAITED, ids=range(len(WAITED)))
+def test_what_the_test_waits_for_is_left_alone(text: str) -> None:
+    assert "expectation_not_awaited" not in names(seen_new("a.test.ts", text))
+
+
+def test_what_only_a_call_is_named_like_is_compared_with_itself_in_go() -> None:
+    text = 'package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif x != x {\n\t\tt.Errorf("got %d", x)\n\t}\n}\n'
+    assert "assertion_always_true" in names(seen_new("a_test.go", text))
+
+
+def test_what_only_sounds_like_a_check_inside_of_a_weak_one_does_not_make_up_for_it() -> None:
+    text = 'package a\n\nfunc TestA(t *testing.T) {\n\tif !strings.Contains(run(), "") {\n\t\tt.Error(1)\n\t}\n}\n'
+    assert "test_expects_presence_only" in names(seen_new("a_test.go", text))
+    beside = "package a\n\nfunc TestA(t *testing.T) {\n\tcheckAll(t)\n\trequire.NotNil(t, run())\n}\n"
+    assert "test_expects_presence_only" not in names(seen_new("a_test.go", beside))
+
+
+QUIET = "package a\n\nfunc TestTotal(t *testing.T) {{\n\t{} := run()\n\trequire.NoError(t, err)\n}}\n"
+
+
+def test_a_new_test_that_only_asks_that_nothing_fails_is_suspected() -> None:
+    assert "test_expects_success_only" in names(seen_new("a_test.go", QUIET.format("got, err")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        QUIET.format("err"),
+        QUIET.format("got, err").replace("TestTotal", "TestValidInput"),
+        QUIET.format("got, err").replace("t, err)\n", "t, err)\n\trequire.Equal(t, 1, got)\n"),
+    ],
+    ids=range(3),
+)
+def test_where_success_is_the_point_or_a_value_is_asserted_too_it_is_left_alone(text: str) -> None:
+    assert "test_expects_success_only" not in names(seen_new("a_test.go", text))

@@ -1,0 +1,26 @@
+"""Files among tests that no runner looks into."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import changed_file
+from worker.judge.heuristics.material import is_material
+
+CASES = {
+    "data of a formatter": ("tests/data/cases.py", "def test_a():\n    pass\n", True),
+    "a file of tests": ("tests/test_cases.py", "def test_a():\n    pass\n", False),
+    "collected by another pattern": ("testing/metafunc.py", "import pytest\n", False),
+    "a program for a compiler": ("tests/fail/a.rs", "#[tokio::test]\nfn test_a() {}\n\nfn main() {}\n", True),
+    "a test of Rust": ("tests/a.rs", "#[test]\nfn a() {}\n", False),
+    "a program of Rust": ("src/main.rs", "fn main() {}\n", False),
+    "a test of Java": ("src/test/Helper.java", "class Helper {\n}\n", False),
+}
+
+
+@pytest.mark.parametrize(("path", "text", "expected"), CASES.values(), ids=CASES.keys())
+def test_what_no_runner_collects_is_material(path: str, text: str, *, expected: bool) -> None:
+    assert is_material(changed_file(path, None, text)) is expected
+
+
+def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:
+    long = "x = 1\n" * 20
+    assert not is_material(changed_file("tests/data/cases.py", long, f"{long}y = 1\n", texts=False))

@@ -1,0 +1,237 @@
+"""The many ways to forbid, put into the one that `forbidding` reads: "do not <verb> <objects> ...".
+
+Does not decide whether a sentence is a rule. Invariant: a rewriting keeps what is said. Words that say where the rule holds
+are handed back apart, and what is not understood stays as it was.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.rules.scoping import LIST
+from worker.domain.value import Value
+
+_NOT: Final = (
+    r"(?:(?:must|shall|may|can) ?(?:not|never)|(?:do|does|are|is) not|don't|dont|never|cannot|can't)(?: ever)?"
+)
+_BANNED: Final = (
+    r"(?:strictly |explicitly |absolutely )?(?:forbidden|banned|not allowed|never allowed|prohibited|disallowed|not permitted|off[- ]limits"
+    r"|a no-go|rejected|not accepted|never accepted|never to be used|taboo)"
+)
+_GERUNDS: Final = {
+    "using": "use",
+    "calling": "call",
+    "importing": "import",
+    "adding": "add",
+    "catching": "catch",
+    "writing": "write",
+    "introducing": "introduce",
+    "leaving": "leave",
+    "committing": "commit",
+    "printing": "print",
+    "throwing": "throw",
+    "raising": "raise",
+    "editing": "edit",
+    "changing": "change",
+    "modifying": "modify",
+    "touching": "touch",
+    "patching": "edit",
+    "updating": "update",
+    "deleting": "delete",
+    "removing": "remove",
+    "renaming": "rename",
+    "suppressing": "suppress",
+    "silencing": "silence",
+    "disabling": "disable",
+}
+_GERUND: Final = rf"(?:{'|'.join(_GERUNDS)})"
+_VERB: Final = rf"(?:{'|'.join(sorted(set(_GERUNDS.values())))}|contain|log|rely|depend|reach|include|have|hold|invoke|insert|put|pull|keep|create|merge|ship)"
+_PEOPLE: Final = r"(?:nobody|no one|no (?:agent|contributor|developer|pull request|pr|commit|patch|bot|code|module|file|class|function|package)s?)"
+_CODE: Final = r"(?:code|files?|modules?|classes|packages?|sources?|source files?|functions?|components?|tests?|anything|everything)"
+_INSTEAD: Final = r"(?:instead of|rather than|,? and not|,? but not|,? not|,? and never|[,;]? never)"
+_ABOUT: Final = r"(?:any |all |the |a |an |calls? to |uses? of |bare |plain |raw )"
+
+
+class Plain(Value):
+    """A sentence in plain words, and apart from it the words that say where it holds."""
+
+    prose: str
+    where: str = ""
+
+
+def plainly(prose: str) -> Plain:
+    """The sentence as an imperative that forbids, if it is another wording of one."""
+    where = ""
+    for words, said in _WHERE:
+        found = words.match(prose)
+        if found is not None:
+            where, prose = said(found), found["rest"]
+            break
+    for words, put in _STEPS:
+        prose = words.sub(put, prose, count=1)
+    return Plain(prose, where)
+
+
+def _inside(found: "re.Match[str]") -> str:
+    return f"in {found['where']}"
+
+
+def _as_written(found: "re.Match[str]") -> str:
+    return found["where"]
+
+
+_WHERE: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], str]], ...]] = (
+    (
+        pattern(
+            rf"(?P<where>(?:in|inside|within|under|outside(?: of)?) (?:[^«»,:;.]{{1,40}}|(?:the )?{LIST}(?: (?:folder|directory|package|code|files))?))"
+            rf"(?:, |: )(?:always )?(?P<rest>(?:{_NOT}|no|use) .*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _as_written,
+    ),
+    (
+        pattern(
+            rf"(?:all |any |the |our |new )*{_CODE} (?:in|under|inside|within|of|below) (?:the )?(?P<where>{LIST})(?: folder| directory)? (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _inside,
+    ),
+    (
+        pattern(
+            rf"(?:the )?(?P<where>{LIST})(?: folder| directory| package| code)? (?P<rest>{_NOT} (?:import|depend on|use|call|rely on|reach for|contain) .*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _inside,
+    ),
+    (
+        pattern(
+            r"(?:the |all |our )?(?P<where>(?:library|production|source|application|package|non-test|test|shipped)(?: code| files?| modules?)?|tests|packages|libraries)"
+            rf" (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _inside,
+    ),
+)
+
+
+def _forbidden_gerund(found: "re.Match[str]") -> str:
+    return f"do not {_GERUNDS[found['verb'].casefold()]} {found['rest']}"
+
+
+def _instead(found: "re.Match[str]") -> str:
+    verb = _GERUNDS[found["verb"].casefold()] if found["verb"] else "use"
+    return f"do not {verb} {found['what']}"
+
+
+def _nobody(found: "re.Match[str]") -> str:
+    verb = found["verb"]
+    return f"do not {verb} "
+
+
+_FREE: Final = r"(?:must |has to |have to |is to |should always )?(?:stays?|be|kept|keep|remains?|is|are)? ?(?:kept )?free (?:of|from)"
+_STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], str]"], ...]] = (
+    (pattern(r"^(?:absolutely|strictly|definitely|really|remember|important|note)[,:]? (?:that )?(?=no |never|do not|don't|we )", re.IGNORECASE), ""),
+    (pattern(r"^(never|do not), ever,? ", re.IGNORECASE), r"\1 "),
+    (pattern(r"^i (?:have not|haven't|did not|didn't) (?:added|add|used|use|left|leave|introduced|introduce) ", re.IGNORECASE), "do not add "),
+    (pattern(rf"^(?:avoid )?({LIST})((?: \w+)?) (?:has no (?:place|business)|have no place|(?:does|do) not belong|must not appear|may not appear|must never appear|never appears?)\b", re.IGNORECASE), r"do not use \1\2"),
+    (pattern(rf"^keep ({LIST})((?: \w+)?) out of ", re.IGNORECASE), r"do not use \1\2 in "),
+    (pattern(rf"^keep ([^«]{{3,40}}) free (?:of|from) ({LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^([^«]{{3,40}}?) {_FREE} ({LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^no ({LIST})((?: \w+)?) (?:may|must|can|shall) (?:ever )?be (?:committed|used|left|added|merged|introduced)\b", re.IGNORECASE), r"no \1\2"),
+    (pattern(rf"^({LIST})((?: \w+)?) (?:must|has to|have to) be (?:removed|deleted) (?:before|prior to) [\w ]{{3,40}}", re.IGNORECASE), r"do not commit \1\2"),
+    (pattern(rf"^(?:[a-z]+ ){{1,4}}\(({LIST})\) (?=(?:must|may|is|are|shall)\b)", re.IGNORECASE), r"\1 "),
+    (pattern(rf"^({LIST})((?: \w+)?) (?:(?:is|are) (?:only (?:allowed|permitted|ok|fine)|(?:allowed|permitted|ok|fine) only)|may only be (?:used|called)|may be used only|(?:is|are) (?:allowed|permitted|ok|fine)(?= in [a-z ]{{3,20}} only)) in (?:the )?(tests?|main)\b(?: code| functions?)?(?: only)?", re.IGNORECASE), r"do not use \1\2 outside of \3"),
+    (pattern(rf"^(?:types?|nothing|values?) ({_NOT}|may|must) be (?:typed )?(?:as )?(?=«)", re.IGNORECASE), "do not use "),
+    (pattern(rf"^({_NOT}) type [a-z ]{{3,30}} as (?=«)", re.IGNORECASE), "do not use "),
+    (pattern(rf"^({LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(r"^only (?:the |our )?[a-z -]{3,40} (?:may|can|is allowed to|are allowed to) (?:edit|change|modify|touch|update) (?:the |files in |anything in )*(?=«)", re.IGNORECASE), "do not touch "),
+    (pattern(rf"^({LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
+    (
+        pattern(
+            rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({LIST}) are reserved (?:to|for) [a-z ]{{3,40}}",
+            re.IGNORECASE,
+        ),
+        r"do not touch \1",
+    ),
+    (pattern(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
+    (pattern(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^(?:change|edit|update|bump) ({LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^({LIST}) changes (?=(?:belong|go|must))", re.IGNORECASE), r"changes to \1 "),
+    (pattern(r"^[❌🚫⛔️]+\s*(?=«)"), "do not use "),
+    (pattern(rf"^[❌🚫⛔️]+\s*(?={_VERB}\b)", re.IGNORECASE), "do not "),
+    (pattern(r"^[❌🚫⛔️]+\s*"), ""),
+    (pattern(rf"^(?:it is|it's) {_BANNED} to ", re.IGNORECASE), "do not "),
+    (
+        pattern(
+            rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL
+        ),
+        _forbidden_gerund,
+    ),
+    (
+        pattern(
+            rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL
+        ),
+        _forbidden_gerund,
+    ),
+    (
+        pattern(
+            r"^(?:please )?(?:(?:stay|keep) (?:out of|away from|your hands off|clear of)|hands off(?: of)?) (?:the |files in |anything in )*",
+            re.IGNORECASE,
+        ),
+        "do not touch ",
+    ),
+    (pattern(rf"^(?:the )?({LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^(?:the )?({LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
+    (
+        pattern(
+            rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE
+        ),
+        _nobody,
+    ),
+    (
+        pattern(
+            rf"^nothing (?:in|under|inside|within) (?:the )?({LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        r"do not \2 in \1",
+    ),
+    (
+        pattern(
+            r"^no (?:more )?(?:manual |direct |hand )?(?:changes?|edits?|modifications?|writes?) (?:to|in|under|inside|of|within) ", re.IGNORECASE
+        ),
+        "do not edit ",
+    ),
+    (
+        pattern(
+            rf"^(?:always )?(?:re)?generate ({LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE
+        ),
+        r"do not edit \1 by hand",
+    ),
+    (
+        pattern(
+            rf"^(?:(?:for|to) [\w ]{{1,20}},? )?(?:always )?(?:use|log with|log through|log via|log to|return|raise|throw|fix|write|call|run|go through|import|read|inject)\b"
+            rf"[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _instead,
+    ),
+    (
+        pattern(
+            rf"^(?:{_NOT}) (?:suppress|silence|disable|bypass|hide|paper over|cover up|get around|mute|circumvent|switch off|turn off|work around|shut up)\b[^«(]{{0,60}}?"
+            r"(?:with|via|using|through|by adding|by means of|by)? ?(?=[(«])",
+            re.IGNORECASE,
+        ),
+        "do not use ",
+    ),
+    (pattern(rf"^(?:we |you |agents? |one )?{_NOT} (?=«)", re.IGNORECASE), "do not use "),
+    (
+        pattern(
+            rf"^(?:(?:classes|modules|functions|components|code|new code|our code|source code|files|source files) )({_NOT}) ", re.IGNORECASE
+        ),
+        r"\1 ",
+    ),
+    (pattern(rf"^({_NOT}) (call|use|import|contain|log|throw|print|catch|touch|edit)e?s ", re.IGNORECASE), r"\1 \2 "),
+    (pattern(rf"^(?:a |the )?(?:ban on|veto on) ({LIST})", re.IGNORECASE), r"do not use \1"),
+    (pattern(rf"^(?:new )?imports? (?:of|from) ((?:the )?{LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""Imports that a change brings in and that nothing in their file uses.
+
+Looks at whole files only. Invariant: a file whose job is to hand on what it imports has none, and a name that stands
+anywhere else in the file, a comment included, is used.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import descendants, find, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_STATEMENTS: Final = {
+    Language.PYTHON: ("import_statement", "import_from_statement"),
+    Language.JAVA: ("import_declaration",),
+    **dict.fromkeys(SCRIPTS, ("import_statement",)),
+}
+_WORD: Final = pattern(r"[^\W\d][\w$]*|\$[\w$]*")
+_HANDS_ON: Final = pattern(
+    r"(^|/)(__init__\.py|index\.[cm]?[jt]sx?|conftest\.py|compat\w*\.py|_?typing\w*\.py|package-info\.java)$"
+)
+_KEPT: Final = pattern(
+    r"\bnoqa\b|pylint|type: ignore|eslint|ts-ignore|side effects?|re-?exports?|import React\b|__future__"
+)
+
+
+class Unused(NamedTuple):
+    """One import of a file that nothing uses."""
+
+    name: str
+    line: int
+
+
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
+def import_unused(change: Change) -> Iterator[Place]:
+    """An added import whose name stands nowhere else in its file.
+
+    False alarms: 22 of 5658 clean changes with production code (0.4 %, at most 0.59 %).
+    """
+    for file in change.production():
+        for one in file.once(unused_imports):
+            yield Place(f"nothing in this file uses the new import `{one.name}`", file.path, one.line)
+
+
+def unused_imports(file: ChangedFile) -> tuple[Unused, ...]:
+    """What the change imports into this file, where its whole text is known, and leaves lying."""
+    source = next((one for one in file.sources if one.whole and one.language in _STATEMENTS), None)
+    if source is None or source.root.has_error or _HANDS_ON.search(file.path) or not file.added_lines:
+        return ()
+    return tuple(_unused(source, file))
+
+
+def _unused(source: Source, file: ChangedFile) -> Iterator[Unused]:
+    nodes = find(source.root, source.language, _STATEMENTS[source.language])
+    fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_kept(node, source)]
+    if not fresh:
+        return
+    words = Counter(_WORD.findall(source.text))
+    imported = Counter(word for node in nodes for word in _WORD.findall(text_of(node)))
+    for node in fresh:
+        for name in _names(node, source.language):
+            if words[name] <= imported[name]:
+                yield Unused(name, node.start_point.row + 1)
+
+
+def _lines(node: "Node") -> frozenset[int]:
+    return frozenset(range(node.start_point.row + 1, node.end_point.row + 2))
+
+
+def _is_kept(node: "Node", source: Source) -> bool:
+    """It says that it is there for another reason, or it is tried out (an import that may fail)."""
+    rows = source.lines[max(0, node.start_point.row - 1) : node.end_point.row + 1]
+    return any(map(_KEPT.search, rows)) or (node.parent is not None and node.parent.type == "block")
+
+
+def _names(node: "Node", language: Language) -> Iterator[str]:
+    match language:
+        case Language.PYTHON:
+            yield from _names_in_python(node)
+        case Language.JAVA:
+            if not text_of(node).rstrip(" ;").endswith("*"):
+                yield _WORD.findall(text_of(node))[-1]
+        case _:
+            yield from _names_in_scripts(node)
+
+
+def _names_in_python(node: "Node") -> Iterator[str]:
+    for one in node.children_by_field_name("name"):
+        alias = one.child_by_field_name("alias")
+        if alias is None:
+            yield text_of(one).partition(".")[0]
+        elif text_of(alias) != text_of(one.child_by_field_name("name")):  # `x as x` hands x on
+            yield text_of(alias)
+
+
+def _names_in_scripts(node: "Node") -> Iterator[str]:
+    for one in descendants(node):
+        if one.type == "import_specifier":
+            yield text_of(one.child_by_field_name("alias") or one.child_by_field_name("name"))
+        elif one.type == "namespace_import" or (
+            one.type == "import_clause" and one.named_children[0].type == "identifier"
+        ):
+            yield text_of(one.named_children[0])

@@ -1,0 +1,149 @@
+"""Rules against new dependencies, held against the manifests that a change touches.
+
+Does not decide what follows. Invariant: sure only where a whole manifest names a package that its base version does not name,
+and no issue speaks of it.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from worker.domain.diff import ChangeKind
+from worker.domain.pattern import pattern
+from worker.domain.rules.rule import Rule
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.spec_violation.breach import Breach
+from worker.judge.heuristics.spec_violation.generated import MANIFESTS
+from worker.judge.heuristics.spec_violation.scopes import covers_path
+
+
+def dependency_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+    """The first new dependency of each manifest."""
+    for file in change.files:
+        is_old = file.diff.change is not ChangeKind.ADDED
+        if not is_old or not MANIFESTS.search(file.path) or not covers_path(rule.scope, file.path):
+            continue
+        known = _new_names(file, only_runtime=rule.noun == "runtime")
+        if known is None:
+            yield from _perhaps(rule, file)
+        elif known:
+            name = min(known)
+            line = next((one.head_line for one in file.diff.added if name in one.text), None)
+            sure = rule.is_sure and not _is_spoken_of(name, change)
+            yield Breach(rule, f"this change brings the new dependency `{name}`", sure, file.path, line)
+
+
+def _is_spoken_of(name: str, change: Change) -> bool:
+    """Whether an issue names the package or speaks of dependencies: then its owner may have asked for it."""
+    asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues).casefold()
+    return name.casefold() in asked or "dependenc" in asked
+
+
+def _new_names(file: ChangedFile, *, only_runtime: bool) -> frozenset[str] | None:
+    """The packages that the head's manifest names and the base's does not; None if one of them is not known."""
+    reader = next((read for ending, read in _READERS.items() if file.path.endswith(ending)), None)
+    if reader is None or file.head is None or file.base is None:
+        return None
+    with suppress(ValueError, RecursionError):
+        before, after = (_names(reader(text)) for text in (file.base, file.head))
+        return frozenset(
+            name for name, is_runtime in after.items() if name not in before and (is_runtime or not only_runtime)
+        )
+    return None
+
+
+def _names(found: Iterator[tuple[str, bool]]) -> dict[str, bool]:
+    names: dict[str, bool] = {}
+    for name, is_runtime in found:
+        names[name] = names.get(name, False) or is_runtime
+    return names
+
+
+def _of_package_json(text: str) -> Iterator[tuple[str, bool]]:
+    document = json.loads(text)
+    for section in ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"):
+        for name, version in _table(_table(document).get(section)).items():
+            if not str(version).startswith(("workspace:", "file:", "link:", "catalog:")):
+                yield name, section == "dependencies"
+
+
+def _of_toml(text: str) -> Iterator[tuple[str, bool]]:
+    import tomllib  # noqa: PLC0415 - a manifest of that kind is rare, and every start would pay
+
+    document = tomllib.loads(text)
+    project = _table(document.get("project"))
+    others = (
+        *_table(project.get("optional-dependencies")).values(),
+        *_table(document.get("dependency-groups")).values(),
+    )
+    for listed in (project.get("dependencies"), *others):
+        found = (_REQUIREMENT.match(one) for one in _texts(listed))
+        yield from ((one[1], listed is project.get("dependencies")) for one in found if one)
+    yield from _of_tables(document, _DEEPEST)
+
+
+def _of_tables(table: dict[str, Any], depth: int) -> Iterator[tuple[str, bool]]:
+    """Cargo's and Poetry's tables, also those of targets, groups and the workspace."""
+    for key, value in table.items() if depth else ():
+        if _SECTION.fullmatch(key):
+            yield from ((name, key == "dependencies") for name, how in _table(value).items() if _is_outside(name, how))
+        elif isinstance(value, dict):
+            yield from _of_tables(_table(cast("object", value)), depth - 1)
+
+
+def _is_outside(name: str, how: object) -> bool:
+    return name != "python" and not {"path", "workspace"} & _table(how).keys()
+
+
+def _of_lines(text: str) -> Iterator[tuple[str, bool]]:
+    for line in text.splitlines():
+        if found := _LINE.match(line[:300]):
+            yield found[1] or found[2], True
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in cast("list[object]", value) if isinstance(one, str)] if isinstance(value, list) else []
+
+
+_DEEPEST: Final = 5
+_SECTION: Final = pattern(r"(?:dev-|build-)?dependencies")
+_REQUIREMENT: Final = pattern(r"\s*([A-Za-z0-9][\w.-]*)")
+_LINE: Final = pattern(
+    r"\s*(?:require )?([\w.-]+\.\w+/[\w./-]+) v[\w.+-]+\s*$|([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?\s*(?:[=<>~!]=?.*)?$"
+)
+_READERS: Final[dict[str, Callable[[str], Iterator[tuple[str, bool]]]]] = {
+    "package.json": _of_package_json,
+    ".toml": _of_toml,
+    "go.mod": _of_lines,
+    ".txt": _of_lines,
+}
+
+
+def _perhaps(rule: Rule, file: ChangedFile) -> Iterator[Breach]:
+    """A line of a manifest that is not known as a whole, or not understood."""
+    before = {_dependency(line.text) for line in file.diff.removed}
+    new = ((_dependency(line.text), line.head_line) for line in file.diff.added)
+    first = next(((name, line) for name, line in new if name and name not in before | _OF_TOOLS), None)
+    if first is not None:
+        yield Breach(rule, f"this line may add `{first[0]}`", is_sure=False, path=file.path, line=first[1])
+
+
+def _dependency(line: str) -> str:
+    found = _DEPENDENCY.search(line[:500])
+    return next(filter(None, found.groups()), "") if found else ""
+
+
+_OF_TOOLS: Final = frozenset(
+    {"version", "python", "rust-version", "edition", "go", "node", "npm", "pnpm", "requires-python"}
+)
+
+
+_DEPENDENCY: Final = pattern(
+    r"^\s*\"(@?[\w./-]{1,100})\":\s*\"[\^~>=<]*\d[\w.+-]*\"|^\s*([\w-]{1,100})\s*=\s*(?:\"[\^~>=<]*\d[\w.,*+ -]*\"|\{ ?(?:version|path|git) ?=.{1,200})"
+    r"|^\s*\"([\w.\[\]-]{1,100})\s?[~>=<!]=?[^\"]{1,60}\",?\s*$|^\s*(?:require )?([\w.-]+\.\w+/[\w./-]{1,150}) v\d\S*\s*$|<artifactId>([\w.-]{1,100})<"
+)

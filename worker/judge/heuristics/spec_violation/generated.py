@@ -1,0 +1,203 @@
+"""Who wrote a change to a generated, vendored or locked file: somebody by hand, or a tool.
+
+Does not read rules. Invariant: HAND only where nothing in the change could have made a tool write that: no source of a
+generator, no manifest, no word of generating, no generator's signature, and no other edit that it mirrors.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+from worker.domain.diff import ChangeKind
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import Role, is_signed_by_a_generator, role_of
+from worker.judge.heuristics.spec_violation.scopes import matches
+
+LOCKS: Final = pattern(
+    r"(?:^|/)(?:[\w.-]*\.lock|[\w-]*-lock\.(?:json|ya?ml)|pnpm-lock\.yaml|npm-shrinkwrap\.json|go\.sum|bun\.lockb?|gradle\.lockfile|Package\.resolved)$"
+)
+MANIFESTS: Final = pattern(
+    r"(?:^|/)(?:package\.json|pnpm-workspace\.yaml|Cargo\.toml|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|requirements[\w.-]*\.(?:txt|in)"
+    r"|go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|modules\.txt|vendor\.json|Gopkg\.\w+"
+    r"|\.gitmodules|deno\.jsonc?|glide\.\w+|Podfile|mix\.exs)$"
+)
+GENERATED: Final = pattern(
+    r"(?:^|/|_)(?:generated|__generated__|gen|dist|build|autogen)(?:/|$|\.)|\.(?:gen|generated|pb|min)\."
+)
+"""What nobody writes: a rule to leave it alone speaks of edits by hand, however it is worded."""
+
+CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
+_VERSION: Final = pattern(
+    r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d",
+)
+_WORDS: Final = pattern(r"\w+")
+_MOST_LINES_BY_HAND: Final = 30
+_MOST_IN_LOCK: Final = 2
+"""A package manager changes a version, its address and its hash together; one line alone was changed by somebody."""
+
+_MOST_CHARACTERS: Final = 2_000_000
+
+
+class By(Enum):
+    HAND = "hand"
+    UNKNOWN = "unknown"
+    TOOL = "tool"
+
+
+def written_by(file: ChangedFile, target: str, change: Change, *, is_copy: bool) -> By:
+    """Who wrote this file's change; *target* is the path as the rule writes it, *is_copy* if it calls it vendored."""
+    if is_by_hand(file, change) and not _TOOL.search(change.dossier.pull_request.title):
+        return By.HAND
+    if LOCKS.search(file.path):
+        return By.TOOL
+    if _tells_of_a_tool(file, change):
+        return By.UNKNOWN
+    return By.HAND if is_copy and _is_patched(file, target, change) else _generated_by(file, target, change)
+
+
+def _generated_by(file: ChangedFile, target: str, change: Change) -> By:
+    if _BUNDLED.search(file.path):
+        return By.HAND if _is_foreign_to_bundle(file, change) else By.TOOL
+    if _brings_its_source(change, target):
+        return By.TOOL
+    return By.HAND if _is_unexplained(file, target, change) else By.UNKNOWN
+
+
+def _is_patched(file: ChangedFile, target: str, change: Change) -> bool:
+    """Whether a copy of foreign code was edited beside own code, and nothing says that a newer copy was taken."""
+    others = [one.path for one in change.files if not matches(target, one.path)]
+    is_update = any(MANIFESTS.search(one) or LOCKS.search(one) for one in (file.path, *others))
+    return any(map(CODE_FILES.search, others)) and not is_update
+
+
+def _is_unexplained(file: ChangedFile, target: str, change: Change) -> bool:
+    """Whether it is code beside other work, its author says nothing of a generator, and it mirrors nothing."""
+    is_code = CODE_FILES.search(file.path) is not None and not _OUTPUT.search(file.path)
+    others = [one for one in change.files if one is not file and not matches(target, one.path)]
+    if not is_code or all(_IDLE.search(one.path) or MANIFESTS.search(one.path) for one in others):
+        return False
+    return not _is_signed(file) and not _mirrors(file, others)
+
+
+_IDLE: Final = pattern(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)[\w.-]*\.lock$|-lock\.\w+$|(?:^|/)go\.sum$")
+"""Documents and locks: a change of these and of generated code may be all that a newer generator brings."""
+
+_OUTPUT: Final = pattern(
+    r"(?:^|/)(?:__)?(?:snapshots?|fixtures?|goldens?|expected|baselines?|testdata)(?:__)?/|\.snap\b|\.d\.[cm]?ts$|\.pyi$|(?:^|/|_)mocks?_|_mocks?\.",
+    re.IGNORECASE,
+)
+
+
+def _tells_of_a_tool(file: ChangedFile, change: Change) -> bool:
+    pull = change.dossier.pull_request
+    told = f"{pull.title}\n{pull.body}"[:20_000]
+    folders = {part for part in file.path.split("/")[:-1] if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
+    return _TOOL.search(told) is not None or any(re.search(rf"\b{re.escape(one)}\b", pull.title) for one in folders)
+
+
+_TOOL: Final = pattern(
+    r"\b(?:re-?gen\w*|generat\w+|codegen|autogen\w*|vendor\w*|upstream|sync\w*|bindgen|protoc|go generate)\b",
+    re.IGNORECASE,
+)
+_PLAIN_FOLDER: Final = pattern(
+    r"src|libs?|pkg|internal|core|main|java|packages?|tests?|testing|common|utils?|cmd|crates|apps?|org|com|api|server|client",
+    re.IGNORECASE,
+)
+
+
+def _is_signed(file: ChangedFile) -> bool:
+    """Whether a generator signs at its start; an unknown start of a file with a generator's name may be signed."""
+    start = file.head
+    if start is None:
+        top = next((hunk for hunk in file.diff.hunks if min(hunk.head_start, hunk.base_start) <= 1), None)
+        start = "\n".join(line.text for line in top.lines) if top is not None else None
+    return role_of(file.path) is Role.FOREIGN if start is None else is_signed_by_a_generator(start)
+
+
+def _mirrors(file: ChangedFile, others: list[ChangedFile]) -> bool:
+    """Whether a namesake changes too, or most of what changes in it changes elsewhere: then it may follow from that."""
+    name = file.path.rpartition("/")[2]
+    own = _touched_words([file])
+    alone = own - _touched_words(others)
+    return len(alone) * 4 <= len(own) or any(one.path.rpartition("/")[2] == name for one in others)
+
+
+def _touched_words(files: list[ChangedFile]) -> frozenset[str]:
+    return _words(line.text for one in files for line in (*one.diff.added, *one.diff.removed))
+
+
+def _is_foreign_to_bundle(file: ChangedFile, change: Change) -> bool:
+    """Whether a few readable lines in built output say what no source of the change says."""
+    lines = file.diff.added
+    if not _is_small(file, change) or any(len(line.text) > _LONGEST_BY_HAND for line in lines):
+        return False
+    new = _new_words(file)
+    unknown = new - _words_besides(file, change)
+    return len(unknown) > 1 and len(unknown) * 4 >= len(new)
+
+
+def _is_small(file: ChangedFile, change: Change) -> bool:
+    lines = [line for line in file.diff.lines() if line.head_line is None or line.base_line is None]
+    return len(lines) <= _MOST_LINES_BY_HAND and not any(MANIFESTS.search(one.path) for one in change.files)
+
+
+_LONGEST_BY_HAND: Final = 160
+
+
+def _new_words(file: ChangedFile) -> frozenset[str]:
+    new = _words(line.text for line in file.diff.added)
+    return new - _words(line.text for line in file.diff.lines() if line.base_line is not None)
+
+
+_OF_CI: Final = pattern(r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/")
+
+
+def _brings_its_source(change: Change, target: str) -> bool:
+    """Whether the change touches something else that a generator may read: a schema, a template, a script."""
+    others = (file.path for file in change.files if not matches(target, file.path) and not _OF_CI.search(file.path))
+    return any(_SOURCES.search(path) and not MANIFESTS.search(path) for path in others)
+
+
+_SOURCES: Final = pattern(
+    r"\.(?:proto|graphqls?|gql|avsc|thrift|fbs|g4|y|sql|tmpl|tpl|j2|jinja2?|mustache|hbs|ejs|xsd|wsdl|yang|idl|templ|json|ya?ml|toml)$"
+    r"|(?:^|[/_.-])(?:gen|code-?gen|generators?|schemas?|templates?|bindgen|mocks?)(?:[_.-][\w.-]*)?/|(?:^|[/_.-])(?:generat\w*|codegen|schemas?|templates?)(?:[_.-][\w.-]*)?\.\w+$",
+    re.IGNORECASE,
+)
+
+
+def is_by_hand(file: ChangedFile, change: Change) -> bool:
+    """Whether an edit of a generated file is one that no generator would make of this change."""
+    diff = file.diff
+    if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks:
+        return False
+    lines = [line for line in diff.lines() if line.head_line is None or line.base_line is None]
+    if len(lines) > _MOST_LINES_BY_HAND or any(MANIFESTS.search(one.path) for one in change.files):
+        return False
+    if LOCKS.search(file.path):
+        return (
+            len(diff.hunks) == 1 and len(lines) <= _MOST_IN_LOCK and not any(_VERSION.search(one.text) for one in lines)
+        )
+    return _is_unaccounted(file, change)
+
+
+def _is_unaccounted(file: ChangedFile, change: Change) -> bool:
+    """Whether the edit brings words that stand nowhere else in the change; what a bundler brings, nobody can tell."""
+    if _BUNDLED.search(file.path):
+        return False
+    new = _new_words(file)
+    return bool(new) and new.isdisjoint(_words_besides(file, change))
+
+
+_BUNDLED: Final = pattern(r"(?:^|/)(?:dist|build|out|target|static|assets)/|\.(?:min|bundle)\.|\.(?:css|map|snap)$")
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(_WORDS.findall("\n".join(texts)[:_MOST_CHARACTERS]))
+
+
+def _words_besides(file: ChangedFile, change: Change) -> frozenset[str]:
+    texts = [text for path, text in change.texts.items() if path != file.path]
+    texts += [line.text for one in change.files if one is not file for line in one.diff.lines()]
+    return _words(texts)
