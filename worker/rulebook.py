@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from worker.domain.rubric import Rubric
 from worker.domain.value import Value
 from worker.errors import InputError
-from worker.strict_yaml import StrictYamlError, load_strict_yaml
+from worker.strict_yaml import StrictYamlError, load_own_yaml
 
 PACKAGE: Final = Path(__file__).resolve().parent
 """Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
@@ -38,7 +38,7 @@ def load_rubric(path: Path | None = None) -> Rubric:
 def read_rubric(text: str) -> Rubric:
     """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
     try:
-        content = load_strict_yaml(text)
+        content = load_own_yaml(text)
         return Rubric.model_validate(content)
     except StrictYamlError as error:
         raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error

@@ -6,10 +6,13 @@ decimal numbers, booleans and null only, in bounded time; everything else is one
 """
 
 import json
-from collections.abc import Hashable
-from typing import Final, Never, cast
+from collections.abc import Callable, Hashable
+from typing import Final, Never
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
 from worker.domain.pattern import pattern
 
@@ -42,6 +45,21 @@ def load_strict_yaml(text: str) -> object:
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair, written as an escape
     except UnicodeEncodeError:
         raise StrictYamlError("a character that does not exist (half of a surrogate pair)") from None
+    return value
+
+
+def load_own_yaml(text: str) -> object:
+    """`load_strict_yaml` for what the operator wrote: by libyaml, which is six times as fast and forgives tabs behind a value.
+
+    What it refuses, and every text where PyYAML comes without it, is for `load_strict_yaml` to say. Raises StrictYamlError.
+    """
+    if OwnLoader is None or len(text) > MOST_BYTES or text.lstrip().startswith(("{", "[")):
+        return load_strict_yaml(text)
+    try:
+        value: object = OwnLoader(text).get_single_data()
+        json.dumps(value, ensure_ascii=False).encode()
+    except (yaml.YAMLError, ValueError, OverflowError):
+        return load_strict_yaml(text)
     return value
 
 
@@ -80,17 +98,15 @@ def _load_yaml(text: str) -> object:
         raise StrictYamlError("an escape that names no character") from error
 
 
-class StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader without aliases, tags, deep nesting, duplicate keys and guessed types."""
+class _Strictly(Composer, SafeConstructor, Resolver):
+    """PyYAML's safe half without aliases, tags, deep nesting, duplicate keys and guessed types; a parser comes with it."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's own way to set them, per class
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._level = 0
+    peek_event: "Callable[[], yaml.Event]"
+    _level = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = cast("yaml.Event", self.peek_event())  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
+        event = self.peek_event()
         problem = self._problem(event)
         if problem is not None:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
@@ -117,7 +133,25 @@ class StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+class StrictLoader(_Strictly, yaml.SafeLoader):
+    """By PyYAML's own parser."""
+
+    def __init__(self, text: str) -> None:
+        yaml.SafeLoader.__init__(self, text)
+
+
+class _ByLibyaml(_Strictly, yaml.CSafeLoader):
+    """By libyaml's parser. PyYAML's class comes last, since it composes by itself, past our checks."""
+
+    def __init__(self, text: str) -> None:
+        yaml.CSafeLoader.__init__(self, text)
+        Composer.__init__(self)
+
+
+OwnLoader: Final = _ByLibyaml if yaml.__with_libyaml__ else None
+
+
 for _tag, _form, _first in STRICT_TYPES:
-    StrictLoader.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
+    _Strictly.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
         _tag, pattern(rf"^(?:{_form})$"), list(_first)
     )

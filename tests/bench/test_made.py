@@ -64,13 +64,16 @@ TWICE_WITH_ROOM = 2.6
 """Twice as much may take a little more than twice the calls, and nothing like four times."""
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+SOME_AND_ALL = [LANGUAGES[0], *(pytest.param(one, marks=pytest.mark.slow) for one in LANGUAGES[1:])]
+
+
+@pytest.mark.parametrize("language", SOME_AND_ALL)
 def test_twice_the_files_ask_for_about_twice_the_work(language: str) -> None:
     few, many = (judged(made_dossier([language], Size(files=files), whole=True)) for files in (20, 40))
     assert many <= TWICE_WITH_ROOM * few
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", SOME_AND_ALL)
 def test_twice_the_functions_in_one_file_ask_for_about_twice_the_work(language: str) -> None:
     few, many = (judged(made_dossier([language], Size(files=2, added=added), whole=True)) for added in (60, 120))
     assert many <= TWICE_WITH_ROOM * few

@@ -39,6 +39,7 @@ _NEGATIVE_LEAD: Final = pattern(
     r"(?:strictly )?(?:forbidden|banned|prohibited|not allowed|disallowed|off[- ]limits|read[- ]only|hands off))"
     r"(?: (?:any of )?(?:the following|these|this|any of these))?(?: things| apis?| calls| functions| files| paths| folders| directories| imports| patterns| code)?[ :!*]*",
     re.IGNORECASE,
+    needs=("not", "never", "don", "forbidden", "banned", "prohibited", "disallowed", "off", "read"),
 )
 
 

@@ -78,6 +78,7 @@ _MAY: Final = pattern(
     r"|benchmarks?|the cli|main))?(?: code| files)? (?:may|can|are (?:fine|exempt|excluded|ok|okay|allowed)|is (?:fine|ok|okay|allowed))"
     r"|\b(?:fine|allowed|ok|okay|permitted|acceptable) in (?:the |unit )?tests?\b",
     re.IGNORECASE,
+    needs=("may", "can", "fine", "exempt", "excluded", "ok", "allowed", "permitted", "acceptable"),
 )
 DOUBT: Final = pattern(
     r"\b(?:unless|except|exceptions?|exempt|excluding|however|but|only|if|when|whenever|while|where|without|allowed|permitted"

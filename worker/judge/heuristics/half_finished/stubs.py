@@ -154,6 +154,7 @@ _ASKED: Final = pattern(
     r"(\b(stubs?|skeletons?|scaffold(ing)?|no-?ops?|NotImplementedError)\b(?! (package|file)s?)|\bplaceholder (implementation|function|method|class|module|body)s?\b)"
     r"|\bscaffold(ing)?\b",
     re.IGNORECASE,
+    needs=("stub", "skeleton", "scaffold", "noop", "no-op", "notimplemented", "placeholder"),
 )
 
 

@@ -25,7 +25,8 @@ _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
     Language.PYTHON: pattern(
         r"\s*@(?:pytest\.)?mark\.(?:skip\b(?!if)|skipif\(\s*[\"']?(?:True|1)\b|parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))|xfail\b(?!\(\s*(?:condition\s*=|[\w.]+\s*[<>=!(]|not\b))(?!.*\braises\s*=))"
-        r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(\s*(?:True|1)\b|skipUnless\(\s*(?:False|0|None)\b|expectedFailure\b)|\s*@skip\b"
+        r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(\s*(?:True|1)\b|skipUnless\(\s*(?:False|0|None)\b|expectedFailure\b)|\s*@skip\b",
+        needs=("@",),
     ),
     Language.RUST: pattern(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
     Language.JAVA: pattern(r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignore)\b(?!\w)|.*@Test\(.*\benabled\s*=\s*false"),
