@@ -1,162 +1,32 @@
-"""`assay`: the command line. Reads the arguments, starts the command, turns what went wrong into an exit code.
+"""`assay`: the command line. Starts the command that is called, and turns what went wrong into an exit code.
 
-Does not judge, serve or print verdicts (`app.commands_*` do). Invariant: nothing heavy is imported before
+Knows no option (`app.arguments` does), does not judge, serve or print verdicts (`app.commands_*` do). Invariant: nothing heavy is imported before
 a command needs it, and only a verdict ends with 1: an error of Assay's own is 4, a caller's mistake 2.
 """
 
-import argparse
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import NoReturn, Self, TextIO
 
-from app.exits import Answer, Exit
-
-EXITS = """\
-exit codes: 0 accept, 1 reject, 2 something in the call or the settings has to change,
-            3 abstain (nobody judged), 4 Assay itself failed, 130 interrupted"""
-
-EXAMPLES = """\
-examples:
-  assay judge --example                  a tiny repository with a half finished change
-  assay judge --issue ISSUE.md           this branch against its merge base
-  assay judge acme/widgets#12            a pull request on GitHub; nothing is posted
-"""
-
-FILES_AND_TEXTS = (
-    ("--base", "REF", "what the branch started from (default: the remote's main branch)"),
-    ("--head", "REF", "what to judge (default: HEAD)"),
-    ("--issue", "FILE", "the issue that it answers, in Markdown; - reads standard input"),
-    ("--case", "FILE", "the author's case (default: the `assay` block of --body or of the last commit)"),
-    ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
-    ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
-)
-MOST_JOBS = 256
-TIERS = "code checks alone, the model too where they are not certain, or the model always"
+from app.arguments import parser
+from app.exits import Exit
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code; for `--help` and wrong arguments argparse exits by itself."""
-    arguments = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = parser(given[0] if given else None).parse_args(given)
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # noqa: TID251 - what is installed beside Assay must not read along, and finding it takes time
+    if arguments.run.name == "judge":
+        gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
     with Edge() as edge:
         edge.code, text = arguments.run(arguments)
         write_out(text)
     return edge.code
-
-
-def parser() -> argparse.ArgumentParser:
-    """All commands and options."""
-    top = argparse.ArgumentParser(
-        prog="assay",
-        description="Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
-        epilog=EXITS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _judge_options(commands.add_parser(
-        "judge", help="judge a branch, a pull request or a recorded dossier; posts nothing",
-        description="Judge the current branch, a pull request on GitHub, or a recorded dossier. Posts nothing.",
-        epilog=EXAMPLES + EXITS, formatter_class=argparse.RawDescriptionHelpFormatter,
-    ))  # fmt: skip
-    _bench_options(commands.add_parser(
-        "bench", help="judge recorded dossiers by the hundred, and report how right that was",
-        description="Judge recorded dossiers, and report how right that was. The format of a line: docs/bench.md.",
-    ))  # fmt: skip
-    for name, run, words in (
-        ("up", _up, "run all of Assay: Redis if none is configured, web door, dispatcher and worker"),
-        ("serve", _serve, "run the web door alone"),
-        ("work", _work, "run dispatcher and worker alone"),
-        ("doctor", _doctor, "check every setting and connection, and say what to do"),
-    ):
-        command = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
-        command.set_defaults(run=run)
-        if name in {"serve", "work"}:
-            command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
-    return top
-
-
-def _judge_options(judge: argparse.ArgumentParser) -> None:
-    what = judge.add_mutually_exclusive_group()
-    what.add_argument(
-        "target", nargs="?", metavar="TARGET",
-        help="OWNER/REPO#N or a pull request's URL; none: the branch that is checked out here",
-    )  # fmt: skip
-    what.add_argument("--dossier", metavar="FILE", help="judge a recorded dossier; - reads standard input")
-    what.add_argument("--example", action="store_true", help="make a tiny repository and judge it")
-    for option, metavar, words in FILES_AND_TEXTS:
-        judge.add_argument(option, metavar=metavar, help=words)
-    judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
-    judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
-    judge.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
-    judge.set_defaults(run=_judge)
-
-
-def _bench_options(bench: argparse.ArgumentParser) -> None:
-    bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
-    bench.add_argument(
-        "--out", metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
-    )
-    bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
-    bench.add_argument("--rubric", metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)")
-    bench.add_argument("--against", metavar="DIR", help="compare with an earlier run, dossier by dossier")
-    bench.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one for each core)")
-    bench.set_defaults(run=_bench)
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MOST_JOBS}, found {text!r}")
-    return int(text)
-
-
-def _bench(arguments: argparse.Namespace) -> Answer:
-    from app.commands_bench import bench
-
-    return bench(arguments)
-
-
-def _judge(arguments: argparse.Namespace) -> Answer:
-    gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
-    from app.commands_judge import judge
-
-    return judge(arguments)
-
-
-def _up(_: argparse.Namespace) -> Answer:
-    from app.commands_up import up
-
-    return up()
-
-
-def _serve(arguments: argparse.Namespace) -> Answer:
-    from app.commands_serve import serve
-
-    return serve(arguments.end_with)
-
-
-def _work(arguments: argparse.Namespace) -> Answer:
-    from app.commands_serve import work
-
-    return work(arguments.end_with)
-
-
-def _doctor(_: argparse.Namespace) -> Answer:
-    from app.commands_doctor import doctor
-
-    return doctor()
-
-
-class ShowVersion(argparse.Action):
-    """Looks the version up only when somebody asks: that takes longer than all the rest of `--help`."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import version
-
-        print(f"assay {version('assay')}")
-        parser.exit()
 
 
 class Edge:
@@ -239,5 +109,18 @@ def quiet(stream: TextIO) -> None:
     os.close(nowhere)
 
 
+def run() -> NoReturn:
+    """The process: one command, then the end, at once.
+
+    Every command has closed what it opened by then. To take all modules apart would be a twentieth of `judge`.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -9,23 +9,29 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Final
 
 from tqdm import tqdm
 
 from app.exits import Answer, Exit
-from worker.bootstrap import open_bench
 from worker.corpus.compare import Comparison, compare, read_earlier
 from worker.corpus.figures import figures
 from worker.corpus.kept import Plan, plan_of, prepare
-from worker.corpus.outcomes import read_outcomes
+from worker.corpus.outcomes import Outcome, read_outcomes
 from worker.corpus.page import page, summary
 from worker.corpus.plots import draw
-from worker.corpus.rows import survey
-from worker.corpus.running import Opening, RowFailedError, run
+from worker.corpus.purse import MONEY, Money
+from worker.corpus.rows import Known, read_lines, survey
+from worker.corpus.running import HaltedError, Opening, RowFailedError, run
 from worker.corpus.tally import Report, tally
+from worker.corpus.tiers import Tiers, tiers
 from worker.errors import InputError
 from worker.settings import from_environment
+
+ZERO: Final = "zero"
+"""Where in a run's folder its rows at the $0 tier stand."""
 
 
 def bench(arguments: argparse.Namespace) -> Answer:
@@ -39,15 +45,55 @@ def bench(arguments: argparse.Namespace) -> Answer:
     earlier = read_earlier(_other(arguments.against, folder)) if arguments.against else None
     settings = from_environment()
     opening = Opening(settings, arguments.tier or settings.tier, Path(arguments.rubric) if arguments.rubric else None)
-    with open_bench(*opening) as judges:
-        plan = plan_of(files, judges, opening.tier)
+    with opening.bench() as judges:
+        plan, asks = plan_of(files, judges, opening.tier), judges.model is not None
+    money = _money(arguments.max_usd, folder, asks=asks)
     rows = survey(files)
     prepare(folder, plan)
-    _run(files, folder, opening, (arguments.jobs or os.cpu_count() or 1, len(rows)))
+    jobs = arguments.jobs or os.cpu_count() or 1
+    zero = _zero(files, folder, opening, jobs, rows) if money else ()
+    opening = opening._replace(money=money)
+    _foretell(files, len(rows), opening)
+    _run(files, folder, opening, (jobs, len(rows)))
     outcomes = read_outcomes(rows, folder)
     report = tally(outcomes)
-    _write(folder, report, plan, None if earlier is None else compare(outcomes, earlier))
+    beside = tiers(zero, outcomes, money.spent_usd, money.limit_usd) if money else None
+    _write(folder, (report, plan, None if earlier is None else compare(outcomes, earlier), beside))
     return Answer(Exit.ACCEPT, summary(report, str(folder / "report.md")))
+
+
+def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> Money | None:
+    """What this run may cost. Raises InputError where a model would be asked and nobody said."""
+    if not asks and max_usd is not None:
+        raise InputError("--max-usd: no model would be asked. Set ANTHROPIC_API_KEY and give --tier hybrid or llm.")
+    if asks and max_usd is None:
+        raise InputError("This run asks a model. Say with --max-usd what it may cost, or give --tier heuristic.")
+    return None if max_usd is None else Money(folder / MONEY, max_usd)
+
+
+def _zero(
+    files: Sequence[Path], folder: Path, opening: Opening, jobs: int, rows: Sequence[Known]
+) -> tuple[Outcome, ...]:
+    """The same rows at the $0 tier, to compare with; in a folder of their own."""
+    opening = opening._replace(tier="heuristic")
+    with opening.bench() as judges:
+        plan = plan_of(files, judges, opening.tier)
+    prepare(folder / ZERO, plan)
+    _run(files, folder / ZERO, opening, (jobs, len(rows)))
+    return read_outcomes(rows, folder / ZERO)
+
+
+def _foretell(files: Sequence[Path], total: int, opening: Opening) -> None:
+    """Say what it will cost, before it starts."""
+    model, money = opening.settings.model, opening.money
+    if model is None or money is None:
+        return
+    from worker.corpus.forecast import forecast, told
+
+    with opening.bench() as judges:
+        raws = (raw for path in files for raw in read_lines(path))
+        known = forecast(raws, total, judges, model.max_output_tokens)
+    print(told(known, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 
 def _check_names(files: Sequence[Path]) -> None:
@@ -74,13 +120,18 @@ def _run(files: Sequence[Path], folder: Path, opening: Opening, size: tuple[int,
             bar.close()
             print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
             raise
+        except HaltedError as error:
+            bar.close()
+            said = f"{error} {done} of {total} are judged; the same command goes on from there."
+            raise InputError(said) from error
         except RowFailedError as error:
             bar.close()
             print(f"The judge itself failed on {error.place}.", file=sys.stderr)
             raise
 
 
-def _write(folder: Path, report: Report, plan: Plan, compared: Comparison | None) -> None:
-    (folder / "report.json").write_text(figures(report, plan, compared), encoding="utf-8")
+def _write(folder: Path, told: tuple[Report, Plan, Comparison | None, Tiers | None]) -> None:
+    report, plan, compared, beside = told
+    (folder / "report.json").write_text(figures(report, plan, compared, beside), encoding="utf-8")
     plots = draw(report, folder)
-    (folder / "report.md").write_text(page(report, plan, plots, compared), encoding="utf-8")
+    (folder / "report.md").write_text(page(report, plan, plots, compared, beside), encoding="utf-8")

@@ -4,6 +4,7 @@ Does not repair anything. Invariant: what was found wrong never keeps it from lo
 holds a secret.
 """
 
+import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.domain.money import week_of
 from worker.errors import AssayError, SettingError
-from worker.render.doctor import Examined, Health, doctor_report
+from worker.render.doctor import Examined, Health, budget_words, doctor_report, week_words
 from worker.settings import Settings, environment, missing, read_settings
 from worker.store.connection import open_store
 from worker.store.examine import StoreReport, examine_store
@@ -22,17 +24,24 @@ if TYPE_CHECKING:
     from worker.github.examine import AppReport
 
 APP: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
+HEADS: Final = 3
+"""How often a pull request is taken to be judged: opened, and pushed to twice."""
 MOST_SKEW: Final = timedelta(seconds=30)
 """GitHub refuses a token that was made in its future, and one that is older than ten minutes."""
 
 
-def doctor() -> Answer:
-    """Look at everything. 0 when all is well, 2 when something has to be changed."""
+def doctor(arguments: argparse.Namespace) -> Answer:
+    """Look at everything. 0 when all is well, 2 when something has to be changed.
+
+    With a repository, estimate what a week of its pull requests costs.
+    """
+    repository: str | None = arguments.repository
     settings, examined = settings_of(environment())
     folder = _data_dir(settings)
     has_place = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_place else ()
-    examined += [folder, *redis, *_app(settings), _model(settings), _token(settings)]
+    examined += [folder, *redis, *_app(settings), *_model(settings), _token(settings)]
+    examined += [_week(settings, repository)] if repository is not None else []
     is_well = all(one.health is Health.OK for one in examined)
     return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
 
@@ -136,16 +145,45 @@ def skew_line(skew: timedelta) -> Examined:
     )
 
 
-def _model(settings: Settings) -> Examined:
+def _model(settings: Settings) -> Iterator[Examined]:
+    if settings.is_paused:
+        words = "ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on."
+        yield Examined("Pause", Health.WRONG, words)
     if settings.model is None:
         words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
-        return Examined("Model", Health.OK, words)
+        yield Examined("Model", Health.OK, words)
+        return
     from worker.llm.examine import examine_key
+    from worker.llm.metered import unpriced
+    from worker.llm.prices import typical_cost
 
-    problem = examine_key(settings.model)
-    if problem:
-        return Examined("Model", Health.WRONG, f"{problem}.")
-    return Examined("Model", Health.OK, f"{settings.model.name}; the key is accepted")
+    name = settings.model.name
+    if typical_cost(name) is None:
+        yield Examined("Model", Health.WRONG, f"{unpriced(name)}.")
+    elif problem := examine_key(settings.model):
+        yield Examined("Model", Health.WRONG, f"{problem}.")
+    else:
+        yield Examined("Model", Health.OK, f"{name}; the key is accepted")
+    yield Examined("Budget", Health.OK, budget_words(settings.caps))
+
+
+def _week(settings: Settings, repository: str) -> Examined:
+    name = f"A week of {repository}"
+    if settings.model is None or settings.tier == "heuristic":
+        return Examined(name, Health.OK, "$0.00: no model is asked")
+    from worker.github.week import opened_this_week
+    from worker.llm.metered import unpriced
+    from worker.llm.prices import typical_cost
+
+    each = typical_cost(settings.model.name)
+    if each is None:
+        return Examined(name, Health.WRONG, f"{unpriced(settings.model.name)}.")
+    try:
+        pulls = opened_this_week(settings, SystemClock(), repository)
+    except AssayError as error:
+        words = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
+        return Examined(name, Health.WRONG, words)
+    return Examined(name, Health.OK, week_words(week_of([HEADS] * pulls, each, settings.caps), each, HEADS))
 
 
 def _token(settings: Settings) -> Examined:

@@ -24,6 +24,10 @@ from worker.system_clock import SystemClock
 
 def judge(arguments: argparse.Namespace) -> Answer:
     """Judge what the arguments name, and tell it to people or, with --json, to programs."""
+    if arguments.output:
+        from app.commands_output import judge_outputs
+
+        return judge_outputs(arguments)
     settings = from_environment()
     if arguments.save_dossier:
         _check_place(Path(arguments.save_dossier))

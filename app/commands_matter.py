@@ -41,6 +41,8 @@ class Matter(Value):
 @contextmanager
 def matter_of(arguments: argparse.Namespace, settings: Settings, clock: Clock) -> Generator[Matter]:
     """Find what the arguments name. Raises InputError where it is not there."""
+    if arguments.criteria is not None:
+        raise InputError("--criteria belongs to --output FILE. A change is judged by its --issue.")
     if arguments.target or arguments.dossier or arguments.example:
         _refuse_options_of_a_checkout(arguments)
     if arguments.target:

@@ -4,6 +4,7 @@ Does not supervise (`app.commands_up` does). Invariant: a process that was start
 ends with it, however that one ended.
 """
 
+import argparse
 import signal
 
 from app.exits import Answer, Exit
@@ -11,18 +12,18 @@ from worker.lifeline import die_with_parent
 from worker.settings import Settings, from_environment, malformed
 
 
-def serve(end_with: int | None) -> Answer:
+def serve(arguments: argparse.Namespace) -> Answer:
     """Run the web door until it is told to stop."""
-    settings = _ready(end_with)
+    settings = _ready(arguments.end_with)
     from app.asgi import run_web
 
     run_web(settings)
     return Answer(Exit.ACCEPT)
 
 
-def work(end_with: int | None) -> Answer:
+def work(arguments: argparse.Namespace) -> Answer:
     """Run dispatcher and worker until they are told to stop."""
-    settings = _ready(end_with)
+    settings = _ready(arguments.end_with)
     from worker.__main__ import run_work
     from worker.logs import log_json
 

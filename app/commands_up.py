@@ -5,6 +5,7 @@ what was started ends with this process, in order: first the door, so that nothi
 worker, which finishes what it judges, then Redis.
 """
 
+import argparse
 import json
 import os
 import select
@@ -34,7 +35,7 @@ AT_ONCE_S: Final = 5.0
 STOPPING: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
 
 
-def up() -> Answer:
+def up(_: argparse.Namespace) -> Answer:
     """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM."""
     settings = from_environment()
     require_usable_app(settings)

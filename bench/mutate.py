@@ -158,6 +158,34 @@ MUTATIONS = (
         "recorded or judge",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
+    Mutation(
+        "purse: a day has no end",
+        "worker/store/scripts/reserve.lua",
+        "if used(today, 'spent') + amount > tonumber(A[3])",
+        "if used(today, 'spent') + amount > 9e15 + tonumber(A[3])",
+        "test_money.py",
+    ),
+    Mutation(
+        "purse: nothing is settled",
+        "worker/store/scripts/settle.lua",
+        "string.format('%.0f', bill - reserved[1])",
+        "string.format('%.0f', bill - bill)",
+        "test_money.py",
+    ),
+    Mutation(
+        "court: at a cap no fact counts",
+        "worker/judge/throttling.py",
+        "    if opinion.facts:",
+        "    if opinion.facts and not reached:",
+        "test_money.py",
+    ),
+    Mutation(
+        "court: a repository's pause is not heard",
+        "worker/bootstrap.py",
+        "        return Pause.REPOSITORY",
+        "        del payer",
+        "test_money.py",
+    ),
 )
 
 

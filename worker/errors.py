@@ -7,6 +7,7 @@
     ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
     ├── Unavailable           a server can't be reached or answers errors; trying again may help
     │   └── RateLimited       ... not before a stated time
+    ├── BudgetReached         a cap stands before a question to a model; the judge says so in its verdict
     ├── Gone                  nobody is waiting for an answer any more (deleted, closed, uninstalled)
     └── LeaseLost             another judge took over; stop without writing
 
@@ -15,8 +16,14 @@ is a bug, and a bug is raised, never judged.
 """
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from worker.domain.value import Value
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from worker.domain.money import Level
 
 
 class AssayError(Exception):
@@ -54,6 +61,15 @@ class RateLimited(Unavailable):
     def __init__(self, what: str, retry_at: datetime) -> None:
         super().__init__(what, f"rate limit reached, again at {retry_at:%H:%M:%S} UTC")
         self.retry_at = retry_at
+
+
+class BudgetReached(AssayError):
+    """Asking could cost *asked_usd*, and *level* has no room for it. Nothing was reserved."""
+
+    def __init__(self, level: "Level", asked_usd: "Decimal") -> None:
+        super().__init__(f"{level.cap} cap: {level.used_usd:f} + {asked_usd:f} > {level.cap_usd:f} dollars")
+        self.level = level
+        self.asked_usd = asked_usd
 
 
 class Gone(AssayError):

@@ -20,6 +20,7 @@ from rq.job import Job
 
 from worker.domain.request import JudgeRequest, PullRef
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Clock, Lease
 from worker.settings import Settings
@@ -85,7 +86,7 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
         LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), "fence": fence})
         return
     end = Sitting(scene, taken).end()
-    _close(scene.store, taken, end)
+    _close(scene, taken, end)
     if end.is_bug:
         raise JudgingFailed(f"fence {fence}: see the log")
 
@@ -148,6 +149,9 @@ class Sitting:
 
     def _after(self, outcome: Outcome) -> End:
         match outcome:
+            case Judged(again_in=timedelta() as wait):
+                LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
+                return End(Finish.OUTAGE, wait)
             case Judged():
                 return End(Finish.JUDGED)
             case Overtaken():
@@ -202,11 +206,13 @@ class Sitting:
             bench.give_up(self._taken.request, self._taken.lease, reason)
 
 
-def _close(store: Store, taken: Taken, end: End) -> None:
+def _close(scene: Scene, taken: Taken, end: End) -> None:
     """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
-    answer = Answer.LOST if end.is_lost else store.pulls.finish(taken.lease, end.how, end.wait)
+    pulls = scene.store.pulls
+    later = once_more(taken.request, scene.clock.now()) if end.how is Finish.OUTAGE else None
+    answer = Answer.LOST if end.is_lost else pulls.finish(taken.lease, end.how, end.wait, later)
     if answer is Answer.LOST:
-        store.pulls.want_late(taken.lease, taken.request)
+        pulls.want_late(taken.lease, taken.request)
     LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), "how": end.how, "answer": answer})
 
 

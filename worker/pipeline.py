@@ -10,6 +10,7 @@ from typing import Final
 
 from worker.assemble import complete
 from worker.board import Board, Wait
+from worker.domain.audit import Heard
 from worker.domain.dossier import CiState, Dossier
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, Trigger
@@ -18,7 +19,9 @@ from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
-from worker.judge.court import docket, judge
+from worker.judge.court import docket, hear
+from worker.judge.trail import carried_over
+from worker.outage import Outages
 from worker.ports import Clock, Ledger, PullSource
 from worker.record import Keepers, record
 
@@ -41,13 +44,15 @@ class Deps(Value):
     bench: Bench
     clock: Clock
     patience: CiPatience
+    outages: Outages = Outages()
 
 
 class Judged(Value):
-    """Recorded and published."""
+    """Recorded and published. `again_in`: nobody judged, for an outage; it comes again after so long."""
 
     verdict: Accept | Reject | Abstain
     dossier: Dossier
+    again_in: timedelta | None = None
 
 
 class Overtaken(Value):
@@ -88,26 +93,49 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     dossier = assemble(request, deps)
     head_sha = dossier.pull_request.head_sha
     deps.board.begin(request, head_sha)
-    if wait := still_running(dossier, deps.clock.now(), deps.patience):
+    if deps.bench.pause is None and (wait := still_running(dossier, deps.clock.now(), deps.patience)):
         deps.board.wait_for_ci(request, head_sha, wait)
         return WaitForCi(deps.patience.poll, wait.names)
     opened = docket(request, dossier, deps.bench, deps.clock)
-    recorded = recorded_already(request, dossier, opened)
-    verdict = recorded or carried(dossier, opened, deps.bench) or judge(dossier, opened, deps.bench)
+    found = recorded_already(request, dossier, opened) or settle(dossier, opened, deps.bench)
+    verdict = found.verdict if isinstance(found, Heard) else found
     if newer := deps.board.newer_head(request, head_sha):
         return Overtaken(newer)
-    if recorded is None:
-        record(request.pull, verdict, dossier, deps.keepers)
-    deps.board.publish(request, verdict, dossier)
-    return Judged(verdict, dossier)
+    if isinstance(found, Heard):
+        record(request.pull, found, dossier, deps.keepers)
+    again_in = deps.outages.wait(request, verdict)
+    deps.board.publish(request, verdict, dossier, None if again_in is None else deps.clock.now() + again_in)
+    return Judged(verdict, dossier, again_in)
 
 
 def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
-    """The complete dossier. A source that knows no ledger (all but a recorded dossier) gets ours."""
+    """The complete dossier. A source that knows no ledger (all but a recorded dossier) gets ours.
+
+    What was judged anew for an audit is on record, and decides nothing about the pull request.
+    """
     raw = deps.source.dossier(request)
     if "ledger" not in raw.model_fields_set:
-        raw = raw.model_copy(update={"ledger": deps.ledger.entries(request.pull)})
-    return complete(raw)
+        own = tuple(one for one in deps.ledger.entries(request.pull) if one.verdict.parent_eval_id is None)
+        raw = raw.model_copy(update={"ledger": own})
+    return complete(with_push_time(raw, request))
+
+
+def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
+    """When we were told that this head came: rounds are counted by it. Of a head that nobody announced it is not known."""
+    pull = dossier.pull_request
+    if request.trigger not in ARRIVALS or request.head_sha != pull.head_sha or pull.pushed_at is not None:
+        return dossier
+    return dossier.model_copy(update={"pull_request": pull.model_copy(update={"pushed_at": request.requested_at})})
+
+
+def settle(dossier: Dossier, opened: Docket, bench: Bench) -> Heard:
+    """Carry over what was decided on the same content, or judge. What is contested is judged again."""
+    known = None if dossier.contest else carried(dossier, opened, bench)
+    return (
+        hear(dossier, opened, bench)
+        if known is None
+        else Heard(known, carried_over(known, bench.chosen_by(dossier.policy)))
+    )
 
 
 def still_running(dossier: Dossier, now: datetime, patience: CiPatience) -> Wait | None:

@@ -5,16 +5,17 @@ Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SD
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
+from worker.domain.audit import AuditRecord
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Tokens
@@ -65,8 +66,7 @@ class StopReason(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Value):
     """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two."""
 
     system: str
@@ -76,7 +76,7 @@ class Prompt:
 
 
 class Reply(Value):
-    """What came back, billed. `cost_usd` is None where the price is not known."""
+    """What came back, billed. `cost_usd` is None where the price is not known; `near`: a cap that is almost reached."""
 
     text: str
     stop: StopReason
@@ -84,10 +84,14 @@ class Reply(Value):
     tokens: Tokens
     cost_usd: Decimal | None
     request_id: str | None
+    near: Level | None = None
 
 
 class Model(Protocol):
-    """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries."""
+    """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries.
+
+    One that is asked for reserved money only (`worker.llm.metered`) also raises BudgetReached.
+    """
 
     @property
     def name(self) -> str: ...
@@ -96,6 +100,22 @@ class Model(Protocol):
     def pricing_version(self) -> str | None: ...
 
     def ask(self, prompt: Prompt) -> Reply: ...
+
+
+class Purse(Protocol):
+    """The money for models. All of it may be called twice; raises Unavailable."""
+
+    def density(self, pull: PullRef, model: str) -> Density:
+        """How dense this installation's prompts have been."""
+        ...
+
+    def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
+        """Set money aside; the same *name* again changes nothing. Raises BudgetReached."""
+        ...
+
+    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+        """Give back what was not spent, once. The fuller of the caps that are almost reached, if one is."""
+        ...
 
 
 class Ledger(Protocol):
@@ -163,9 +183,11 @@ class Desk(Protocol):
 
 
 class Archive(Protocol):
-    """Recorded dossiers, encrypted at rest, kept for a while."""
+    """What verdicts were made from, and how, encrypted at rest and kept for a while."""
 
-    def keep(self, eval_id: EvalId, dossier: Dossier) -> None: ...
+    def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
+        """Keep them beside this entry of the ledger, which follows. Raises LeaseLost."""
+        ...
 
 
 class Vault(Protocol):

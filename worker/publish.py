@@ -7,6 +7,7 @@ error: its check is cancelled, naming the newer commit, and the newer request wi
 
 import contextlib
 from collections.abc import Iterable
+from datetime import datetime
 
 from worker.board import Wait
 from worker.domain.check import CheckContent
@@ -47,10 +48,13 @@ class CheckBoard:
         self._desk.supersede(request, newest)
         return newest
 
-    def publish(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> None:
+    def publish(
+        self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
+    ) -> None:
         """Write the verdict on the head that it was made for. Raises LeaseLost."""
         self._lease.keep()
-        self._desk.write(request, verdict.subject.head_sha, check_content(verdict, dossier, self._site_url))
+        content = check_content(verdict, dossier, self._site_url, again_at)
+        self._desk.write(request, verdict.subject.head_sha, content)
         self._desk.end_begun(request, verdict.subject.head_sha)
 
     def close(self, request: JudgeRequest) -> None:

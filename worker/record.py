@@ -1,29 +1,38 @@
-"""Verdict -> ledger entry and archived dossier.
+"""Verdict -> ledger entry, archived dossier, and the record of how it came about.
 
 Does not decide and does not publish. Invariant: what is written can never be edited, and writing the
 same verdict twice leaves one entry.
 """
 
-import hashlib
-
-from worker.domain.diff import Diff, DiffError, FileDiff, diff_of
+from worker.domain.audit import Heard
+from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Dossier
-from worker.domain.ledger import LedgerEntry
+from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.request import PullRef
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
 from worker.ports import Archive, Lease, Ledger
 
-HASHED_LINES = 5_000
-"""Most changed lines of one head whose hashes are kept; a bigger change keeps none (it is one surface)."""
 
-
-def record(pull: PullRef, verdict: Accept | Reject | Abstain, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
-    """Append the verdict to the ledger and keep the dossier it was made from. Raises LeaseLost."""
-    made = entry(verdict, dossier, keepers.lease.fence)
+def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
+    """Append the verdict to the ledger, and the opinions that led to it; keep what it was made from. Raises LeaseLost."""
+    made = entry(heard.verdict, dossier, keepers.lease.fence)
     keepers.lease.keep()
-    keepers.archive.keep(verdict.eval_id, dossier)
+    keepers.archive.keep(pull, made, dossier, heard.audit)
     keepers.ledger.append(pull, made)
+    for opinion in heard.opinions:
+        record_beside(made, opinion, dossier, keepers.ledger, keepers.archive)
     return made
+
+
+def record_beside(parent: LedgerEntry, heard: Heard, dossier: Dossier, ledger: Ledger, archive: Archive) -> None:
+    """Record a judging anew beside the verdict that it judges again. Raises LeaseLost where that is gone."""
+    subject = parent.verdict.subject
+    pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
+    made = entry(heard.verdict, dossier, parent.fence)
+    archive.keep(pull, made, dossier, heard.audit)
+    ledger.append(pull, made)
+    for opinion in heard.opinions:
+        record_beside(made, opinion, dossier, ledger, archive)
 
 
 class Keepers:
@@ -45,11 +54,12 @@ def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> L
         fence=fence,
         head_sha=verdict.subject.head_sha,
         fingerprint=verdict.fingerprint,
+        pushed_at=dossier.pull_request.pushed_at,
         diff_summary=summary(diff),
         changed_lines=changed_lines(diff),
         case=dossier.case,
         verdict=verdict,
-        open_conditions=tuple(one for one in verdict.closing_conditions if one.state == "open"),
+        open_conditions=tuple(one for one in verdict.closing_conditions if one.state is ConditionState.OPEN),
     )
 
 
@@ -59,19 +69,6 @@ def summary(diff: Diff) -> str:
     removed = sum(len(file.removed) for file in diff.files)
     files = len(diff.files)
     return f"{files} {'file' if files == 1 else 'files'}, +{added} -{removed}"
-
-
-def changed_lines(diff: Diff) -> dict[str, tuple[str, ...]]:
-    """Per path, a hash of each added or removed line; empty for a change of more than HASHED_LINES lines."""
-    if sum(len(file.added) + len(file.removed) for file in diff.files) > HASHED_LINES:
-        return {}
-    return {file.path: _hashes(file) for file in diff.files}
-
-
-def _hashes(file: FileDiff) -> tuple[str, ...]:
-    return tuple(
-        hashlib.sha256(f"{line.kind}{line.text}".encode()).hexdigest()[:16] for line in (*file.added, *file.removed)
-    )
 
 
 def _diff(dossier: Dossier) -> Diff:

@@ -10,12 +10,13 @@ import binascii
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import SecretStr
 
+from worker.domain.money import Caps
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.errors import SettingError
@@ -23,6 +24,10 @@ from worker.errors import SettingError
 T = TypeVar("T")
 
 PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
+
+
+MOST_USD: Final = 1_000_000
+"""No budget is larger: up to here, Redis counts every nanodollar exactly."""
 
 
 class AppCredentials(Value):
@@ -33,8 +38,7 @@ class AppCredentials(Value):
     webhook_secrets: tuple[SecretStr, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAccess:
+class ModelAccess(Value):
     """`base_url` None: Anthropic's own."""
 
     api_key: SecretStr
@@ -46,8 +50,7 @@ class ModelAccess:
     max_output_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Value):
     """Every duration, in seconds. What each is for: docs/configuration.md."""
 
     quiet_window: float = 0.0
@@ -59,6 +62,7 @@ class Timing:
     sweep: float = 5.0
     tick: float = 0.1
     retry_delay: float = 15.0
+    outage_delay: float = 600.0
     ci_wait: float = 1800.0
     ci_poll: float = 20.0
     check_deadline: float = 3600.0
@@ -67,12 +71,13 @@ class Timing:
     stop_grace: float = 10.0
 
 
-MAY_BE_ZERO: Final = frozenset({"quiet_window", "quiet_max", "retry_delay", "ci_wait", "ci_poll", "stop_grace"})
+MAY_BE_ZERO: Final = frozenset(
+    {"quiet_window", "quiet_max", "retry_delay", "outage_delay", "ci_wait", "ci_poll", "stop_grace"}
+)
 """Any other duration of 0 would be a lease that nobody ever holds, or an answer that nobody waits for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Value):
     """All of it. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is made there."""
 
     data_dir: Path
@@ -86,10 +91,19 @@ class Settings:
     port: int = 8000
     workers: int = 1
     retries: int = 3
+    outage_retries: int = 5
     tier: str = "hybrid"
     threshold: float | None = None
     log_level: str = "INFO"
-    timing: Timing = field(default_factory=Timing)
+    is_paused: bool = False
+    caps: Caps = Caps()
+    retention_days: int = 30
+    round_limit: int = 5
+    prompt_tokens: int = 60_000
+    second_model: str | None = None
+    has_board: bool = False
+    models: tuple[str, ...] = ()
+    timing: Timing = Timing()
 
     def require_app(self) -> AppCredentials:
         """The App's credentials, or the SettingError of the first one that is missing."""
@@ -129,6 +143,9 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable("ANTHROPIC_BASE_URL", "an http(s) URL", "Anthropic's own", "whoever runs your gateway"),
     Variable("ASSAY_MODEL", "a model's name", "claude-haiku-5-5", "Anthropic's list of models"),
+    Variable("ASSAY_SECOND_MODEL", "a model's name, for second opinions", "none is asked", "docs/operating.md"),
+    Variable("ASSAY_BOARD", "1 looks through three lenses, at three times the price", "0", "docs/operating.md"),
+    Variable("ASSAY_MODELS", "models that a repository may choose besides ASSAY_MODEL", "none", "docs/operating.md"),
     Variable("ASSAY_TIER", "heuristic, hybrid or llm", "hybrid", "docs/configuration.md"),
     Variable(
         "ASSAY_ESCALATION_THRESHOLD",
@@ -155,11 +172,48 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_PORT", "a port, 0 for any free one", "8000", "your choice"),
     Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", "your choice"),
     Variable("ASSAY_RETRIES", "how often a failed judging is tried again", "3", "your choice"),
-    Variable("ASSAY_MODEL_TIMEOUT", "seconds of silence from the model", "120", "your choice"),
+    Variable(
+        "ASSAY_OUTAGE_RETRIES",
+        "how often a pull request is judged again by itself when no model could be reached",
+        "5",
+        "your choice",
+    ),
+    Variable(
+        "ASSAY_MODEL_TIMEOUT", "the most seconds that one question takes, all tries together", "120", "your choice"
+    ),
     Variable("ASSAY_MODEL_ATTEMPTS", "how often one question is asked", "3", "your choice"),
     Variable("ASSAY_MODEL_RETRY_DELAY", "seconds before the second try, then doubled", "1", "your choice"),
     Variable("ASSAY_MAX_OUTPUT_TOKENS", "the longest reply", "8000", "your choice"),
+    Variable(
+        "ASSAY_PROMPT_TOKENS",
+        "the longest question to a model, in tokens; a larger change is asked about in parts",
+        "60000",
+        "your choice; some models cost more above 100,000",
+    ),
+    Variable(
+        "ASSAY_PR_MAX_USD", "the most that models may cost for one pull request, in dollars", "0.10", "your choice"
+    ),
+    Variable("ASSAY_DAY_MAX_USD", "the most that they may cost an installation a day (UTC)", "1.00", "your choice"),
+    Variable(
+        "ASSAY_REPOSITORY_SHARE",
+        "the part of that day that one repository may spend beside others, from 0 to 1",
+        "0.5",
+        "docs/money.md",
+    ),
+    Variable("ASSAY_PAUSED", "1 pauses all judging: checks are neutral, no model is asked", "0", "your choice"),
     Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", "your choice"),
+    Variable(
+        "ASSAY_RETENTION_DAYS",
+        "days that what was judged is kept, and how; 0: nothing but the verdict's entry in the ledger",
+        "30",
+        "your choice",
+    ),
+    Variable(
+        "ASSAY_ROUND_LIMIT",
+        "how many rounds may end in a reject; then a person decides",
+        "5",
+        "your choice",
+    ),
     Variable("ASSAY_QUIET_WINDOW", "seconds without a push before judging", "0", "your choice"),
     Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", "your choice"),
     Variable("ASSAY_LEASE", "seconds after which a silent judge has lost its pull request", "60", "keep it"),
@@ -169,6 +223,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_SWEEP", "seconds between two sweeps for lost jobs", "5", "keep it"),
     Variable("ASSAY_TICK", "seconds between two looks at what is due", "0.1", "keep it"),
     Variable("ASSAY_RETRY_DELAY", "seconds before the first retry, then three times as long each", "15", "keep it"),
+    Variable("ASSAY_OUTAGE_DELAY", "seconds before that, then twice as long each", "600", "your choice"),
     Variable("ASSAY_CI_WAIT", "the longest to wait for other checks, in seconds", "1800", "your choice"),
     Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", "your choice"),
     Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
@@ -217,19 +272,43 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         port=_whole(values, "ASSAY_PORT", 8000, 0, 65535),
         workers=_whole(values, "ASSAY_WORKERS", 1, 1, 256),
         retries=_whole(values, "ASSAY_RETRIES", 3, 0, 20),
+        outage_retries=_whole(values, "ASSAY_OUTAGE_RETRIES", 5, 0, 20),
         tier=_one_of(values, "ASSAY_TIER", ("hybrid", "heuristic", "llm")),
         threshold=_number(values, "ASSAY_ESCALATION_THRESHOLD") if "ASSAY_ESCALATION_THRESHOLD" in values else None,
         log_level=_one_of(values, "ASSAY_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+        is_paused=_one_of(values, "ASSAY_PAUSED", ("0", "1")) == "1",
+        caps=_caps(values),
+        retention_days=_whole(values, "ASSAY_RETENTION_DAYS", 30, 0, 3650),
+        round_limit=_whole(values, "ASSAY_ROUND_LIMIT", 5, 1, 100),
+        prompt_tokens=_whole(values, "ASSAY_PROMPT_TOKENS", 60_000, 20_000, 1_000_000),
+        second_model=values.get("ASSAY_SECOND_MODEL"),
+        has_board=_one_of(values, "ASSAY_BOARD", ("0", "1")) == "1",
+        models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
         timing=_timing(values),
     )
+
+
+def _caps(values: Mapping[str, str]) -> Caps:
+    standard = Caps()
+    caps = Caps(
+        pull_usd=_decimal(values, "ASSAY_PR_MAX_USD", standard.pull_usd),
+        day_usd=_decimal(values, "ASSAY_DAY_MAX_USD", standard.day_usd),
+        share=_decimal(values, "ASSAY_REPOSITORY_SHARE", standard.share),
+    )
+    if caps.share > 1:
+        raise malformed("ASSAY_REPOSITORY_SHARE", f'is "{caps.share}", and a part of a day is at most 1')
+    for name, usd in (("ASSAY_PR_MAX_USD", caps.pull_usd), ("ASSAY_DAY_MAX_USD", caps.day_usd)):
+        if usd > MOST_USD:
+            raise malformed(name, f'is "{usd}", more than {MOST_USD}')
+    return caps
 
 
 def _timing(values: Mapping[str, str]) -> Timing:
     standard = Timing()
     timing = Timing(
-        **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__slots__}
+        **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__match_args__}
     )
-    for name in Timing.__slots__:
+    for name in Timing.__match_args__:
         if name not in MAY_BE_ZERO and not getattr(timing, name):
             raise malformed(f"ASSAY_{name.upper()}", "is 0, and has to be more")
     return timing
@@ -350,7 +429,11 @@ def _whole(values: Mapping[str, str], name: str, default: int, least: int, most:
 
 
 def _number(values: Mapping[str, str], name: str, default: float = 0.0) -> float:
+    return float(_decimal(values, name, Decimal(str(default))))
+
+
+def _decimal(values: Mapping[str, str], name: str, default: Decimal) -> Decimal:
     value = values.get(name, str(default))
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
         raise malformed(name, f'is "{value}"')
-    return float(value)
+    return Decimal(value)

@@ -1,14 +1,18 @@
 import argparse
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
 
-from app.cli import Edge, main, parser
+from app.arguments import COMMANDS, Command, parser
+from app.cli import Edge, main
 from app.commands_judge import code_of
 from app.exits import Exit
 from tests.app.assay_command import ASSAY, assay, environment
@@ -239,3 +243,18 @@ def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
 def test_the_parsed_command_is_a_function_to_run() -> None:
     assert isinstance(parser().parse_args(["up"]), argparse.Namespace)
     assert parser().parse_args(["serve", "--end-with", "12"]).end_with == 12
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command: Command) -> None:
+    module, _, function = command.run.partition(":")
+    assert callable(getattr(import_module(module), function))
+    texts = [help_of(parser(called), command.name) for called in (command.name, None, "no-command")]
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0].startswith(f"usage: assay {command.name} ")
+
+
+def help_of(whole: argparse.ArgumentParser, name: str) -> str:
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+        whole.parse_args([name, "--help"])
+    return out.getvalue()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
+from pytest_httpserver import HTTPServer
 
 from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
 from tests.app.assay_command import assay, environment
@@ -16,6 +17,7 @@ from worker.render.columns import Page
 from worker.render.doctor import Examined, Health, doctor_report
 from worker.settings import Settings
 from worker.store.examine import StoreReport
+from worker.system_clock import SystemClock
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
 HERE = Settings(data_dir=Path("/nowhere"))
@@ -153,9 +155,46 @@ def test_a_key_that_is_no_key_and_a_model_that_can_not_be_reached_are_wrong(tmp_
     done = doctor(
         tmp_path, ASSAY_APP_ID="5", ASSAY_APP_PRIVATE_KEY=KEY, ASSAY_WEBHOOK_SECRET="s",
         ASSAY_GITHUB_API_URL="http://127.0.0.1:1", ANTHROPIC_API_KEY="sk-ant-secret",
-        ANTHROPIC_BASE_URL="http://127.0.0.1:1",
+        ANTHROPIC_BASE_URL="http://127.0.0.1:1", ASSAY_MODEL_RETRY_DELAY="0",
     )  # fmt: skip
     assert "wrong    App key" in done.stdout
     assert "wrong    Model" in done.stdout
     assert "secret" not in done.stdout.replace("Webhook secret", "")
     assert done.returncode == 2
+
+
+def test_a_pause_and_a_model_without_a_price_are_named(tmp_path: Path) -> None:
+    nine = {"ANTHROPIC_API_KEY": "k", "ASSAY_MODEL": "claude-nine", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+    said = " ".join(doctor(tmp_path, **nine, ASSAY_PAUSED="1").stdout.split())
+    assert "wrong Pause ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on." in said
+    assert (
+        'wrong Model the price of "claude-nine" is not known, so no money can be set aside; set ASSAY_MODEL to' in said
+    )
+    assert "ok Budget $0.10 a pull request, $1.00 a day for each installation" in said
+
+
+def week(tmp_path: Path, repository: str, **more: str) -> str:
+    done = assay("doctor", repository, environ=environment(tmp_path, **more))
+    assert done.stderr == ""
+    return " ".join(done.stdout.split())
+
+
+def test_a_week_of_a_repository_is_estimated_from_its_pull_requests(tmp_path: Path) -> None:
+    with HTTPServer(threaded=True) as played:
+        today = SystemClock().now().isoformat()
+        played.expect_request("/repos/acme/widgets/pulls").respond_with_json([{"created_at": today}] * 4)
+        url = played.url_for("").rstrip("/")
+        key = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url, "ASSAY_GITHUB_API_URL": url}
+        assert "A week of acme/widgets $0.0222 for the 4 pull requests opened" in week(tmp_path, "acme/widgets", **key)
+        gone = week(tmp_path, "acme/gone", **key)
+        assert "wrong A week of acme/gone can't be looked up: " in gone
+        assert "Check the name, or set GITHUB_TOKEN to one that may read it." in gone
+        nine = week(tmp_path, "acme/widgets", **key, ASSAY_MODEL="claude-nine")
+        assert 'wrong A week of acme/widgets the price of "claude-nine" is not known' in nine
+    assert "ok A week of acme/widgets $0.00: no model is asked" in week(tmp_path, "acme/widgets")
+
+
+def test_a_week_of_what_is_no_repository_is_refused(tmp_path: Path) -> None:
+    done = assay("doctor", "widgets", environ=environment(tmp_path))
+    assert done.returncode == 2
+    assert "expected OWNER/REPO, found 'widgets'" in done.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from app.cli import parser
+from app.arguments import parser
 from app.commands_matter import matter_of, pull_of, site_of
 from tests.worker.render.samples import dossier
 from worker.errors import InputError

@@ -16,8 +16,21 @@ code = main(["judge", "--tier", "heuristic", "--dossier", sys.argv[1]])
 print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys.modules)}))
 """
 ONLY_FOR = {
-    "a model": ("worker.judge.asking", "worker.judge.llm", "worker.judge.prompt", "worker.judge.reply", "worker.llm"),
-    "what a model is shown": ("worker.judge.untrusted", "worker.judge.views"),
+    "a model": (
+        "worker.judge.opinions",
+        "worker.judge.asking",
+        "worker.judge.llm",
+        "worker.judge.prompt",
+        "worker.judge.reply",
+        "worker.llm",
+    ),
+    "what a model is shown": (
+        "worker.judge.packing",
+        "worker.judge.untrusted",
+        "worker.judge.views",
+        "worker.judge.sendable",
+        "worker.domain.secrets",
+    ),
     "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
     "a report of CI": ("worker.local.junit", "xml"),
     "issues whose criteria nobody read yet": ("worker.domain.criteria", "worker.domain.outline", "markdown_it"),

@@ -6,13 +6,21 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from tests.app.assay_command import ASSAY, assay, environment
 from tests.worker.corpus.made import DONE, STUB, row, written
+from tests.world.anthropic import Anthropic
+from tests.world.replies import cannot_tell
+from worker.bootstrap import open_bench
+from worker.corpus.forecast import CORRECTED, forecast
+from worker.corpus.rows import read_lines
+from worker.settings import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}
@@ -90,6 +98,7 @@ def test_a_corpus_is_judged_and_reported(told: dict[str, str], history: Path, tm
     assert ("decisions.svg" in text) is not ("There are no plots: they need matplotlib. Install `assay[bench]`" in text)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
     told: dict[str, str], history: Path, tmp_path: Path
 ) -> None:
@@ -110,6 +119,7 @@ def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
     assert decided(out) == decided(whole)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
     told: dict[str, str], history: Path, tmp_path: Path
 ) -> None:
@@ -124,6 +134,7 @@ def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
     assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(ROWS)]
 
 
+@pytest.mark.slow
 def test_another_weight_is_compared_with_the_earlier_run(told: dict[str, str], history: Path, tmp_path: Path) -> None:
     rubric = tmp_path / "rubric.yml"
     text = (ROOT / "rubrics" / "default.yml").read_text()
@@ -208,3 +219,88 @@ def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
     assert bench(told, written(tmp_path / "rows.jsonl", row("a", expect=GOOD)), "--out", out).returncode == 0
     assert ("Install `assay[bench]`" in (out / "report.md").read_text()) is not there
     assert (out / "decisions.svg").exists() is there
+
+
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()
+
+
+@pytest.fixture
+def with_key(told: dict[str, str], model: Anthropic) -> dict[str, str]:
+    return {**told, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": model.url, "ASSAY_MODEL_ATTEMPTS": "1"}
+
+
+def test_a_run_that_asks_a_model_needs_a_limit(with_key: dict[str, str], history: Path, tmp_path: Path) -> None:
+    done = bench(with_key, history, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "Say with --max-usd what it may cost" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_without_a_model_is_told(told: dict[str, str], history: Path, tmp_path: Path) -> None:
+    done = bench(told, history, "--out", tmp_path / "out", "--max-usd", "1")
+    assert done.returncode == 2
+    assert "--max-usd: no model would be asked" in done.stderr
+
+
+def test_a_run_with_a_model_says_its_price_first_stops_at_the_limit_and_goes_on(
+    with_key: dict[str, str], model: Anthropic, tmp_path: Path
+) -> None:
+    rows = written(tmp_path / "rows.jsonl", *(row(f"row-{one}", expect=GOOD) for one in range(12)))
+    model.decides(lambda _: cannot_tell())
+    out = tmp_path / "out"
+    limit = worst_question(rows, with_key) + Decimal("0.0004")  # three replies of this model
+    first = bench(with_key, rows, "--out", out, "--max-usd", limit, "--jobs", 1)
+
+    assert first.returncode == 2, first.stdout
+    assert "About 12 of 12 dossiers need the model: about $" in first.stderr
+    assert f"The limit is ${limit}, $0.0000 of it spent." in first.stderr
+    assert "The limit is reached. Give a larger --max-usd to go on." in first.stderr
+    kept = len(verdicts(out))
+    assert 0 < kept < 12
+    assert f"{kept} of 12 are judged; the same command goes on from there." in first.stderr
+    asked = len(model.asked)
+
+    again = bench(with_key, rows, "--out", out, "--max-usd", "1", "--jobs", 1)
+    assert again.returncode == 0, again.stderr
+    assert len(model.asked) - asked == (12 - kept) * (asked // kept), "what was judged is not paid for again"
+    text = (out / "report.md").read_text()
+    assert "## Beside the $0 tier" in text
+    assert "The model was asked about 100.0 % (12 of 12;" in text
+    assert "calibration error (ECE)" in text
+    figures = report(out)["tiers"]
+    assert float(figures["spent_usd"]) == pytest.approx(float(report(out)["cost_usd"]))
+    assert figures["zero"]["decided"]["hits"] == 0
+
+
+def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
+    """The most that one of these questions may cost, as it is reserved."""
+    settings = read_settings(told)
+    assert settings.model is not None
+    with open_bench(settings, "hybrid") as judges:
+        known = forecast(read_lines(rows), 12, judges, settings.model.max_output_tokens)
+    assert known.most_usd is not None
+    return known.most_usd / 12 / CORRECTED
+
+
+def test_a_model_that_is_away_stops_the_run_instead_of_filling_it_with_abstains(
+    with_key: dict[str, str], model: Anthropic, tmp_path: Path
+) -> None:
+    rows = written(tmp_path / "rows.jsonl", *(row(f"row-{one}") for one in range(3)))
+    model.is_down(401)
+    done = bench(with_key, rows, "--out", tmp_path / "out", "--max-usd", "1", "--jobs", 1)
+    assert done.returncode == 2
+    assert "ANTHROPIC_API_KEY is not accepted" in done.stderr
+    assert "0 of 3 are judged; the same command goes on from there." in done.stderr
+    assert verdicts(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("given", ["-1", "x", "1e3", "1.0000000001", ""])
+def test_a_limit_that_is_no_sum_is_refused(told: dict[str, str], history: Path, tmp_path: Path, given: str) -> None:
+    done = bench(told, history, "--out", tmp_path / "out", f"--max-usd={given}")
+    assert done.returncode == 2
+    assert "expected dollars like 2.50" in done.stderr

@@ -104,6 +104,32 @@ def test_without_a_key_nothing_is_proven_and_nothing_is_blocked(another_world: O
 
 
 @pytest.mark.slow
+def test_an_outage_ends_by_itself_and_the_check_said_when(another_world: Open) -> None:
+    world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "2", "ASSAY_MODEL_ATTEMPTS": "1"})
+    world.model.fails(529).answers(accept(RETRY_AT))
+    world.repository(PROJECT)
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: "action_required" in [one.conclusion for one in pull.checks_of(pull.head)], "nobody judged it")
+    assert "judges this again by itself at" in pull.text
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert "by itself" not in pull.text
+    assert len(world.model.asked) == 2
+
+
+@pytest.mark.slow
+def test_an_outage_without_end_is_tried_so_often_and_then_left(another_world: Open) -> None:
+    world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "0.3", "ASSAY_MODEL_ATTEMPTS": "1"})
+    world.model.is_down()
+    pull = judged(world)
+
+    assert abstained(pull) == ("action_required", "judge_unavailable")
+    assert len(world.model.asked) == 3
+    assert "by itself" not in pull.text
+
+
+@pytest.mark.slow
 def test_a_model_that_says_nothing_is_an_outage(another_world: Open) -> None:
     world = another_world({"ASSAY_MODEL_TIMEOUT": "0.5", "ASSAY_MODEL_ATTEMPTS": "1"})
     world.model.falls_silent(5)

@@ -1,10 +1,13 @@
 """Settings: what is wrong is one message, naming the variable, what is expected and where to get it."""
 
 import base64
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from worker.domain.ledger import ROUND_LIMIT
+from worker.domain.money import Caps
 from worker.errors import SettingError
 from worker.settings import MAY_BE_ZERO, PEM, VARIABLES, Timing, read_settings
 
@@ -84,6 +87,13 @@ WRONG = [
     ({"ASSAY_LEASE": "soon"}, "ASSAY_LEASE"),
     ({"ASSAY_ESCALATION_THRESHOLD": "-1"}, "ASSAY_ESCALATION_THRESHOLD"),
     ({"ASSAY_LOG_LEVEL": "loud"}, "ASSAY_LOG_LEVEL"),
+    ({"ASSAY_PR_MAX_USD": "$1"}, "ASSAY_PR_MAX_USD"),
+    ({"ASSAY_ROUND_LIMIT": "0"}, "ASSAY_ROUND_LIMIT"),
+    ({"ASSAY_PR_MAX_USD": "1000001"}, "ASSAY_PR_MAX_USD"),
+    ({"ASSAY_DAY_MAX_USD": "-1"}, "ASSAY_DAY_MAX_USD"),
+    ({"ASSAY_DAY_MAX_USD": "1000000.1"}, "ASSAY_DAY_MAX_USD"),
+    ({"ASSAY_REPOSITORY_SHARE": "1.1"}, "ASSAY_REPOSITORY_SHARE"),
+    ({"ASSAY_PAUSED": "yes"}, "ASSAY_PAUSED"),
 ]
 
 
@@ -95,10 +105,10 @@ def test_a_malformed_setting_is_refused_by_name(environ: dict[str, str], name: s
 
 
 def test_every_duration_can_be_set() -> None:
-    environ = {f"ASSAY_{name.upper()}": "0.25" for name in Timing.__slots__}
+    environ = {f"ASSAY_{name.upper()}": "0.25" for name in Timing.__match_args__}
     assert set(environ) <= {variable.name for variable in VARIABLES}
     timing = read_settings(environ).timing
-    assert {getattr(timing, name) for name in Timing.__slots__} == {0.25}
+    assert {getattr(timing, name) for name in Timing.__match_args__} == {0.25}
 
 
 def test_the_threshold_may_be_zero_for_never_and_above_one_for_always() -> None:
@@ -121,3 +131,28 @@ def test_a_duration_that_nothing_can_be_done_in_is_refused(name: str) -> None:
 def test_not_to_wait_is_a_choice() -> None:
     timing = read_settings({f"ASSAY_{name.upper()}": "0" for name in MAY_BE_ZERO}).timing
     assert {getattr(timing, name) for name in MAY_BE_ZERO} == {0.0}
+
+
+def test_money_is_read_as_decimals_and_a_pause_as_a_switch() -> None:
+    environ = {"ASSAY_PR_MAX_USD": "0.1", "ASSAY_DAY_MAX_USD": "2.50", "ASSAY_REPOSITORY_SHARE": "1"}
+    read = read_settings({**environ, "ASSAY_PAUSED": "1"})
+    assert read.caps == Caps(pull_usd=Decimal("0.1"), day_usd=Decimal("2.50"), share=Decimal(1))
+    assert read.is_paused
+    standard = read_settings({})
+    assert (standard.caps, standard.is_paused) == (Caps(), False)
+    assert (standard.caps.pull_usd, standard.caps.day_usd) == (Decimal("0.10"), Decimal("1.00"))
+
+
+def test_the_round_limit_is_the_ledgers_unless_it_is_set() -> None:
+    assert read_settings({}).round_limit == ROUND_LIMIT
+    assert read_settings({"ASSAY_ROUND_LIMIT": "2"}).round_limit == 2
+
+
+def test_second_opinions_boards_and_choices_are_off_unless_they_are_set() -> None:
+    plain = read_settings({})
+    assert (plain.second_model, plain.has_board, plain.models) == (None, False, ())
+    asked = {"ASSAY_SECOND_MODEL": "claude-opus-5-5", "ASSAY_BOARD": "1", "ASSAY_MODELS": "a, b a"}
+    found = read_settings(asked)
+    assert (found.second_model, found.has_board, found.models) == ("claude-opus-5-5", True, ("a", "b"))
+    with pytest.raises(SettingError, match='ASSAY_BOARD is "yes"'):
+        read_settings({"ASSAY_BOARD": "yes"})

@@ -5,13 +5,16 @@ both fail the test, in `check`.
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
+
+from worker.judge.untrusted import shown_path
 
 MODEL = "claude-haiku-5-5"
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -27,7 +30,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 HELD_SECONDS = 60.0
 
 Reply = Mapping[str, Any] | str
-Answer = Callable[[], Response]
+Answer = Callable[["Asked"], Response]
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Anthropic:
 
     def answers(self, reply: Reply, **usage: int) -> Self:
         """A good reply; a str goes out as it is, for replies that are not the JSON that was asked for."""
-        return self._then(lambda: _good(reply, usage))
+        return self._then(lambda asked: _good(quoting(reply, asked.text), usage))
 
     def decides(self, decide: Callable[[Asked], Reply]) -> Self:
         """From now on, a question that finds no reply in the script is answered by *decide*."""
@@ -108,43 +111,43 @@ class Anthropic:
         held = Held()
         self._held.append(held)
 
-        def answer() -> Response:
+        def answer(asked: Asked) -> Response:
             held.wait()
-            return _good(reply, {})
+            return _good(quoting(reply, asked.text), {})
 
         self._then(answer)
         return held
 
     def stops(self, reason: str, text: str = "") -> Self:
         """`max_tokens` cuts the JSON off; `refusal` comes with status 200, too."""
-        return self._then(lambda: _json(message(text, {}, reason)))
+        return self._then(lambda _: _json(message(text, {}, reason)))
 
     def fails(self, status: int, retry_after: float | None = None) -> Self:
         headers = {} if retry_after is None else {"retry-after": str(retry_after)}
-        return self._then(lambda: _json(_error(status), status, headers))
+        return self._then(lambda _: _json(_error(status), status, headers))
 
     def is_down(self, status: int = 529) -> Self:
         """From now on, a question that finds no reply in the script is answered with this error."""
-        self._otherwise = lambda: _json(_error(status), status)
+        self._otherwise = lambda _: _json(_error(status), status)
         return self
 
     def falls_silent(self, seconds: float) -> Self:
         """From now on, a question that finds no reply in the script is answered that late."""
-        self._otherwise = lambda: self._late(seconds)
+        self._otherwise = lambda _: self._late(seconds)
         return self
 
     def hangs(self, seconds: float) -> Self:
         """Answers late: longer than the client's timeout is a timeout."""
-        return self._then(lambda: self._late(seconds))
+        return self._then(lambda _: self._late(seconds))
 
     def breaks(self) -> Self:
         """Half a reply, then the connection closes."""
         half = (part for part in [b'{"id": "msg_'])
-        return self._then(lambda: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
+        return self._then(lambda _: Response(half, headers={"Content-Length": "5000"}, content_type="application/json"))
 
     def garbles(self) -> Self:
         """Status 200 and a body that is no JSON at all, as a broken proxy sends it."""
-        return self._then(lambda: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
+        return self._then(lambda _: Response("<html>502 Bad Gateway</html>", content_type="application/json"))
 
     # --- the end of the test --------------------------------------------------------------------
 
@@ -173,13 +176,50 @@ class Anthropic:
         if not {"x-api-key", "authorization"} & {name.lower() for name, _ in request.headers}:
             self.surprises.append(f"a question without credentials: {dict(request.headers)}")
         if self._answers:
-            return self._answers.pop(0)()
+            return self._answers.pop(0)(asked)
         if self._decide is not None:
-            return _good(self._decide(asked), {})
+            return _good(quoting(self._decide(asked), asked.text), {})
         if self._otherwise is not None:
-            return self._otherwise()
+            return self._otherwise(asked)
         self.surprises.append(f"question {len(self.asked)} was not in the script")
         return _json(_error(400), 400)
+
+
+def quoting(reply: Reply, text: str) -> Reply:
+    """The reply with every line quoted that it points at and was shown, and an answer to every condition that it was asked for.
+
+    As a model does that reads the question: what an accept leaves unsaid is met, what a reject does is open.
+    """
+    if isinstance(reply, str):
+        return reply
+    shown = {
+        (block[1], row[2] == "-", int(row[1])): row[3]
+        for block in DIFF.finditer(text)
+        for row in ROW.finditer(block[2])
+    }
+    state = "resolved" if reply.get("decision") == "accept" else "open"
+    asked: list[dict[str, Any]] = [
+        {"id": one, "state": state, "evidence": []} for block in OPEN.findall(text) for one in ID.findall(block)
+    ]
+    return _quoted({"conditions": asked, **reply} if "scores" in reply else reply, shown)
+
+
+def _quoted(value: Any, shown: Mapping[tuple[str, bool, int], str]) -> Any:
+    if isinstance(value, list):
+        return [_quoted(one, shown) for one in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+    if not isinstance(value, dict):
+        return value
+    place: dict[str, Any] = {name: _quoted(one, shown) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+    if place.get("line") is None or place.get("quote"):
+        return place
+    return {**place, "quote": shown.get((shown_path(place["path"]), place["side"] == "base", place["line"]), "")}
+
+
+OPEN: Final = re.compile(r"begin: open conditions\]\]\n(.*?)\n\[\[", re.DOTALL)
+ID: Final = re.compile(r"^(c\d+): ", re.MULTILINE)
+DIFF: Final = re.compile(r'begin: diff of "([^\n]+)"[^\n]*\]\]\n(.*?)\n\[\[', re.DOTALL)
+ROW: Final = re.compile(r"^(\d+) ([-+ ])(.*)$", re.MULTILINE)
+"""How the question shows a line."""
 
 
 def message(reply: Reply, usage: Mapping[str, int], stop_reason: str = "end_turn") -> dict[str, Any]:

@@ -71,4 +71,5 @@ def _pointers(places: Iterable[str]) -> list[Mapping[str, Any]]:
 
 
 def _pointer(path: str, line: str) -> Mapping[str, Any]:
-    return {"path": path, "line": int(line), "end_line": None, "side": "head", "note": "here"}
+    """The world's model quotes the line when it has read it."""
+    return {"path": path, "line": int(line), "end_line": None, "side": "head", "quote": "", "note": "here"}

@@ -13,12 +13,13 @@ from worker.corpus.compare import Comparison
 from worker.corpus.kept import Plan
 from worker.corpus.measures import Share
 from worker.corpus.tally import Report
+from worker.corpus.tiers import Tiers
 from worker.domain.value import Value
 
 
-def figures(report: Report, plan: Plan, compared: Comparison | None) -> str:
+def figures(report: Report, plan: Plan, compared: Comparison | None, beside: Tiers | None = None) -> str:
     """report.json."""
-    told = {"run": plan.model_dump(mode="json"), **_of_value(report), "against": compared}
+    told = {"run": plan.model_dump(mode="json"), **_of_value(report), "against": compared, "tiers": beside}
     return f"{json.dumps(_plain(told), indent=1, ensure_ascii=False)}\n"
 
 

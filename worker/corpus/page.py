@@ -13,6 +13,8 @@ from worker.corpus.kept import Plan
 from worker.corpus.measures import Area, Share, Won
 from worker.corpus.ranking import Ranking
 from worker.corpus.tally import Report
+from worker.corpus.tiers import Tiers
+from worker.corpus.tiers_page import beside_zero
 from worker.render.markdown import code, prose
 
 MOST: Final = 50
@@ -36,10 +38,13 @@ DIVIDED: Final = {
 }
 
 
-def page(report: Report, plan: Plan, plots: Mapping[str, str], compared: Comparison | None) -> str:
-    """report.md. *plots* are file names by title; *compared* None: nothing was compared."""
+def page(
+    report: Report, plan: Plan, plots: Mapping[str, str], compared: Comparison | None, beside: Tiers | None = None
+) -> str:
+    """report.md. *plots* are file names by title; *compared* None: nothing was compared; *beside*: the $0 tier."""
     parts = (
         _head(report, plan),
+        beside_zero(beside),
         _compared(compared),
         _plots(plots),
         _decided(report),

@@ -16,13 +16,14 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from traceback import format_exc
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from worker.bootstrap import open_bench
+from worker.bootstrap import Payer, open_bench
 from worker.corpus.kept import Pages, pages
+from worker.corpus.purse import ACCOUNT, FilePurse, Money
 from worker.corpus.rows import Raw, read_lines, read_row
 from worker.corpus.sitting import sit
-from worker.domain.verdict import VERDICT
+from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.errors import InputError
 from worker.judge.bench import Bench
 from worker.lifeline import die_with_parent
@@ -31,11 +32,28 @@ from worker.system_clock import SystemClock
 
 
 class Opening(NamedTuple):
-    """How each process opens its bench."""
+    """How each process opens its bench; a model is paid for out of `money`, if there is any."""
 
     settings: Settings
     tier: str
     rubric: Path | None
+    money: Money | None = None
+
+    @contextmanager
+    def bench(self) -> Generator[Bench]:
+        payer = None if self.money is None else Payer(None, ACCOUNT, FilePurse(self.money))
+        with open_bench(self.settings, self.tier, self.rubric, payer) as bench:
+            yield bench
+
+
+class HaltedError(Exception):
+    """No row can be judged as it should be any more: its message says why. What was judged before stays."""
+
+
+class Halt(NamedTuple):
+    """Instead of a row's answer: why it was not judged as it should be."""
+
+    reason: str
 
 
 class RowFailedError(Exception):
@@ -47,6 +65,8 @@ class RowFailedError(Exception):
         self.add_note(trace)
 
 
+LARGER: Final = "Give a larger --max-usd to go on."
+
 Lines = tuple[bytes, bytes]
 """A verdict and its traits, as they stand in the folder."""
 
@@ -54,7 +74,8 @@ Lines = tuple[bytes, bytes]
 def run(files: Sequence[Path], folder: Path, opening: Opening, jobs: int) -> Generator[int]:
     """Judge what is not judged yet; yields how many rows stand in the folder, at first and after each one.
 
-    Raises InputError where it can't go on, and RowFailedError. What was judged before stays.
+    Raises InputError where it can't go on, HaltedError where no model can be asked, and RowFailedError. What was judged
+    before stays.
     """
     with pages(folder) as book:
         done = book.mend()
@@ -133,16 +154,23 @@ def _answers(judges: Sequence[_Judge], rows: Iterator[tuple[int, Raw]]) -> Itera
     """The rows with their answers, as they come."""
     free = [one.way for one in judges]
     busy: dict[Connection, tuple[int, Raw]] = {}
+    halt: Halt | None = None
     while True:
-        for way, (number, raw) in zip(free, rows, strict=False):
+        for way, (number, raw) in zip(free, () if halt else rows, strict=False):
             _send(way, raw)
             busy[way] = number, raw
         if not busy:
-            return
+            break
         free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
         for way in free:
             number, raw = busy.pop(way)
-            yield number, _received(way, raw)
+            answer = _received(way, raw)
+            if isinstance(answer, Halt):
+                halt = answer
+            else:
+                yield number, answer
+    if halt:
+        raise HaltedError(halt.reason)
 
 
 def _send(way: Connection, raw: Raw) -> None:
@@ -152,9 +180,9 @@ def _send(way: Connection, raw: Raw) -> None:
         raise _lost(raw) from error
 
 
-def _received(way: Connection, raw: Raw) -> Lines:
+def _received(way: Connection, raw: Raw) -> Lines | Halt:
     try:
-        answer: Lines | str = way.recv()
+        answer: Lines | Halt | str = way.recv()
     except (EOFError, OSError) as error:
         raise _lost(raw) from error
     if isinstance(answer, str):
@@ -172,22 +200,33 @@ def _lost(raw: Raw) -> InputError:
 def _sit(way: Connection, opening: Opening, parent: int) -> None:
     """What a process does until nobody asks any more."""
     die_with_parent(parent, signal.SIGKILL)
-    with suppress(EOFError, OSError), open_bench(*opening) as bench:
+    with suppress(EOFError, OSError), opening.bench() as bench:
         while True:
             raw: Raw = way.recv()
             way.send(_judged(raw, bench))
 
 
-def _judged(raw: Raw, bench: Bench) -> Lines | str:
+def _judged(raw: Raw, bench: Bench) -> Lines | Halt | str:
     try:
         return lines(raw, bench)
     except Exception:  # noqa: BLE001 - the parent raises it: here nobody would see it
         return format_exc()
 
 
-def lines(raw: Raw, bench: Bench) -> Lines:
+def lines(raw: Raw, bench: Bench) -> Lines | Halt:
     """Judge a row: what is written down of it."""
     row = read_row(raw)
     verdict, traits = sit(row, raw.path.name, bench, SystemClock())
+    if bench.model is not None and (reason := _kept_from_asking(verdict)):
+        return Halt(reason)
     said = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT.dump_json(verdict))
     return said, f"{traits.model_dump_json()}\n".encode()
+
+
+def _kept_from_asking(verdict: Accept | Reject | Abstain) -> str | None:
+    """Why this verdict is not the one that the model would have had a part in; None if it is."""
+    if verdict.throttled_reason is not None:
+        return f"The limit is reached. {LARGER}"
+    if isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE:
+        return verdict.concern
+    return None

@@ -6,6 +6,7 @@ A field that was left out means "unknown, derive it"; `null` or `[]` means "know
 `model_fields_set` tells them apart.
 """
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -38,6 +39,8 @@ class PullRequest(Frozen):
     merge_base_sha: Sha | None = None
     head_ref: str = ""
     head_sha: Sha
+    pushed_at: datetime | None = None
+    """When we heard of this head; None: not known."""
     draft: bool = False
     labels: tuple[str, ...] = ()
     commits: tuple[Commit, ...] = ()
@@ -128,12 +131,20 @@ class Guidance(Frozen):
     text: str
 
 
+Glob = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^!\s]")]
+"""As in a .gitignore, without its negations (`worker.domain.withheld` says what it matches)."""
+
+
 class Policy(Frozen):
     """The repository's configuration at the base commit."""
 
     mode: Literal["block", "observe"] = "block"
     signals: dict[str, Literal["off", "suspicion"]] = Field(default_factory=dict)
     """Heuristic signals switched off, or demoted from fact to suspicion."""
+    never_send: Annotated[tuple[Glob, ...], Field(max_length=200)] = ()
+    """Files whose text no model is sent: they count as unread."""
+    model: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
+    """The model that shall judge here, if the operator allows it."""
 
 
 class Seed(Frozen):

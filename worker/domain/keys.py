@@ -7,10 +7,11 @@ the installation inside Redis, so `scripts/pull.lua` puts the names of `due`, `o
 together from the pull's field `inst`; a test holds both spellings together.
 """
 
+import hashlib
 from datetime import timedelta
 from typing import Final, Literal
 
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, Sha
+from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 
@@ -73,14 +74,72 @@ def asked(delivery_id: DeliveryId) -> Key:
 
 
 def dossier(eval_id: EvalId) -> Key:
-    """What a verdict was made from, encrypted."""
+    """What a verdict was made from, encrypted. The setting of the retention says how long it stays."""
     return Key(f"assay:dossier:{eval_id}", "string", ttl=MONTH)
+
+
+def audit(eval_id: EvalId) -> Key:
+    """How a verdict came about, encrypted. Stays as long as its dossier."""
+    return Key(f"assay:audit:{eval_id}", "string", ttl=MONTH)
+
+
+def kept(installation: InstallationId, repository: RepositoryId) -> Key:
+    """Eval ids of a repository whose dossier or audit is kept, by when both are gone."""
+    return Key(f"assay:{installation}:kept:{repository}", "zset", ttl=MONTH)
+
+
+def named(name: str) -> Key:
+    """Which numbers (`installation:repository`) were ever judged under a name; the name itself is not in it."""
+    return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
+
+
+def forgotten(name: str) -> Key:
+    """When all about a name was forgotten: the tombstone, and all that is left."""
+    return Key(f"assay:forgotten:{_of_name(name)}", "string", ttl=None)
+
+
+def prefix(what: str, installation: InstallationId, repository: RepositoryId) -> str:
+    """How the names of all keys that hold *what* of a repository's pull requests begin; *what* is one of OF_PULLS."""
+    return f"assay:{installation}:{what}:{repository}:"
+
+
+def every(what: str) -> str:
+    """SCAN's pattern for the keys that hold *what* of any pull request."""
+    return f"assay:*:{what}:*"
+
+
+def of_installation(installation: InstallationId) -> str:
+    """SCAN's pattern for all keys of an installation."""
+    return f"assay:{installation}:*"
 
 
 def vault(name: str) -> Key:
     """A short-lived secret, encrypted; whoever puts it says for how long."""
     return Key(f"assay:vault:{name}", "string", ttl=timedelta(hours=1))
 
+
+def purse(installation: InstallationId, day: str) -> Key:
+    """What an installation spends on a day: `spent` in all, `repo:<id>` of each repository, and what its replies say."""
+    return Key(f"assay:{installation}:purse:{day}", "hash", ttl=timedelta(days=8))
+
+
+def spent(ref: PullRef) -> Key:
+    """What one pull request has cost: its cap has no day."""
+    return Key(f"assay:{_of_pull(ref, 'spent')}", "hash", ttl=None)
+
+
+def reservation(installation: InstallationId, name: str) -> Key:
+    """Money set aside for one request. Once this is gone nobody gets any of it back: it counts as spent."""
+    return Key(f"assay:{installation}:reserved:{name}", "hash", ttl=timedelta(hours=1))
+
+
+def paused(installation: InstallationId, repository: RepositoryId) -> Key:
+    """Somebody stopped all judging in this repository."""
+    return Key(f"assay:{installation}:paused:{repository}", "string", ttl=None)
+
+
+OF_PULLS: Final = ("pull", "ledger", "checks", "check", "spent")
+"""What is kept of a pull request, and goes when its repository is forgotten."""
 
 DUE_TURNS: Final = Key("assay:turn:due", "zset", ttl=None)
 """Installations with something to judge, by whose turn it is."""
@@ -114,6 +173,11 @@ DEADLINES: Final = Key("assay:deadlines", "zset", ttl=None)
 
 DEADLINE_NOTES: Final = Key("assay:deadlines:of", "hash", ttl=None)
 """Which pull request, head and check run each of them is."""
+
+
+def _of_name(name: str) -> str:
+    """GitHub's names are the same in upper and lower case."""
+    return hashlib.sha256(name.lower().encode()).hexdigest()[:32]
 
 
 def _of_pull(ref: PullRef, what: str) -> str:

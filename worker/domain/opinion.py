@@ -4,12 +4,21 @@ Invariant: a heuristic opinion is sure (at or above CERTAIN) only through a fact
 """
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Final
 
 from pydantic import Field, model_validator
 
 from worker.domain.frozen import Frozen
-from worker.domain.verdict import Category, CriterionVerdict, EvidencePointer, Finding, Score, Text, Unit
+from worker.domain.verdict import (
+    Category,
+    ConditionState,
+    CriterionVerdict,
+    EvidencePointer,
+    Finding,
+    Score,
+    Text,
+    Unit,
+)
 
 CERTAIN: Final = 0.7
 """metis' hybrid threshold: a heuristic confidence at or above it stands."""
@@ -52,15 +61,38 @@ class Leaning(StrEnum):
     CANNOT_TELL = "cannot_tell"
 
 
+class Breakdown(StrEnum):
+    """What makes a score meaningless: nothing works, the output's form is broken, or the run itself went wrong."""
+
+    NONE = "none"
+    COMPLETE_FAILURE = "complete_failure"
+    CONTRACT_VIOLATION = "contract_violation"
+    INFRASTRUCTURE = "infrastructure"
+
+
+class ConditionAnswer(Frozen):
+    """What the model says of one closing condition that was open."""
+
+    id: Text
+    state: ConditionState
+    evidence: tuple[EvidencePointer, ...] = ()
+
+
 class ModelOpinion(Frozen):
-    """The LLM tier, after its reply was read and every pointer checked."""
+    """The LLM tier, after its reply was read and every pointer checked.
+
+    `dropped`: what was wrong with the places that are left out. Without scores, the run that they rest on is suspected.
+    """
 
     decision: Leaning
     category: Category | None
     concern: Text
     evidence: tuple[EvidencePointer, ...] = ()
     next_step: Text | None
+    conditions: tuple[ConditionAnswer, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
-    scores: Annotated[tuple[Score, ...], Field(min_length=1)]
+    breakdown: Breakdown = Breakdown.NONE
+    scores: tuple[Score, ...] = ()
     score: Unit
     confidence: Unit
+    dropped: tuple[str, ...] = ()

@@ -34,11 +34,15 @@ class Trigger(StrEnum):
     COMMAND = "command"
     RERUN = "rerun"
     LATE = "late"
+    OUTAGE = "outage"
     LOCAL = "local"
 
 
 class JudgeRequest(Frozen):
-    """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself."""
+    """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself.
+
+    `outages`: how often this head was judged in vain, because no model could be reached.
+    """
 
     pull: PullRef
     repository: RepositoryName
@@ -46,6 +50,7 @@ class JudgeRequest(Frozen):
     trigger: Trigger
     delivery_id: DeliveryId
     requested_at: datetime
+    outages: Annotated[int, Field(ge=0)] = 0
 
 
 class CommandName(StrEnum):

@@ -132,10 +132,17 @@ class Score(Frozen):
     improvement: str
 
 
+class ConditionState(StrEnum):
+    OPEN = "open"
+    RESOLVED = "resolved"
+
+
 class ClosingCondition(Frozen):
+    """What a reject asked for. Frozen then, and in every verdict from there on."""
+
     id: Text
     text: Text
-    state: Literal["open", "closed"] = "open"
+    state: ConditionState = ConditionState.OPEN
 
 
 class Coverage(Frozen):
@@ -157,6 +164,11 @@ class Tokens(Frozen):
     output: Annotated[int, Field(ge=0)] = 0
     cache_read: Annotated[int, Field(ge=0)] = 0
     cache_write: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def prompt(self) -> int:
+        """All that the model read."""
+        return self.input + self.cache_read + self.cache_write
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(

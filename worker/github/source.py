@@ -14,6 +14,7 @@ from worker.domain.dossier import Ci, Commit, Dossier, Guidance, Issue, PullRequ
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.request import JudgeRequest
+from worker.domain.value import Value
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
 from worker.github.errors import TooLargeToShow
@@ -33,8 +34,7 @@ MOST_NAMED_ISSUES: Final = 5
 BY_HAND: Final = "linked on GitHub"
 
 
-@dataclass(frozen=True, slots=True)
-class Looking:
+class Looking(Value):
     """Who looks, at what, and how much of it. `app_id` None: our own checks can only be told by their name."""
 
     app_id: int | None

@@ -5,9 +5,9 @@ Does not post anything. Invariant: a pull request that is closed or merged can b
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.value import replace
 from worker.github.client import token_access
 from worker.github.public import PublicPull, PublicReading
 from worker.github.source import GitHubPullSource, looking

@@ -5,31 +5,59 @@ Imported only when a model is asked: nothing here is needed to judge by code alo
 read; nothing that went wrong with the model is a reject or a pass.
 """
 
+from collections.abc import Sequence
+from itertools import count
 from typing import assert_never
 
-from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.diff import diff_of
+from worker.domain.opinion import Breakdown, Leaning, ModelOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Coverage, EvidencePointer
 from worker.judge import words
-from worker.judge.bench import Bench, Docket, Sitting
+from worker.judge.bench import Bench, Docket, Seat, Sitting
+from worker.judge.calibration import first_scores, progress
 from worker.judge.claims import claimed_ids
+from worker.judge.convergence import refusal_of
 from worker.judge.coverage import coverage_of
-from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable, consult
-from worker.judge.prompt import Material, Question, ask_about
-from worker.judge.reply import Asked, ReplyFault, read_reply
+from worker.judge.evidence import Places
+from worker.judge.form import Asked
+from worker.judge.iteration import correction
+from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachable
+from worker.judge.packing.consulting import consult_all
+from worker.judge.packing.joining import of_all
+from worker.judge.prompt import Material, Question, questions_about
+from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
+from worker.judge.room import Room
 from worker.judge.rulings import Hearing, Ruling, abstain, reject_on_facts
+from worker.judge.standing import standing_of
+from worker.judge.throttling import nearly_used_up, throttled
+from worker.judge.trail import after_reading
 from worker.judge.untrusted import shown_path
-from worker.ports import Model
+from worker.judge.vetoes import question_of, vetoed
+from worker.ports import Model, Reply
 
 
-def ask(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason: str) -> Sitting:
-    """Ask the model, and hold what follows; *reason* says why it is asked."""
-    material = Material(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci)
-    question = ask_about(material, bench.rubric, bench.prompt, docket.eval_id)
-    if question is None:
+def ask(hearing: Hearing, docket: Docket, bench: Bench, seat: Seat, reason: str) -> Sitting:
+    """Ask one model, and hold what follows; *reason* says why it is asked."""
+    standing = standing_of(hearing, docket, bench.rubric.id)
+    material = Material(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci, standing)
+    questions = questions_about(material, bench.rubric, bench.prompt, docket.eval_id, _room(bench, seat))
+    if not questions:
         return _too_long(hearing, reason)
-    return _consult(hearing, question, bench, model, reason)
+    return _consult(hearing, [_focused(one, seat.focus) for one in questions], bench, seat.model, reason)
+
+
+def _room(bench: Bench, seat: Seat) -> Room:
+    return replace(bench.room, question_bytes=bench.room.question_bytes - len(seat.focus.encode()))
+
+
+def _focused(question: Question, focus: str) -> Question:
+    """The focus is told last, so that all before it is the same for every seat, and cached."""
+    if not focus:
+        return question
+    *before, last = question.prompt.turns
+    return replace(question, prompt=replace(question.prompt, turns=(*before, f"{last}\n\n{focus}")))
 
 
 def _too_long(hearing: Hearing, reason: str) -> Sitting:
@@ -40,36 +68,83 @@ def _too_long(hearing: Hearing, reason: str) -> Sitting:
     return Sitting(ruling, coverage, f"{reason}; the question does not fit any model")
 
 
-def _consult(hearing: Hearing, question: Question, bench: Bench, model: Model, reason: str) -> Sitting:
-    asked = _asked(hearing, bench.rubric)
-    consultation = consult(model, question.prompt, lambda reply: read_reply(reply, asked))
-    ruling = _with_model(hearing, consultation, question.coverage)
-    return Sitting(ruling, question.coverage, reason, asked=True, spent=consultation.spent)
+def _consult(hearing: Hearing, questions: Sequence[Question], bench: Bench, model: Model, reason: str) -> Sitting:
+    asked = _asked(hearing, questions[0], bench.rubric)
+
+    def reading(question: Question) -> Read:
+        return _reading(hearing, question, replace(asked, criteria=question.criteria, conditions=question.conditions))
+
+    consultation, coverage = consult_all(model, questions, reading)
+    if isinstance(consultation, Throttled):
+        return replace(throttled(hearing, consultation, reason), redactions=questions[0].redactions)
+    if isinstance(consultation, Answered):
+        consultation = replace(consultation, opinion=of_all(consultation.opinion, hearing.criteria, asked.claimed))
+    ruling = _with_model(hearing, consultation, coverage)
+    _, first = first_scores(hearing.dossier, questions[0].standing)
+    moves = progress(ruling.scores, first)
+    ruling = replace(ruling, signals={**ruling.signals, **nearly_used_up(consultation.spent.near), **moves})
+    opinion = consultation.opinion if isinstance(consultation, Answered) else None
+    return Sitting(
+        ruling,
+        coverage,
+        words.in_parts(reason, len(questions)),
+        asked=True,
+        answers=opinion.conditions if opinion else (),
+        spent=consultation.spent,
+        exchanges=consultation.exchanges,
+        steps=after_reading(opinion, ruling),
+        redactions=questions[0].redactions,
+    )
 
 
-def _asked(hearing: Hearing, rubric: Rubric) -> Asked:
+def _reading(hearing: Hearing, question: Question, asked: Asked) -> Read:
+    """Read the replies; the first is asked for again where what it says could not stand, for all that is well-formed."""
+    number = count()
+
+    def read(reply: Reply) -> ModelOpinion | ReplyError:
+        attempt = Attempt.LAST if next(number) else Attempt.FIRST
+        opinion = read_reply(reply, asked, attempt)
+        if attempt is Attempt.LAST or isinstance(opinion, ReplyError):
+            return opinion
+        if doubt := question_of(opinion, hearing):
+            return ReplyError(ReplyFault.EVIDENCE, (doubt,))
+        ruling = _by_opinion(opinion, question.coverage)
+        refusal = refusal_of(ruling, opinion.conditions, hearing, question.standing)
+        if refusal is None:
+            return opinion
+        return ReplyError(ReplyFault.CONVERGENCE, (correction(refusal, question.standing),))
+
+    return read
+
+
+def _asked(hearing: Hearing, question: Question, rubric: Rubric) -> Asked:
+    """What a reply is held against: the change as it was sent, so that no correction quotes what was kept back."""
+    places = Places(question.sent)
     opaque = (
         file.path
-        for file in hearing.diff.files
+        for file in diff_of(question.sent.diff).files
         if file.is_binary or file.is_submodule or file.is_symlink or not (file.added or file.removed)
     )
     return Asked(
         criteria=hearing.criteria,
         rubric=rubric,
-        places=hearing.places,
+        places=places,
         claimed=claimed_ids(hearing.dossier.case, hearing.criteria),
-        paths={shown_path(path): path for path in hearing.places.paths},
+        paths={shown_path(path): path for path in places.paths},
         bare=frozenset(opaque),
+        conditions=question.conditions,
     )
 
 
-def _with_model(hearing: Hearing, consultation: Consultation, coverage: Coverage) -> Ruling:
+def _with_model(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreachable, coverage: Coverage) -> Ruling:
     """What the model said, joined with what the heuristic tier knows."""
     if hearing.opinion.facts:
         return _joined_with_facts(hearing, consultation)
     match consultation:
+        case Answered(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
+            return _run_again(hearing, opinion)
         case Answered(opinion=opinion):
-            return _by_opinion(opinion, coverage)
+            return vetoed(_by_opinion(opinion, coverage), opinion, hearing)
         case ReplyInvalid(errors=errors) if errors[-1].fault is ReplyFault.TOO_LONG:
             return abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
         case ReplyInvalid(errors=errors):
@@ -81,7 +156,7 @@ def _with_model(hearing: Hearing, consultation: Consultation, coverage: Coverage
             assert_never(consultation)
 
 
-def _joined_with_facts(hearing: Hearing, consultation: Consultation) -> Ruling:
+def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreachable) -> Ruling:
     """Facts reject. A model that rejects for the same reason words it better and adds what it saw."""
     ruling = reject_on_facts(hearing)
     if not isinstance(consultation, Answered):
@@ -99,6 +174,13 @@ def _joined_with_facts(hearing: Hearing, consultation: Consultation) -> Ruling:
         scores=opinion.scores,
         signals={"model_decision": opinion.decision.value},
     )
+
+
+def _run_again(hearing: Hearing, opinion: ModelOpinion) -> Ruling:
+    """What the evidence comes from is suspected: it is to be repeated, and nothing is scored."""
+    ruling = abstain(hearing, AbstainReason.NEEDS_HUMAN, words.run_again(opinion.concern, opinion.next_step))
+    said = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
+    return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=said)
 
 
 def _by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:

@@ -3,61 +3,126 @@
 Does not judge. Invariant: knows the model as a port only, and nothing of questions and replies.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from worker.domain.audit import Exchange, Step
+from worker.domain.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
+from worker.domain.ledger import ROUND_LIMIT
+from worker.domain.money import Level
+from worker.domain.opinion import ConditionAnswer
 from worker.domain.rubric import Rubric
-from worker.domain.value import Value
-from worker.domain.verdict import Coverage, Subject, Tokens
+from worker.domain.value import Value, replace
+from worker.domain.verdict import ClosingCondition, Coverage, Subject, Tokens
+from worker.judge.escalation import Pause
+from worker.judge.room import Room
 from worker.judge.rulings import Ruling
 from worker.ports import Model, Reply
 from worker.rulebook import PromptText
 
+if TYPE_CHECKING:
+    from worker.domain.secrets import Redaction
+
 
 class Bench(Value):
-    """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always)."""
+    """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always).
+
+    `second`: the model that is asked after a reject on suspicion and where a verdict is contested. `board`: three lenses look
+    instead of one. `choices`: the models that a repository may choose from, by their names.
+    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much a
+    model is shown.
+    """
 
     rubric: Rubric
     prompt: PromptText
     threshold: float
     model: Model | None = None
+    pause: Pause | None = None
+    round_limit: int = ROUND_LIMIT
+    room: Room = Room()
+    second: Model | None = None
+    board: bool = False
+    choices: Mapping[str, Model] = MappingProxyType({})
+
+    def chosen_by(self, policy: Policy | None) -> "Bench":
+        """The same bench with the model that the repository chose, if it may; else as it is."""
+        name = policy.model if policy else None
+        chosen = self.choices.get(name) if name and self.model is not None else None
+        return self if chosen is None else replace(self, model=chosen)
 
     @property
     def judges(self) -> str:
         """The allowed tiers and models, as the fingerprint takes them."""
-        return f"threshold={self.threshold:g} model={self.model.name if self.model else None}"
+        if self.pause is not None:
+            return "nobody"
+        second = f" second={self.second.name}" if self.second else ""
+        board = " board" if self.board else ""
+        return f"threshold={self.threshold:g} model={self.model.name if self.model else None}{second}{board}"
+
+
+class Seat(Value):
+    """One that is asked. `focus`: a sentence that says what to look at above all; empty where that is everything."""
+
+    name: str
+    model: Model
+    focus: str = ""
 
 
 class Docket(Value):
-    """What is written above every verdict."""
+    """What is written above every verdict. `parent_eval_id`: the verdict that is judged anew, if one is."""
 
     eval_id: EvalId
     subject: Subject
     created_at: datetime
     fingerprint: Fingerprint
     monotonic_ms: Callable[[], int]
+    parent_eval_id: EvalId | None = None
 
 
 class Spent(Value):
-    """What the replies cost so far. `cost_usd` None: there is one whose price is not known."""
+    """What the replies cost so far. `cost_usd` None: there is one whose price is not known.
+
+    `near`: the cap that was almost reached when the last one had been paid.
+    """
 
     tokens: Tokens = Tokens()
     cost_usd: Decimal | None = Decimal(0)
     replies: int = 0
+    near: Level | None = None
 
     def plus(self, reply: Reply) -> "Spent":
         known = self.cost_usd is not None and reply.cost_usd is not None
         cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
-        return Spent(self.tokens + reply.tokens, cost, self.replies + 1)
+        return Spent(self.tokens + reply.tokens, cost, self.replies + 1, reply.near)
 
 
 class Sitting(Value):
-    """How the verdict came about: what was ruled, what was read, and who was asked at which price."""
+    """How the verdict came about: what was ruled, what was read, and who was asked at which price.
+
+    `answers` are the model's on the conditions that were open, `conditions` how all of them stand after it.
+    `exchanges` are the questions with what came of each, `steps` what became of the opinion, and
+    `redactions` what was taken out of the question: all for the audit alone. `voices`: each opinion, where there were several.
+    """
 
     ruling: Ruling
     coverage: Coverage
     reason: str
     asked: bool = False
+    answers: tuple[ConditionAnswer, ...] = ()
+    conditions: tuple[ClosingCondition, ...] = ()
     spent: Spent = Spent()
+    exchanges: tuple[Exchange, ...] = ()
+    steps: tuple[Step, ...] = ()
+    redactions: "tuple[Redaction, ...]" = ()
+    voices: "tuple[Voice, ...]" = ()
+
+
+class Voice(Value):
+    """What one of several seats said, as if it had judged alone."""
+
+    seat: Seat
+    sitting: Sitting

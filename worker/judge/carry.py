@@ -4,12 +4,22 @@ Does not decide anew. Invariant: an abstain is never carried, and neither is a v
 not stand in the new head; what was carried says from where, and cost nothing this time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
-from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Reject, Tokens
+from worker.domain.ledger import LedgerEntry, conditions_of
+from worker.domain.verdict import (
+    Abstain,
+    Accept,
+    ClosingCondition,
+    ConditionState,
+    CriterionVerdict,
+    EvidencePointer,
+    Reject,
+    Tokens,
+)
 from worker.judge.bench import Bench, Docket
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
@@ -38,12 +48,21 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
             "created_at": docket.created_at,
             "evidence": evidence,
             "criteria": criteria,
+            "closing_conditions": _conditions(known, dossier.ledger),
             "findings": consider(dossier, bench.rubric).findings,
             "judge_cost_usd": None if known.judge_cost_usd is None else Decimal(0),
             "judge_latency_ms": 0,
             "tokens": Tokens(),
         }
     )
+
+
+def _conditions(known: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
+    """Every condition: as the verdict that comes back has it; what was frozen after it travels on, met by an accept."""
+    then = {one.text: one.state for one in known.closing_conditions}
+    met = {one.text: ConditionState.RESOLVED for one in conditions_of(ledger)} if isinstance(known, Accept) else {}
+    states = {**met, **then}
+    return tuple(one.model_copy(update={"state": states.get(one.text, one.state)}) for one in conditions_of(ledger))
 
 
 def _anew(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:

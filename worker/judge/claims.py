@@ -40,10 +40,10 @@ def check_claims(dossier: Dossier, diff: Diff, places: Places) -> tuple[ClaimVer
 def claimed_ids(case: Case | None, criteria: tuple[Criterion, ...]) -> frozenset[str]:
     """Ids of the criteria that the case claims to meet."""
     claims = case.ac_coverage if case else ()
-    return frozenset(one.id for one in criteria if any(_means(claim, one) for claim in claims))
+    return frozenset(one.id for one in criteria if any(meant(claim, one) for claim in claims))
 
 
-def _means(claim: CoverageClaim, criterion: Criterion) -> bool:
+def meant(claim: CoverageClaim, criterion: Criterion) -> bool:
     """Agents name a criterion by its id (`AC1`), the id and some words, or its text."""
     said, wanted = _folded(claim.criterion), _folded(criterion.id)
     return said == wanted or re.match(rf"{re.escape(wanted)}\b", said) is not None or said == _folded(criterion.text)
@@ -88,7 +88,7 @@ class _Known(Value):
 
 def _checked(claim: CoverageClaim, criteria: tuple[Criterion, ...], known: _Known) -> ClaimVerdict:
     said = f"{claim.criterion} -> {claim.addressed_by}"
-    if not any(_means(claim, one) for one in criteria):
+    if not any(meant(claim, one) for one in criteria):
         return ClaimVerdict(claim=said, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
     looked_at = [_place(text, known) for text in (claim.addressed_by, claim.evidence) if text]
     status, note = min(looked_at, key=lambda one: _WORST_FIRST.index(one[0]))

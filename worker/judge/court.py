@@ -7,30 +7,34 @@ could not judge says so; nothing but a bug is raised.
 import hashlib
 from typing import Final
 
+from worker.domain.audit import Heard, Stage, Step
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, new_eval_id
-from worker.domain.ledger import round_of
+from worker.domain.ledger import conditions_of, round_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.request import JudgeRequest
+from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
-from worker.judge.bench import Bench, Docket, Sitting
+from worker.judge.bench import Bench, Docket, Sitting, Voice
 from worker.judge.claims import check_claims
+from worker.judge.convergence import converge, unsettled
 from worker.judge.coverage import coverage_of
-from worker.judge.escalation import AskModel, Matter, Skipped, Stop, route
+from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
 from worker.judge.rulings import (
     Hearing,
     Ruling,
     abstain,
-    closing_conditions,
     too_large,
     without_model,
 )
 from worker.judge.scoring import composite
+from worker.judge.standing import Standing, standing_of
+from worker.judge.trail import written
 from worker.judge.validators import read_ci
 from worker.ports import Clock
 
@@ -54,28 +58,65 @@ def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) 
 def content_of(dossier: Dossier, bench: Bench) -> Fingerprint:
     """The fingerprint of the dossier under this bench; of a diff that can't be read, its bytes count."""
     try:
-        return fingerprint(dossier, bench.rubric, bench.prompt.version, bench.judges)
+        return fingerprint(dossier, bench.rubric, bench.prompt.version, bench.chosen_by(dossier.policy).judges)
     except DiffError:
         return Fingerprint(f"sha256:{hashlib.sha256(dossier.diff.encode()).hexdigest()}")
 
 
 def judge(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:
     """Judge a complete dossier. Never raises but for a bug."""
+    return hear(dossier, docket, bench).verdict
+
+
+def hear(dossier: Dossier, docket: Docket, bench: Bench) -> Heard:
+    """Judge a complete dossier, and keep the record of how. Never raises but for a bug."""
     started = docket.monotonic_ms()
-    dossier = _with_named_criteria(dossier)
+    dossier, bench = _with_named_criteria(dossier), bench.chosen_by(dossier.policy)
+    hearing, sitting = _paused(dossier, bench.pause) if bench.pause else _heard(dossier, docket, bench)
+    verdict = _verdict(hearing, sitting, docket, bench)
+    verdict = verdict.model_copy(update={"judge_latency_ms": max(0, docket.monotonic_ms() - started)})
+    opinions = tuple(
+        _opinion(hearing, one, replace(docket, parent_eval_id=docket.eval_id), bench) for one in sitting.voices
+    )
+    return Heard(verdict, written(hearing, sitting, verdict, bench), opinions)
+
+
+def _opinion(hearing: Hearing, voice: Voice, docket: Docket, bench: Bench) -> Heard:
+    """One seat's own verdict, as the child of the one that it led to. No earlier round binds it."""
+    docket = replace(docket, eval_id=new_eval_id(docket.created_at))
+    bench = replace(bench, model=voice.seat.model, second=None, board=False)
+    ruling = voice.sitting.ruling
+    sitting = replace(voice.sitting, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": voice.seat.name}))
+    verdict = _verdict(hearing, sitting, docket, bench)
+    return Heard(verdict, written(hearing, sitting, verdict, bench))
+
+
+def _heard(dossier: Dossier, docket: Docket, bench: Bench) -> tuple[Hearing, Sitting]:
     try:
         diff = diff_of(dossier.diff)
     except DiffError as error:
-        hearing = _unread(dossier)
-        sitting = _unreadable(hearing, str(error))
-    else:
-        opinion = consider(dossier, bench.rubric)
-        places = Places(dossier)
-        claims = check_claims(dossier, diff, places)
-        hearing = Hearing(dossier, diff, places, opinion, read_ci(dossier.ci), claims)
-        sitting = _sit(hearing, docket, bench)
-    verdict = _verdict(hearing, sitting, docket, bench)
-    return verdict.model_copy(update={"judge_latency_ms": max(0, docket.monotonic_ms() - started)})
+        hearing = _unread(dossier, "the diff can't be read")
+        return hearing, _unreadable(hearing, str(error))
+    opinion = consider(dossier, bench.rubric)
+    places = Places(dossier)
+    claims = check_claims(dossier, diff, places)
+    hearing = Hearing(dossier, diff, places, opinion, read_ci(dossier.ci), claims)
+    standing = standing_of(hearing, docket, bench.rubric.id)
+    return hearing, _converged(_sit(hearing, docket, bench, standing), hearing, standing, bench)
+
+
+def _converged(sitting: Sitting, hearing: Hearing, standing: Standing, bench: Bench) -> Sitting:
+    """The same sitting, its ruling held against what earlier rounds asked for."""
+    held = converge(sitting.ruling, sitting.answers, hearing, standing, bench.round_limit)
+    refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=held.refused),) if held.refused else ()
+    return replace(sitting, ruling=held.ruling, conditions=held.conditions, steps=(*sitting.steps, *refused))
+
+
+def _paused(dossier: Dossier, pause: Pause) -> tuple[Hearing, Sitting]:
+    """Nothing is looked at, not even by code."""
+    hearing = _unread(dossier, "judging is paused")
+    ruling = abstain(hearing, AbstainReason.PAUSED, words.paused(pause))
+    return hearing, _nobody(ruling, hearing)
 
 
 def _with_named_criteria(dossier: Dossier) -> Dossier:
@@ -91,32 +132,43 @@ def _with_named_criteria(dossier: Dossier) -> Dossier:
     return dossier.model_copy(update={"criteria": tuple(named)})
 
 
-def _unread(dossier: Dossier) -> Hearing:
+def _unread(dossier: Dossier, reason: str) -> Hearing:
     """A hearing without a diff: nobody knows what changed."""
-    nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason="the diff can't be read")
+    nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason=reason)
     bare = dossier.model_copy(update={"diff": ""})
     return Hearing(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
 
 
 def _unreadable(hearing: Hearing, problem: str) -> Sitting:
-    ruling = abstain(hearing, AbstainReason.TOO_LARGE, words.unreadable(problem))
+    return _nobody(abstain(hearing, AbstainReason.TOO_LARGE, words.unreadable(problem)), hearing)
+
+
+def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
     coverage = Coverage(unread=tuple(file.path for file in hearing.dossier.files or ()))
-    return Sitting(ruling, coverage, f"the model is not asked: {hearing.opinion.reason}")
+    reason = f"the model is not asked: {hearing.opinion.reason}"
+    return Sitting(ruling, coverage, reason, conditions=conditions_of(hearing.dossier.ledger))
 
 
-def _sit(hearing: Hearing, docket: Docket, bench: Bench) -> Sitting:
+def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
     matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None)
-    chosen = route(matter)
+    chosen = _with_conditions(route(matter), hearing, standing, bench)
     is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
-    if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci:
+    if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci and not hearing.opinion.facts:
         return _nothing_read(hearing)
     if isinstance(chosen, AskModel) and bench.model is not None:
-        from worker.judge.asking import ask  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+        from worker.judge.opinions import hear_opinions  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
 
-        return ask(hearing, docket, bench, bench.model, chosen.reason)
+        return hear_opinions(hearing, docket, bench, bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
     coverage = coverage_of(hearing.dossier, hearing.diff)
     return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
+
+
+def _with_conditions(chosen: Route, hearing: Hearing, standing: Standing, bench: Bench) -> Route:
+    """A safe change does not settle what a model asked for in an earlier round: it is asked whether that is done."""
+    left = unsettled(hearing, standing) if isinstance(chosen, AcceptAsSafe) and bench.model is not None else ()
+    names = ", ".join(one.id for one in left)
+    return AskModel(f"{chosen.reason}; still open: {names}") if left else chosen
 
 
 def _nothing_read(hearing: Hearing) -> Sitting:
@@ -129,15 +181,17 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
     """The whole verdict; what contradicts itself can't be built."""
     return KINDS[sitting.ruling.decision].model_validate(
         {
-            **_ruled(sitting.ruling, hearing),
+            **_ruled(sitting.ruling, hearing, bench),
             **_by_whom(sitting, bench),
             "coverage": sitting.coverage,
+            "closing_conditions": sitting.conditions,
             "claims": hearing.claims,
             "findings": hearing.opinion.findings,
             "eval_id": docket.eval_id,
+            "parent_eval_id": docket.parent_eval_id,
             "subject": docket.subject,
             "author_agent": hearing.dossier.pull_request.author_agent,
-            "round": round_of(hearing.dossier.ledger, docket.subject.head_sha, docket.fingerprint),
+            "round": _round(hearing.dossier, docket),
             "fingerprint": docket.fingerprint,
             "created_at": docket.created_at,
             "rubric_id": bench.rubric.id,
@@ -148,7 +202,18 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
     )
 
 
-def _ruled(ruling: Ruling, hearing: Hearing) -> dict[str, object]:
+def _round(dossier: Dossier, docket: Docket) -> int:
+    return round_of(dossier.ledger, docket.subject.head_sha, docket.fingerprint, dossier.pull_request.pushed_at)
+
+
+def _choice(hearing: Hearing, bench: Bench) -> dict[str, str]:
+    """The model that the repository would have chosen, where it may not."""
+    name = hearing.dossier.policy.model if hearing.dossier.policy else None
+    seated = {bench.model.name} if bench.model else {name}
+    return {} if name is None or name in seated else {"model_not_allowed": name}
+
+
+def _ruled(ruling: Ruling, hearing: Hearing, bench: Bench) -> dict[str, object]:
     tiers = {"heuristic_score": hearing.opinion.score, "heuristic_confidence": hearing.opinion.confidence}
     return {
         "decision": ruling.decision,
@@ -159,12 +224,17 @@ def _ruled(ruling: Ruling, hearing: Hearing) -> dict[str, object]:
         "evidence": ruling.evidence,
         "criteria": ruling.criteria,
         "scores": ruling.scores,
+        "throttled_reason": ruling.throttled_reason,
         "composite": composite(ruling.scores) if ruling.scores else None,
         "score": ruling.score,
         "confidence": ruling.confidence,
-        "closing_conditions": closing_conditions(ruling, hearing),
-        "signals": {**tiers, **hearing.opinion.signals, **ruling.signals},
+        "signals": {**tiers, **hearing.opinion.signals, **_choice(hearing, bench), **ruling.signals},
     }
+
+
+def _models(sitting: Sitting) -> str:
+    """All that were asked, in that order."""
+    return ", ".join(dict.fromkeys(one.model for one in sitting.exchanges if one.model))
 
 
 def _by_whom(sitting: Sitting, bench: Bench) -> dict[str, object]:
@@ -173,7 +243,7 @@ def _by_whom(sitting: Sitting, bench: Bench) -> dict[str, object]:
         return {"judge_kind": JudgeKind.HEURISTIC}
     return {
         "judge_kind": JudgeKind.LLM if bench.threshold > ALWAYS else JudgeKind.HYBRID,
-        "judge_model": bench.model.name,
+        "judge_model": _models(sitting) or bench.model.name,
         "judge_cost_usd": sitting.spent.cost_usd,
         "judge_pricing_version": bench.model.pricing_version,
         "tokens": sitting.spent.tokens,

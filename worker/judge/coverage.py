@@ -1,20 +1,34 @@
 """What was read of the change: every changed file is in full, in part, or not at all.
 
-Does not read. Invariant: a file is never counted as read when any of it was kept back, and nothing that was left
-out is left unnamed.
+What a diff shows no lines of is read only where the words of the change tell what it is (`is_told`). Does not read.
+Invariant: a file is never counted as read when any of it was kept back, and nothing that was left out is left unnamed.
 """
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.pattern import pattern
 from worker.domain.verdict import Coverage
+
+_ASSET: Final = pattern(
+    r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wav)$", re.IGNORECASE
+)
+_DOCS: Final = pattern(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
+_COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
+_ABBREVIATED: Final = pattern(r"\b[0-9a-f]{7,40}\b")
 
 
 def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: Iterable[str] = ()) -> Coverage:
     """Coverage of *diff*; *cut* and *hidden* are the paths that the reader was shown in part or not at all."""
-    kept_back = {file.path for file in dossier.files_unread}
-    hidden_paths = set(hidden) | {file.path for file in diff.files if not is_told(file)}
+    told = {file.path for file in diff.files if _has_no_lines(file) and is_told(file, dossier)}
+    kept_back = {
+        one.path for one in dossier.files_unread if one.reason is not UnreadReason.BINARY or one.path not in told
+    }
+    never_sent = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
+    hidden_paths = set(hidden) | never_sent | {file.path for file in diff.files if not is_told(file, dossier)}
     partly_paths = (set(cut) | kept_back) - hidden_paths
     changed = list(dict.fromkeys(file.path for file in diff.files))
     outside = sorted(kept_back.difference(changed))
@@ -25,6 +39,37 @@ def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: I
     )
 
 
-def is_told(file: FileDiff) -> bool:
-    """Whether the diff tells all that changed: not for new binary content, nor for a submodule's new commit."""
-    return file.change is ChangeKind.DELETED or not (file.is_binary or file.is_submodule)
+def is_told(file: FileDiff, dossier: Dossier) -> bool:
+    """Whether the change tells all that matters of a file.
+
+    The diff does, but for new binary content and a submodule's new commit. Of these, a picture, a font or a sound is told
+    where the issue or a criterion names the file or where it lies beside documentation: nothing runs it. A submodule is told
+    where they name its new commit. Everything else that has no lines (an archive, a library, a program) nobody here can read.
+    """
+    if file.change is ChangeKind.DELETED or not _has_no_lines(file):
+        return True
+    if file.is_submodule:
+        return _is_named_commit(file, dossier)
+    return _ASSET.search(file.path) is not None and (_DOCS.search(file.path) is not None or _is_named(file, dossier))
+
+
+def _has_no_lines(file: FileDiff) -> bool:
+    return file.is_binary or file.is_submodule
+
+
+def _is_named(file: FileDiff, dossier: Dossier) -> bool:
+    name = re.escape(file.path.rpartition("/")[2])
+    return re.search(rf"(?<![\w.-]){name}(?![\w-])", _wanted(dossier), re.IGNORECASE) is not None
+
+
+def _is_named_commit(file: FileDiff, dossier: Dossier) -> bool:
+    """Whether what was asked for names the new commit, by seven digits at least."""
+    found = next((one for hunk in file.hunks if (one := _COMMIT.search(hunk.body.decode("utf-8", "replace")))), None)
+    return found is not None and any(found[1].startswith(one) for one in _ABBREVIATED.findall(_wanted(dossier)))
+
+
+def _wanted(dossier: Dossier) -> str:
+    """What others than the change's author asked for."""
+    asked = (f"{issue.title}\n{issue.body}" for issue in dossier.issues)
+    listed = (criterion.text for criterion in dossier.criteria or () if not criterion.inferred)
+    return "\n".join([*asked, *listed])

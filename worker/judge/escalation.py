@@ -24,6 +24,13 @@ class Skipped(StrEnum):
     NO_MODEL = "no_model"
 
 
+class Pause(StrEnum):
+    """Who stopped all judging."""
+
+    OPERATOR = "operator"
+    REPOSITORY = "repository"
+
+
 class Matter(Value):
     """All that the choice depends on."""
 

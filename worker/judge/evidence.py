@@ -7,6 +7,7 @@ the file; a sentence that says what is wrong is worded for a model to fix.
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
@@ -17,6 +18,7 @@ from worker.domain.verdict import EvidencePointer, Side
 _SHOWN: Final = 160
 _MOST_RANGES: Final = 8
 _MOST_LINES: Final = 400
+_MOST_FILES: Final = 200
 
 
 class _Version(Value):
@@ -32,8 +34,7 @@ class _Version(Value):
 
     def like(self, quote: str, near: int) -> int | None:
         """The line nearest to *near* that reads as *quote*."""
-        wanted = _folded(quote)
-        alike = (number for number, text in (self.lines or {}).items() if wanted in _folded(text))
+        alike = (number for number, text in (self.lines or {}).items() if reads_as(text, quote))
         return min(alike, key=lambda number: abs(number - near), default=None)
 
 
@@ -59,7 +60,16 @@ class Places:
         return version.lines.get(line) if version and version.lines is not None else None
 
     def check(self, pointer: EvidencePointer) -> EvidencePointer | str:
-        """Fill in the real line, or say in a sentence what is wrong with the pointer."""
+        """Fill in the real line, or say in a sentence what is wrong with the pointer.
+
+        A quote is held against the line; without one (our own code's pointers) any line that exists will do.
+        """
+        found = self._found(pointer)
+        if isinstance(found, EvidencePointer):
+            return found
+        return f"{found} {other}" if (other := self._stands(pointer)) else found
+
+    def _found(self, pointer: EvidencePointer) -> EvidencePointer | str:
         if pointer.path not in self.paths:
             return self._unknown(pointer.path)
         version = self._version(pointer.path, pointer.side)
@@ -74,6 +84,19 @@ class Places:
         if missing is not None:
             return _no_such_line(version, missing)
         return _quoted(pointer, version, pointer.line)
+
+    def _stands(self, pointer: EvidencePointer) -> str:
+        """Where a line that reads as quoted does stand, the file named first."""
+        quote, near = _first_line(pointer.quote), pointer.line or 1
+        if not _folded(quote):
+            return ""
+        others = islice(sorted(self.paths - {pointer.path}), _MOST_FILES)
+        for path in (pointer.path, *others):
+            for side in (pointer.side, _other(pointer.side)):
+                version = self._version(path, side)
+                if version is not None and (line := version.like(quote, near)) is not None:
+                    return f"Line {line} of `{path}` (side {side}) reads `{_cut(quote)}`."
+        return f"No line that you were given reads `{_cut(quote)}`."
 
     def again(self, pointer: EvidencePointer) -> EvidencePointer | None:
         """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere."""
@@ -91,8 +114,8 @@ class Places:
 
     def _whole_file(self, pointer: EvidencePointer, version: _Version | None) -> EvidencePointer:
         """A path alone points at the side that there is. It has no line, so it has no quote."""
-        other = Side.BASE if pointer.side is Side.HEAD else Side.HEAD
-        return pointer.model_copy(update={"side": pointer.side if version else other, "quote": None})
+        side = pointer.side if version else _other(pointer.side)
+        return pointer.model_copy(update={"side": side, "quote": None})
 
     def _unknown(self, path: str) -> str:
         if path in self._absent:
@@ -175,17 +198,44 @@ def _ranges(lines: Mapping[int, str]) -> Iterator[str]:
 
 
 def _quoted(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
-    """Hold the quote against the line, white space apart; a `+` or `-` of the diff before it is forgiven."""
+    """Hold the quote against the line, or the lines from there on, where it has several."""
     lines = version.lines or {}
-    quote = (pointer.quote or "").strip()
-    count = max((pointer.end_line or start) - start, quote.count("\n")) + 1
-    real = _folded("".join(lines.get(number, "") for number in range(start, start + min(count, _MOST_LINES))))
-    if any(_folded(words) in real for words in (quote, quote.removeprefix("+"), quote.removeprefix("-"))):
+    if pointer.quote is None:
         return pointer.model_copy(update={"quote": lines[start]})
-    first = quote.partition("\n")[0]
-    other = version.like(first, start)
-    remedy = f"line {other} reads so" if other else "no known line of the file reads so"
-    return f"Line {start} of `{version.path}` reads `{_cut(lines[start])}`, not `{_cut(first)}`; {remedy}."
+    quote = pointer.quote.strip()
+    if not quote:
+        blank = "is blank and shows nothing: point at a line that does" if not lines[start].strip() else "is not quoted"
+        return f"Line {start} of `{version.path}` {blank}."
+    numbers = range(start, start + min(quote.count("\n") + 1, _MOST_LINES))
+    if reads_as("\n".join(lines.get(number, "") for number in numbers), quote):
+        return pointer.model_copy(update={"quote": lines[start]})
+    return f"Line {start} of `{version.path}` reads `{_cut(lines[start])}`, not `{_cut(_first_line(quote))}`."
+
+
+def reads_as(text: str, quote: str) -> bool:
+    """Whether a quote is this text, white space apart; a `+` or `-` of the diff before it is forgiven.
+
+    Of a long line its beginning is enough, and what hides in a line is quoted as it was shown.
+    """
+    from worker.judge.untrusted import visible  # noqa: PLC0415 - only what a model quotes was shown to one
+    from worker.judge.views import NO_NEWLINE  # noqa: PLC0415 - as above
+
+    reals = (_folded(text), _folded(visible(text)))
+    quote = quote.strip().removesuffix(NO_NEWLINE.strip()).strip()
+    said = (_folded(quote), _folded(quote.removeprefix("+")), _folded(quote.removeprefix("-")))
+    return any(one == real or (len(one) >= LONG and real.startswith(one)) for one in said for real in reals)
+
+
+LONG: Final = 40
+"""So many characters of a line, white space apart, are quote enough."""
+
+
+def _other(side: Side) -> Side:
+    return Side.BASE if side is Side.HEAD else Side.HEAD
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
 
 
 def _folded(text: str) -> str:

@@ -5,14 +5,15 @@ cost is counted, used or not.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
+from worker.domain.audit import Exchange
 from worker.domain.opinion import ModelOpinion
-from worker.domain.value import Value
-from worker.errors import Unavailable
+from worker.domain.value import Value, replace
+from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Spent
 from worker.judge.reply import ReplyError, ReplyFault
+from worker.judge.trail import exchange, unaffordable, unanswered
 from worker.judge.untrusted import cut, redacted, visible
 from worker.ports import Model, Prompt, Reply
 
@@ -25,8 +26,11 @@ _SILENCE: Final = "(no text)"
 
 
 class Answered(Value):
+    """`exchanges`, here and below: every question with what came of it, in order."""
+
     opinion: ModelOpinion
     spent: Spent
+    exchanges: tuple[Exchange, ...] = ()
 
 
 class ReplyInvalid(Value):
@@ -34,33 +38,50 @@ class ReplyInvalid(Value):
 
     errors: tuple[ReplyError, ...]
     spent: Spent
+    exchanges: tuple[Exchange, ...] = ()
 
 
 class Unreachable(Value):
     reason: str
     spent: Spent
+    exchanges: tuple[Exchange, ...] = ()
 
 
-Consultation = Answered | ReplyInvalid | Unreachable
+class Throttled(Value):
+    """A cap stood before a question, which was not asked; `spent` is what those before it cost."""
+
+    reached: BudgetReached
+    spent: Spent
+    exchanges: tuple[Exchange, ...] = ()
+
+
+Consultation = Answered | ReplyInvalid | Unreachable | Throttled
 
 
 def consult(model: Model, prompt: Prompt, read: Read) -> Consultation:
     """Ask, and ask once more if the reply can't be used. Never raises for what the model or its server does."""
-    spent, errors = Spent(), ()
+    found = _consulted(model, prompt, read)
+    return replace(found, exchanges=tuple(replace(one, model=model.name) for one in found.exchanges))
+
+
+def _consulted(model: Model, prompt: Prompt, read: Read) -> Consultation:
+    spent, errors, past = Spent(), (), ()
     for _ in range(2):
         try:
             reply = model.ask(prompt)
         except Unavailable as unavailable:
-            return Unreachable(unavailable.reason, spent)
+            return Unreachable(unavailable.reason, spent, (*past, unanswered(prompt, unavailable.reason)))
+        except BudgetReached as reached:
+            return Throttled(reached, spent, (*past, unaffordable(prompt, reached)))
         spent = spent.plus(reply)
         opinion = read(reply)
         if isinstance(opinion, ModelOpinion):
-            return Answered(opinion, spent)
-        errors = (*errors, opinion)
+            return Answered(opinion, spent, (*past, exchange(prompt, reply)))
+        errors, past = (*errors, opinion), (*past, exchange(prompt, reply, opinion.fault, opinion.problems))
         if opinion.fault is ReplyFault.TOO_LONG:
             break
         prompt = corrected(prompt, reply, opinion)
-    return ReplyInvalid(errors, spent)
+    return ReplyInvalid(errors, spent, past)
 
 
 def corrected(prompt: Prompt, reply: Reply, error: ReplyError) -> Prompt:

@@ -25,6 +25,7 @@ from worker.domain.verdict import (
     Finding,
     Score,
     Side,
+    ThrottledReason,
 )
 from worker.judge import words
 from worker.judge.claims import claimed_ids
@@ -78,6 +79,7 @@ class Ruling(Value):
     criteria: tuple[CriterionVerdict, ...] = ()
     scores: tuple[Score, ...] = ()
     signals: Signals = MappingProxyType({})
+    throttled_reason: ThrottledReason | None = None
 
     @property
     def decision(self) -> str:
@@ -246,14 +248,14 @@ def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingConditi
     """What a reject freezes: its next step, and each criterion that is not met (what is only suspected binds nobody)."""
     if ruling.category is None or ruling.next_step is None:
         return ()
-    texts = {one.id: one.text for one in hearing.criteria}
+    texts = {one.id: words.criterion_met(one) for one in hearing.criteria}
     suspected = {(one.id, one.note) for one in hearing.opinion.criteria}
     unmet = [
         one
         for one in ruling.criteria
         if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} and (one.id, one.note) not in suspected
     ]
-    asked = [f"{one.id} is met: {texts[one.id]}" for one in unmet if one.id in texts]
+    asked = [texts[one.id] for one in unmet if one.id in texts]
     return tuple(
         ClosingCondition(id=f"c{number}", text=text) for number, text in enumerate([ruling.next_step, *asked], start=1)
     )

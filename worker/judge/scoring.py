@@ -13,6 +13,15 @@ from worker.domain.verdict import Score
 LINE: Final = Decimal("5.5")
 """The middle of 1 to 10: what is at or above it is on the accepting side."""
 
+LEAST: Final = 1
+MOST: Final = 10
+
+UNSCORED: Final = 0.5
+"""On neither side: what was not scored at all."""
+
+NOISE: Final = 1
+"""Simmer: so many points between two readings of the same thing are no change."""
+
 _TENTH: Final = Decimal("0.1")
 _THOUSANDTH: Final = Decimal("0.001")
 
@@ -35,6 +44,13 @@ def verdict_score(scores: Sequence[Score]) -> float:
 
 def is_on_the_accepting_side(scores: Sequence[Score]) -> bool:
     return verdict_score(scores) >= 0.5  # noqa: PLR2004 - LINE, on [0, 1]
+
+
+def moved(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
+    """The criteria whose score moved by more than the noise, as it was first and as it is now."""
+    then = {one.criterion: one for one in first}
+    pairs = ((then[one.criterion], one) for one in now if one.criterion in then)
+    return tuple((before, one) for before, one in pairs if abs(before.score - one.score) > NOISE)
 
 
 def _mean(scores: Sequence[Score]) -> Decimal:

@@ -10,21 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from worker.domain.pattern import pattern
+from worker.domain.secrets import conceal
 from worker.domain.value import Value
-
-_SECRETS: Final = (
-    ("github token", pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})")),
-    ("anthropic key", pattern(r"\bsk-ant-[A-Za-z0-9_-]{10,255}")),
-    ("aws key", pattern(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    ("slack token", pattern(r"\bxox[baprs]-[A-Za-z0-9-]{10,255}")),
-    ("jwt", pattern(r"\beyJ[A-Za-z0-9_-]{8,2048}\.eyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,2048}")),
-)
-_KEY_BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_BODY: Final = pattern(r"[A-Za-z0-9+/=]{16,}")
-_KEY: Final = "[redacted: private key]"
-_KEY_LINES: Final = 200
-"""A private key is not longer; what never ends is no reason to redact a whole file."""
 
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -34,47 +21,20 @@ _ASCII_SAFE: Final = pattern(r"[\t\n -~]*")
 
 def redacted(text: str) -> str:
     """*text* with what looks like a secret replaced, line by line."""
-    if "PRIVATE KEY" in text:
-        text = _without_keys(text)
-    for name, secret in _SECRETS:
-        text = secret.sub(f"[redacted: {name}]", text)
-    return text
-
-
-def _without_keys(text: str) -> str:
-    """Private keys without their bodies; of a key whose end alone is shown, too."""
-    lines = text.split("\n")
-    left = 0
-    for number, line in enumerate(lines):
-        begins, ends = _KEY_BEGINS.search(line), _KEY_ENDS.search(line)
-        if begins:
-            lines[number] = line[: begins.end()] + _KEY_BODY.sub(_KEY, line[begins.end() :])
-        elif left:
-            lines[number] = _KEY_BODY.sub(_KEY, line)
-        elif ends:
-            _redact_back(lines, number)
-        left = 0 if ends else _KEY_LINES if begins else max(0, left - 1)
-    return "\n".join(lines)
-
-
-def _redact_back(lines: list[str], number: int) -> None:
-    """Redact the lines above the end of a key as far as they are nothing but its body."""
-    for above in range(number - 1, max(-1, number - _KEY_LINES), -1):
-        if not _KEY_BODY.fullmatch(lines[above].strip()):
-            return
-        lines[above] = _KEY
+    return conceal(text).text
 
 
 def visible(text: str) -> str:
     """*text* with every character that hides, reorders or moves text shown as an escape. Lines and tabs stay."""
     if _ASCII_SAFE.fullmatch(text):
         return text
-    return "".join(char if char in "\t\n" or not _hides(char) else _escape(char) for char in text)
+    hidden = {ord(char): _escape(char) for char in set(text) if char not in "\t\n" and _hides(char)}
+    return text.translate(hidden) if hidden else text
 
 
 def shown_path(path: str) -> str:
     """A path on one line, as the model sees it and cites it."""
-    return visible(path).replace("\t", "\\t").replace("\n", "\\n")
+    return visible(redacted(path)).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _hides(char: str) -> bool:
@@ -117,11 +77,22 @@ class Fence(Value):
 
 
 def fence_for(seed: str, texts: Iterable[str]) -> Fence:
-    """A fence that is new for every *seed* (an eval id) and can't be guessed by whoever wrote the texts."""
+    """A fence that is new for every *seed* (an eval id) and can't be guessed by whoever wrote the texts.
+
+    Its word is of letters, which models read as few tokens, and short, since a text that holds it gets another.
+    """
     whole = "\n".join(texts)
     digest = hashlib.sha256(seed.encode())
     digest.update(whole.encode("utf-8", "surrogatepass"))
-    word = digest.hexdigest()[:16]
+    word = _word(digest.digest())
     while word in whole:  # pragma: no cover - needs a text that holds its own hash
-        word = hashlib.sha256(word.encode()).hexdigest()[:16]
+        word = _word(hashlib.sha256(word.encode()).digest())
     return Fence(word)
+
+
+def _word(digest: bytes) -> str:
+    return "".join(chr(ord("a") + byte % 26) for byte in digest[:WORD])
+
+
+WORD: Final = 10
+"""47 bits."""

@@ -1,149 +1,67 @@
-"""How files are shown to a model: the diff with its line numbers on both sides, and whole texts.
+"""How a change is shown to a model: lines with their numbers, stretches of a file, and the list of what changed.
 
-Does not fence (`worker.judge.prompt` does) and does not decide what matters. Invariant: every number shown is the number
-of that line in the file, nothing is shown in part without saying so, and the whole stays within its room.
+Does not fence (`worker.judge.prompt` does) and does not choose (`worker.judge.packing` does). Invariant: every number shown is
+the number of that line in the file, and `size_of_hunk` is never less than what a hunk takes when it is shown.
 """
 
-import re
-from collections.abc import Iterator
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import ChangeKind, Diff, DiffLine, FileDiff, text_lines
-from worker.domain.dossier import Dossier
-from worker.domain.pattern import pattern
+from worker.domain.diff import DiffLine, FileDiff, Hunk, LineKind
 from worker.domain.value import Value
-from worker.judge.coverage import is_told
-from worker.judge.untrusted import cut, redacted, shown_path, visible
+from worker.judge.untrusted import shown_path, visible
 
-MANIFEST_BYTES: Final = 24_000
-WORTH_SHOWING: Final = 4_000
-"""A file that does not fit is shown in part only if this much of it can be."""
-
-_FENCE: Final = 60
-_NUMBERS: Final = 16
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
-_TEST_NAME: Final = pattern(r"(?:^test_|_test\.|\.test\.|\.spec\.|_spec\.|(?:Test|Tests|IT)\.\w+$|^conftest\.py$)")
-_LATER: Final = pattern(
-    r"(?:\.(?:md|rst|txt|json|ya?ml|toml|cfg|ini|csv|svg|xml)|(?:^|[./-])lock(?:\.\w+)?)$", re.IGNORECASE
-)
+NO_NEWLINE: Final = "  [no newline at the end of the file]"
+LEFT_OUT: Final = "[cut here: {} of the {} stretches of this file are not shown]"
 
 
-class Shown(Value):
-    """The change as the model sees it; `cut` and `hidden` are the paths shown in part and not at all."""
+class Stretch(Value):
+    """Lines of one file that follow each other on both sides. `section`: what git says of the place."""
 
-    manifest: str
-    texts: tuple[tuple[str, str], ...]
-    cut: tuple[str, ...]
-    hidden: tuple[str, ...]
-
-    @property
-    def size(self) -> int:
-        return len(self.manifest.encode()) + sum(_weight(label, text) for label, text in self.texts)
+    section: str
+    lines: tuple[DiffLine, ...]
 
 
-def show_changes(diff: Diff, dossier: Dossier, room: int) -> Shown:
-    """Show the diff in at most *room* bytes: code before data, whole files before parts."""
-    left = room - min(MANIFEST_BYTES, sum(len(file.path.encode()) + 80 for file in diff.files))
-    shown: dict[int, tuple[str, str]] = {}  # by position: a file that became a link stands in a diff twice
-    cut_paths: list[str] = []
-    hidden: list[str] = []
-    for position, file in sorted(enumerate(diff.files), key=lambda one: _LATER.search(one[1].path) is not None):
-        label = f'diff of "{shown_path(file.path)}"'
-        text, complete = numbered_diff(file, left - len(label.encode()) - _FENCE)
-        if complete or len(text) >= WORTH_SHOWING:
-            shown[position] = (label, text)
-            left -= _weight(label, text)
-        if not complete:
-            (cut_paths if position in shown else hidden).append(file.path)
-    manifest = cut("\n".join(_listing(diff, dossier, cut_paths, hidden)), MANIFEST_BYTES)
-    return Shown(manifest, tuple(text for _, text in sorted(shown.items())), tuple(cut_paths), tuple(hidden))
+def of_hunk(hunk: Hunk) -> Stretch:
+    return Stretch(hunk.section, hunk.lines)
 
 
-def _weight(label: str, text: str) -> int:
-    return len(label.encode()) + len(text.encode()) + _FENCE
+def numbered(stretches: Iterable[Stretch]) -> str:
+    """The stretches as they are shown: the number of a line in the head version, of a removed one (`-`) in the base."""
+    whole = tuple(stretches)
+    texts = iter(visible("\n".join(line.text for one in whole for line in one.lines)).split("\n"))
+    return "\n".join(row for one in whole for row in _rows(one, texts))
 
 
-def _listing(diff: Diff, dossier: Dossier, cut_paths: list[str], hidden: list[str]) -> Iterator[str]:
-    reasons = {file.path: file.reason.replace("_", " ") for file in dossier.files_unread}
-    cut_set, hidden_set = frozenset(cut_paths), frozenset(hidden)
-    for file in diff.files:
-        moved = f', was "{shown_path(file.old_path)}"' if file.old_path else ""
-        state = "not read" if file.path in hidden_set else "shown in part" if file.path in cut_set else "shown"
-        if not is_told(file):
-            state = "not read: its content is not text"
-        why = f" (whole text not read: {reasons.pop(file.path)})" if file.path in reasons else ""
-        counts = f"+{len(file.added)} -{len(file.removed)}"
-        yield f'"{shown_path(file.path)}": {file.change}{moved}, {counts}, {state}{why}'
-    for path, reason in reasons.items():
-        yield f'"{shown_path(path)}": not read ({reason})'
+def _rows(stretch: Stretch, texts: Iterator[str]) -> Iterator[str]:
+    yield f"@@ {visible(stretch.section)}".rstrip()
+    for line in stretch.lines:
+        number = line.base_line if line.kind is LineKind.REMOVED else line.head_line
+        yield f"{number} {line.kind.value}{next(texts)}{'' if line.has_newline else NO_NEWLINE}"
 
 
-def numbered_diff(file: FileDiff, limit: int) -> tuple[str, bool]:
-    """The file's hunks with both line numbers, and whether that is all of them. Never more than *limit* bytes."""
-    lines = tuple(_within(file, limit))
-    clean = visible(redacted("\n".join(line.text for line in lines))).split("\n")
-    text = "\n".join(_rows(file, dict(zip(map(id, lines), clean, strict=False))))
-    complete = len(lines) == sum(len(hunk.lines) for hunk in file.hunks)
-    if complete and len(text.encode()) <= limit:
-        return text, True
-    return _cut_off(text, limit), False
+def size_of_hunk(hunk: Hunk) -> int:
+    """The most bytes that a hunk takes when it is shown, with its last line break. Makes no lines, and keeps nothing."""
+    digits = len(str(max(hunk.base_start + hunk.base_count, hunk.head_start + hunk.head_count)))
+    count = hunk.body.count(b"\n")
+    text = len(visible(hunk.body.decode("utf-8", "replace")).encode())
+    section = len(visible(hunk.section).encode())
+    return text + count * (digits + 2) + section + 4 + len(NO_NEWLINE) * hunk.body.count(b"\n\\")
 
 
-def _within(file: FileDiff, limit: int) -> Iterator[DiffLine]:
-    """The first lines of the file, as far as they can fit at all."""
-    size = 0
-    for line in file.lines():
-        size += len(line.text) + _NUMBERS
-        if size > limit:
-            return
-        yield line
+def listed(file: FileDiff, state: str) -> str:
+    """A changed file in the list of all."""
+    moved = f', was "{shown_path(file.old_path)}"' if file.old_path else ""
+    mode = f", mode {file.old_mode} -> {file.new_mode}" if _changes_mode(file) else ""
+    return f'"{shown_path(file.path)}": {file.change}{moved}{mode}, {_counts(file.hunks)}, {state}'
 
 
-def _rows(file: FileDiff, texts: dict[int, str]) -> Iterator[str]:
-    if file.old_mode != file.new_mode and file.old_mode and file.new_mode:
-        yield f"mode {file.old_mode} -> {file.new_mode}"
-    if not file.hunks:
-        yield "(no line is shown)"
-    for hunk in file.hunks:
-        yield f"@@ {visible(redacted(hunk.section))}".rstrip()
-        for line in hunk.lines:
-            if id(line) not in texts:
-                return
-            yield _row(line, texts[id(line)])
+def _changes_mode(file: FileDiff) -> bool:
+    return bool(file.old_mode and file.new_mode and file.old_mode != file.new_mode)
 
 
-def _row(line: DiffLine, text: str) -> str:
-    base = "" if line.base_line is None else line.base_line
-    head = "" if line.head_line is None else line.head_line
-    end = "" if line.has_newline else "  [no newline at the end of the file]"
-    return f"{base:>6} {head:>6} {line.kind.value}{text}{end}"
-
-
-def _cut_off(text: str, limit: int) -> str:
-    """What fits, ending with a whole line and the note that it is not all."""
-    note = "\n[cut here: the rest of this file is not shown]"
-    kept = text.encode()[: max(0, limit - len(note))].decode("utf-8", "ignore").rpartition("\n")[0]
-    return f"{kept}{note}" if kept else ""
-
-
-def changed_tests(diff: Diff, dossier: Dossier, room: int) -> tuple[tuple[str, str], ...]:
-    """The whole text of every changed test that the diff does not show whole already, as far as there is room."""
-    texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
-    shown: list[tuple[str, str]] = []
-    for file in diff.files:
-        text = texts.get(file.path)
-        if text is None or file.change is ChangeKind.ADDED or not is_test(file.path):
-            continue
-        label = f'whole text of "{shown_path(file.path)}"'
-        numbered = visible(redacted("\n".join(f"{n:>6} {line}" for n, line in enumerate(text_lines(text), start=1))))
-        if _weight(label, numbered) <= room:
-            shown.append((label, numbered))
-            room -= _weight(label, numbered)
-    return tuple(shown)
-
-
-def is_test(path: str) -> bool:
-    """Whether the usual conventions call this a test: decides only what is shown, never what is found."""
-    pure = PurePosixPath(path)
-    return bool(_TEST_NAME.search(pure.name)) or any(part in _TEST_FOLDERS for part in pure.parts[:-1])
+def _counts(hunks: Sequence[Hunk]) -> str:
+    """Counted in the bytes: of most files of a large change nobody reads the lines."""
+    added = sum(hunk.body.count(b"\n+") + hunk.body.startswith(b"+") for hunk in hunks)
+    removed = sum(hunk.body.count(b"\n-") + hunk.body.startswith(b"-") for hunk in hunks)
+    return f"+{added} -{removed}"

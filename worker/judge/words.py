@@ -5,16 +5,28 @@ what whom should do, and neither blames the author for what nobody judged.
 """
 
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.dossier import CiCheck, Criterion
+from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
-from worker.domain.verdict import Category, Finding
-from worker.judge.escalation import Skipped
+from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, Finding
+from worker.judge.escalation import Pause, Skipped
 from worker.judge.validators import CiReport
 
 NAMED: Final = 10
 """How many names a sentence lists."""
+
+
+BUDGETS: Final = MappingProxyType(
+    {
+        Cap.PULL: "of this pull request",
+        Cap.DAY: "of today",
+        Cap.SHARE: "of this repository's share of today",
+    }
+)
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:
@@ -87,6 +99,11 @@ def too_long() -> tuple[str, str]:
     )
 
 
+def in_parts(reason: str, parts: int) -> str:
+    """Why the model was asked, and that a change was too large for one question."""
+    return reason if parts == 1 else f"{reason}; judged in {parts} parts"
+
+
 def unreadable(problem: str) -> tuple[str, str]:
     return (
         f"The diff can't be read: {problem}. Nothing of this change was judged.",
@@ -94,8 +111,102 @@ def unreadable(problem: str) -> tuple[str, str]:
     )
 
 
+def budget(level: Level, asked_usd: Decimal) -> tuple[str, str]:
+    """Nobody was asked for want of money: how full which cap is, and what asking might have cost."""
+    used = f"{dollars(level.used_usd)} of {dollars(level.cap_usd)}"
+    concern = (
+        f"The model was not asked: of the budget {BUDGETS[level.cap]}, {used} is spent or reserved, "
+        f"and this question could cost up to {dollars(asked_usd)}. Nobody judged this change."
+    )
+    match level.cap:
+        case Cap.PULL:
+            step = "Whoever runs Assay raises ASSAY_PR_MAX_USD and somebody re-runs this check, or a person reviews the change."
+        case Cap.DAY:
+            step = "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_DAY_MAX_USD."
+        case Cap.SHARE:
+            step = (
+                "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE."
+            )
+        case _:
+            assert_never(level.cap)
+    return concern, step
+
+
+def cap_in_the_way(cap: Cap) -> str:
+    return f"the budget {BUDGETS[cap]} has no room for it"
+
+
+def dollars(usd: Decimal) -> str:
+    """`$0.10`, `$0.0137`: cents at least, and no more than a hundredth of one."""
+    cents = usd.quantize(Decimal("0.0001"), ROUND_HALF_UP)
+    return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
+
+
+def paused(pause: Pause) -> tuple[str, str]:
+    """All judging was stopped."""
+    match pause:
+        case Pause.OPERATOR:
+            return (
+                "Judging is paused: whoever runs Assay stopped it. Nobody judged this change.",
+                "A person reviews it, or somebody re-runs this check once ASSAY_PAUSED is 0 again.",
+            )
+        case Pause.REPOSITORY:
+            return (
+                "Judging is paused in this repository. Nobody judged this change.",
+                "A person reviews it, or somebody re-runs this check once judging goes on.",
+            )
+        case _:
+            assert_never(pause)
+
+
 def cannot_tell(next_step: str | None) -> str:
     return next_step or "A person who knows the issue decides."
+
+
+def contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
+    """A claim that code found to be false, under an accept."""
+    return (
+        f'The model accepts, but what the author claims for {criterion} is not so: "{claim.claim}": {claim.note}.',
+        f"The author corrects the claim for {criterion}, so that it names where that is done; or a person decides.",
+    )
+
+
+def shown_by_tests_alone(criteria: Sequence[str]) -> tuple[str, str]:
+    names = listed(criteria)
+    return (
+        f"The model accepts, but shows {names} by tests or texts only, also when asked for the code that does it.",
+        f"A person looks whether the code does what {names} asks for.",
+    )
+
+
+def look_at_code(criteria: Sequence[str]) -> str:
+    """For the model."""
+    return (
+        f"{listed(criteria)}: you point at tests or texts only, and it asks for what the code does. "
+        "Point at the code that does it, or say that it is not met."
+    )
+
+
+def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
+    """Each opinion's name, what it says, and why."""
+    told = " ".join(f"{name.capitalize()} says {said.replace('_', ' ')}: {why}" for name, said, why in opinions)
+    return f"The opinions on this change differ. {told}", "A person who knows the issue decides between them."
+
+
+def second_asked(reason: str, name: str, why: str) -> str:
+    return f"{reason}; then {name} for a second opinion: {why}"
+
+
+def board_asked(reason: str) -> str:
+    return f"{reason}; through three lenses"
+
+
+def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
+    """The run that the evidence comes from is suspected, not the change."""
+    return (
+        f"The run, and not the change, seems to have failed, so nothing was scored: {concern}",
+        next_step or "Somebody repeats the run, then re-runs this check.",
+    )
 
 
 def facts(found: Sequence[Finding]) -> str:
@@ -143,6 +254,92 @@ def overruled(concern: str, opinion: ModelOpinion) -> str:
         return f"{concern} The model, asked too, rejects for another reason ({opinion.category}): {opinion.concern}"
     said = opinion.decision.replace("_", " ")
     return f"{concern} The model, asked too, said {said}; a fact stands whatever a model says."
+
+
+UNCHANGED_SINCE: Final = "called unmet now, on lines that were judged before and did not change since"
+
+PRINCIPLE: Final = MappingProxyType(
+    {
+        Category.SCOPE_CREEP: "A change is reviewed against its issue; what the issue does not need goes into one of its own.",
+        Category.ACCEPTANCE_GAP: "Done is what the issue lists, each point of it, and nothing that only looks like it.",
+        Category.WEAK_TEST: "A test is worth what turns it red: break the behaviour that it names, and it has to fail.",
+        Category.TESTS_PASS_BUT_WRONG: "Green is no aim: the code meets the checks, the checks are not fitted to the code.",
+        Category.HALF_FINISHED: "What is merged is relied on: whatever a name promises has to happen when it is called.",
+        Category.SPEC_VIOLATION: "A written rule holds until who wrote it changes it; code that breaks it is not merged.",
+    }
+)
+"""What a recurring failure of each category has to be taught."""
+
+
+def criterion_met(criterion: Criterion) -> str:
+    """The closing condition that a criterion is."""
+    return f"{criterion.id} is met: {criterion.text}"
+
+
+def round_limit(limit: int, concern: str) -> tuple[str, str]:
+    return (
+        f"After {_count(limit, 'round')} this still does not converge, so a person decides. What stands against it now: {concern}",
+        "A maintainer looks at the open conditions and decides: merge, close, or say what is really needed.",
+    )
+
+
+def conditions_left(left: Sequence[ClosingCondition]) -> tuple[str, str]:
+    return (
+        f"Nothing new stands against this change, but what earlier rounds asked for is not shown to be done: {_named(left)}.",
+        "A person looks at these conditions, or it is judged again with a model that can.",
+    )
+
+
+def nothing_new(left: Sequence[ClosingCondition], concern: str, places: Sequence[str]) -> tuple[str, str]:
+    stand = f"Still open, and not shown to be: {_named(left)}." if left else "Every closing condition is met."
+    where = f" ({listed(places, most=3)})" if places else ""
+    return (
+        f"{stand} The model objects to what was judged before and did not change since, which may not reject: {concern}{where}",
+        "A person decides whether that objection matters; the author has nothing to change for it.",
+    )
+
+
+def still_open(condition: ClosingCondition, round_number: int) -> tuple[str, str]:
+    return (
+        f"Condition {condition.id} of round {round_number} is still open.",
+        f"Do what has been asked for since round {round_number}: {condition.text}",
+    )
+
+
+def repeated(times: int, concern: str) -> tuple[str, str]:
+    again = f"This would be the {_ordinal(times)} reject for the same reason at the same place"
+    return (
+        f"{again}, and the judge has no clearer step to offer than before: {concern}",
+        "A person explains to the author what is missing, or decides.",
+    )
+
+
+def late_fact(concern: str) -> str:
+    return f"{concern} (No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
+
+
+def taught(concern: str, category: Category) -> str:
+    """A recurring fact's concern."""
+    return f"{concern} {PRINCIPLE[category]}"
+
+
+def fact_step_again(step: str, quote: str | None, times: int) -> str:
+    """A recurring fact's step: it shows what is there now."""
+    reads = f" It reads `{quote.strip()}` now." if quote else ""
+    return f"{step}{reads} This is asked for the {_ordinal(times)} time."
+
+
+def _named(conditions: Sequence[ClosingCondition]) -> str:
+    return listed([f"{one.id} ({one.text.rstrip('.')})" for one in conditions], most=3)
+
+
+def times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in {11, 12, 13} else ending}"
 
 
 def _count(number: int, noun: str) -> str:

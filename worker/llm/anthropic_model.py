@@ -1,11 +1,14 @@
 """One Anthropic model behind the Model port.
 
 Does not know what is asked or how replies are read. Invariant: nothing of the SDK gets out; whatever the server or the
-way to it does is a Reply or Unavailable, after at most `attempts` requests; no message carries a secret.
+way to it does is a Reply or Unavailable, after at most `attempts` requests and `timeout_s` seconds in all; no message
+carries a secret.
 """
 
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Annotated, Final
 
 import anthropic
@@ -15,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
+from worker.llm.deadline import Deadline
 from worker.llm.prices import Billed, cost_of, pricing_version_of
 from worker.ports import Prompt, Reply, StopReason
 from worker.settings import ModelAccess
@@ -23,8 +27,8 @@ BASE_URL: Final = "https://api.anthropic.com"
 WHAT: Final = "The model"
 
 CONNECT_S: Final = 5.0
-LONGEST_WAIT_S: Final = 30.0
-"""A server that asks for more patience than this is unavailable now; the job may come back."""
+LEAST_S: Final = 0.001
+"""No request has less time than this: 0 would mean without end."""
 
 EFFORT: Final = "medium"
 
@@ -78,9 +82,16 @@ class _Message(BaseModel):
 class AnthropicModel:
     """Asks one model. Safe to use for one job; its connections close with `close`."""
 
-    def __init__(self, access: ModelAccess, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        access: ModelAccess,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._access = access
         self._sleep = sleep
+        self._clock = clock
+        self._deadline = Deadline()
         self._opened: anthropic.Anthropic | None = None
 
     @property
@@ -91,8 +102,8 @@ class AnthropicModel:
                 api_key=self._access.api_key.get_secret_value(),
                 base_url=self._access.base_url or BASE_URL,
                 max_retries=0,
-                timeout=httpx2.Timeout(self._access.timeout_s, connect=min(CONNECT_S, self._access.timeout_s)),
                 open_telemetry=False,
+                http_client=anthropic.DefaultHttpxClient(event_hooks={"request": [self._deadline.watch]}),
             )
         return self._opened
 
@@ -108,28 +119,45 @@ class AnthropicModel:
         if self._opened is not None:
             self._opened.close()
 
+    @property
+    def most_output(self) -> int:
+        """How many tokens a reply has at most."""
+        return self._access.max_output_tokens
+
     def ask(self, prompt: Prompt) -> Reply:
         """Ask, and ask again after what may pass. Raises Unavailable."""
-        delay = self._access.retry_delay_s
+        return self.ask_each(prompt, lambda asked, request: request(asked))
+
+    def ask_each(self, prompt: Prompt, each: Callable[[Prompt, Callable[[Prompt], Reply]], Reply]) -> Reply:
+        """As `ask`; every single request is made by *each*, which sees its reply or the error it ended with."""
+        end, delay = self._clock() + self._access.timeout_s, self._access.retry_delay_s
         for left in range(self._access.attempts - 1, -1, -1):
             try:
-                return self._reply(self._post(prompt))
+                return each(prompt, partial(self._request, end))
             except (anthropic.APIError, httpx2.HTTPError, ValidationError) as error:
-                wait = _wait(error, delay)
-                if wait is None or left == 0 or wait > LONGEST_WAIT_S:
-                    raise Unavailable(WHAT, _reason(error, wait)) from error
+                wait, rest = _wait(error, delay), end - self._clock()
+                if rest <= 0:
+                    raise Unavailable(WHAT, f"it did not answer within {self._access.timeout_s:g} s") from error
+                if wait is None or left == 0 or wait >= rest:
+                    raise Unavailable(WHAT, _reason(error, wait, rest)) from error
             self._sleep(wait)
             delay *= 2
         raise AssertionError  # attempts is at least 1
 
-    def _post(self, prompt: Prompt) -> httpx2.Response:
+    def _request(self, end: float, prompt: Prompt) -> Reply:
+        rest = max(end - self._clock(), LEAST_S)
+        with self._deadline.within(rest):
+            response = self._post(prompt, rest)
+        return self._reply(response)
+
+    def _post(self, prompt: Prompt, rest: float) -> httpx2.Response:
         raw = self._client.messages.with_raw_response.create(
             model=self.name,
             max_tokens=self._access.max_output_tokens,
             system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
             messages=[_turn(position, text) for position, text in enumerate(prompt.turns)],
             output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
-            timeout=self._client.timeout,
+            timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
         )
         return raw.http_response
 
@@ -185,19 +213,25 @@ def _wait(error: Exception, delay: float) -> float | None:
 
 
 def _retry_after(response: httpx2.Response) -> float:
-    """The server's wish in seconds; what is no number of seconds (a date) is left to our own delay."""
+    """The server's wish in seconds, from now or, where it is a date, by its own clock; 0 where it is neither."""
+    wish = response.headers.get("retry-after", "0")
     try:
-        return max(0.0, float(response.headers.get("retry-after", "0")))
+        return max(0.0, float(wish))
     except ValueError:
+        pass
+    try:
+        then, now = (parsedate_to_datetime(text) for text in (wish, response.headers.get("date", "")))
+        return max(0.0, (then - now).total_seconds())
+    except (ValueError, TypeError):  # no date, or only one of the two with a zone
         return 0.0
 
 
-def _reason(error: Exception, wait: float | None) -> str:
+def _reason(error: Exception, wait: float | None, rest: float) -> str:
     """For people, and without anything that the server echoes: only statuses, types and ids."""
     if isinstance(error, anthropic.APIStatusError):
         remedy = REMEDIES.get(error.status_code)
         said = f"status {error.status_code}" + (f" ({error.type})" if error.type else "")
-        asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait > LONGEST_WAIT_S else ""
+        asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait >= rest else ""
         request = f", request {error.request_id}" if error.request_id else ""
         return f"{said}{f', {remedy}' if remedy else ''}{asked}{request}"
     if isinstance(error, anthropic.APITimeoutError):

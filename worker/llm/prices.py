@@ -74,6 +74,29 @@ def cost_of(model: str, billed: Billed) -> Decimal | None:
     return total / _MILLION
 
 
+def worst_case(model: str, prompt_tokens: int, output_tokens: int) -> Decimal | None:
+    """The most that a request of up to so many tokens may cost: nothing read from the cache, all of it written there."""
+    price = price_of(model, prompt_tokens)
+    if price is None:
+        return None
+    return (prompt_tokens * max(price.input, price.write_5m) + output_tokens * price.output) / _MILLION
+
+
+TYPICAL_PROMPT: Final = 12_000
+TYPICAL_OUTPUT: Final = 700
+"""Tokens of a middling verdict, as the prompt aims at; for estimates only."""
+
+
+def typical_cost(model: str) -> Decimal | None:
+    """What one middling verdict costs."""
+    return worst_case(model, TYPICAL_PROMPT, TYPICAL_OUTPUT)
+
+
+def priced_models() -> tuple[str, ...]:
+    """The models that the table knows, by its order."""
+    return tuple(dict.fromkeys(row.model for row in PRICES))
+
+
 def price_of(model: str, prompt_tokens: int) -> Price | None:
     """The row for this model (with or without the date of its snapshot) and this size of prompt."""
     name = _DATED.sub("", model)

@@ -29,24 +29,39 @@ NO_MODEL: Final = "no_model"
 """`signals.escalation_skipped` of a verdict whose operator configured no model."""
 
 
-def check_content(verdict: Verdict, dossier: Dossier, site_url: str = GITHUB) -> CheckContent:
-    """The finished check run of a verdict. *site_url* is where people look at this GitHub."""
+def check_content(
+    verdict: Verdict, dossier: Dossier, site_url: str = GITHUB, again_at: datetime | None = None
+) -> CheckContent:
+    """The finished check run of a verdict. *site_url* is where people look at this GitHub.
+
+    *again_at*: when Assay judges this head again by itself.
+    """
     site = Site(site_url, verdict, dossier)
     details = joined([*_details(verdict, site)], DETAILS_BYTES)
     machine = json_block(verdict, BODY_BYTES - len(details.encode()) - 2)
     return CheckContent(
         title=words.headline(verdict, dossier),
-        summary=joined([*_summary(verdict, site)], BODY_BYTES),
+        summary=joined([*_again(again_at), *_summary(verdict, site)], BODY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
         annotations=annotations(verdict, dossier),
     )
 
 
+def _again(at: datetime | None) -> list[str]:
+    """What comes by itself, above what somebody may do."""
+    if at is None:
+        return []
+    when = f"**Assay judges this again by itself at {at:%H:%M} UTC** ({at:%Y-%m-%d})"
+    return [f"{when}; a push, a re-run of this check or `/rejudge` does so at once."]
+
+
 def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
     if words.is_observed(site.dossier):
         yield "*This repository only observes: whatever is decided here, the check neither passes nor blocks.*"
     yield from sections.decision(verdict)
+    yield from sections.budget(verdict)
+    yield from sections.opinions(verdict)
     yield from sections.case_error(site.dossier)
     yield from sections.failures(verdict, site.dossier)
     yield from sections.evidence(verdict, site)

@@ -4,9 +4,11 @@ Does not look at anything. Invariant: whatever is not right says what to do.
 """
 
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.money import Caps, Week
 from worker.domain.value import Value
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.visible import one_line
@@ -24,6 +26,32 @@ class Examined(Value):
     name: str
     health: Health
     words: str
+
+
+def budget_words(caps: Caps) -> str:
+    """The caps in words."""
+    per_cent = f"{(caps.share * 100).normalize():f} %"
+    return (
+        f"{dollars(caps.pull_usd)} a pull request, {dollars(caps.day_usd)} a day for each installation, {per_cent} of that "
+        "for one repository beside others. `assay doctor OWNER/REPO` estimates what a week costs"
+    )
+
+
+def week_words(week: Week, each_usd: Decimal, heads: int) -> str:
+    """What the pull requests of the last seven days would have cost."""
+    if not week.pulls:
+        return "no pull request was opened in the last seven days: $0.00"
+    pulls = f"{week.pulls} pull request{'' if week.pulls == 1 else 's'}"
+    return (
+        f"{dollars(week.expected_usd)} for the {pulls} opened in the last seven days, if a model judges each {heads} times "
+        f"at {dollars(each_usd)}; the caps allow {dollars(week.most_usd)} at most"
+    )
+
+
+def dollars(usd: Decimal) -> str:
+    """Cents at least, and no more than a hundredth of one, rounded up."""
+    cents = usd.quantize(Decimal("0.0001"), ROUND_CEILING)
+    return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
 INKS: Final = {Health.OK: Ink.GREEN, Health.MISSING: Ink.YELLOW, Health.WRONG: Ink.RED}

@@ -64,6 +64,18 @@ def decision(verdict: Verdict) -> list[str]:
             assert_never(verdict)
 
 
+def budget(verdict: Verdict) -> list[str]:
+    """A cap that is almost reached."""
+    told = words.budget_words(verdict)
+    return [f"**Budget:** {prose(told)}"] if told else []
+
+
+def opinions(verdict: Verdict) -> list[str]:
+    """Every opinion, where several were asked for."""
+    told = words.opinion_words(verdict)
+    return [f"**Opinions** {prose(told, 2000)}"] if told else []
+
+
 def case_error(dossier: Dossier) -> list[str]:
     """The one error of the author's `assay` block."""
     if not dossier.case_error:
@@ -138,9 +150,9 @@ def _aside(note: str) -> str:
 
 
 def conditions(verdict: Verdict) -> list[str]:
-    """What closes this, from the first reject on."""
-    rows = [f"{one.state}: {prose(one.text, 500)}" for one in verdict.closing_conditions]
-    return ["### What closes this", bullets(rows, MOST_ROWS)] if rows else []
+    """What closes this, from the first reject on: each condition, ticked once it is met."""
+    rows = [f"{words.box(one)} {prose(one.id, 60)}: {prose(one.text, 500)}" for one in verdict.closing_conditions]
+    return [f"### {words.conditions_words(verdict)}", bullets(rows, MOST_ROWS)] if rows else []
 
 
 def findings(verdict: Verdict, site: Site) -> list[str]:

@@ -29,6 +29,7 @@ def report(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str] 
         _failures(verdict, dossier, page),
         _evidence(verdict, page),
         _next_step(verdict, page),
+        _conditions(verdict, page),
         _criteria(verdict, dossier, page),
         _findings(verdict, page),
         _facts(verdict, dossier, page, notes),
@@ -82,6 +83,16 @@ def _next_step(verdict: Verdict, page: Page) -> Iterator[str]:
     if verdict.next_step is not None:
         yield page.ink("Next step", Ink.BOLD)
         yield from wrapped(one_line(verdict.next_step), page, indent=2)
+
+
+def _conditions(verdict: Verdict, page: Page) -> Iterator[str]:
+    """The closing conditions with their boxes; a lone one that is the next step was said there."""
+    conditions = verdict.closing_conditions
+    if all(one.text == verdict.next_step for one in conditions):
+        return
+    yield page.ink(words.conditions_words(verdict), Ink.BOLD)
+    for one in conditions:
+        yield from wrapped(f"{words.box(one)} {one_line(one.id)}: {fit(one_line(one.text), 400)}", page, indent=2)
 
 
 def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
@@ -146,6 +157,10 @@ def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Itera
     yield "Model", words.asked_words(verdict)
     tokens = words.token_words(verdict)
     yield "Cost", words.cost_words(verdict) + (f", tokens: {tokens}" if tokens else "")
+    if opinions := words.opinion_words(verdict):
+        yield "Opinions", opinions
+    if budget := words.budget_words(verdict):
+        yield "Budget", budget
     yield "Commit", f"{verdict.subject.head_sha[:12]}, round {verdict.round}"
     carried = f", carried over from {verdict.carried_from}" if verdict.carried_from else ""
     yield "Verdict", f"{verdict.eval_id}{carried}"

@@ -14,6 +14,8 @@ from worker.domain.verdict import (
     Accept,
     Category,
     ClaimStatus,
+    ClosingCondition,
+    ConditionState,
     CriterionStatus,
     CriterionVerdict,
     JudgeKind,
@@ -46,6 +48,10 @@ NOT_JUDGED: Final[dict[AbstainReason, str]] = {
 THROTTLED: Final[dict[ThrottledReason, str]] = {
     ThrottledReason.PR_CAP: "the budget of this pull request is used up",
     ThrottledReason.DAILY_CAP: "today's budget is used up",
+}
+BUDGETS: Final[dict[str, str]] = {
+    ThrottledReason.PR_CAP.value: "of this pull request",
+    ThrottledReason.DAILY_CAP.value: "of today",
 }
 STATUS: Final[dict[CriterionStatus, str]] = {
     CriterionStatus.MET: "met",
@@ -147,6 +153,26 @@ def cost_words(verdict: Verdict) -> str:
     return f"{cost}{prices}"
 
 
+def budget_words(verdict: Verdict) -> str:
+    """That a budget is almost used up, where it was when this verdict was paid for; else empty."""
+    told = verdict.signals
+    whose = BUDGETS.get(str(told.get("budget_cap")))
+    if whose is None or verdict.carried_from is not None:
+        return ""
+    used = f"{told.get('budget_used')} of {told.get('budget_limit')}"
+    return (
+        f"The budget {whose} is almost used up: {used}. Beyond it no model is asked, and what needs one is not judged."
+    )
+
+
+def opinion_words(verdict: Verdict) -> str:
+    """What each of several opinions said, where they differ or more than one was asked for; else empty."""
+    told = verdict.signals.get("opinions")
+    if not told:
+        return ""
+    return f"{'agreed' if verdict.signals.get('opinions_agree') else 'not agreed'}: {one_line(str(told))}"
+
+
 def token_words(verdict: Verdict) -> str:
     """The tokens that the model counted; empty when there are none."""
     tokens = verdict.tokens
@@ -211,6 +237,17 @@ def listed(items: Sequence[str], most: int = 40) -> str:
 def unread_words(dossier: Dossier) -> dict[str, str]:
     """Why each unread file was not read, by its path."""
     return {file.path: UNREAD[file.reason] for file in dossier.files_unread}
+
+
+def box(condition: ClosingCondition) -> str:
+    """A box, ticked when the condition is met."""
+    return "[x]" if condition.state is ConditionState.RESOLVED else "[ ]"
+
+
+def conditions_words(verdict: Verdict) -> str:
+    """The heading of the closing conditions."""
+    is_open = any(one.state is ConditionState.OPEN for one in verdict.closing_conditions)
+    return "What closes this" if is_open else "What closed this"
 
 
 def counted(items: Sequence[object], noun: str) -> str:

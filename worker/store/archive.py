@@ -1,34 +1,77 @@
-"""Blobs, encrypted: dossiers for a month, secrets for as long as they are good.
+"""Blobs, encrypted: dossiers and audits for as long as the operator says, secrets for as long as they are good.
 
-Does not know what is in a secret. Invariant: Redis never sees a byte of either in the clear.
+Does not know what is in a secret. Invariant: Redis never sees a byte of either in the clear; what is kept of a verdict is
+listed under its repository, so that it can be forgotten.
 """
 
+import json
 from datetime import timedelta
 
 from worker.domain import keys
+from worker.domain.audit import AuditError, AuditRecord, audit_json, read_audit
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
-from worker.store.codec import Codec
-from worker.store.door import lifetime_s
-from worker.store.wire import Wire, blob
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import PullRef
+from worker.errors import LeaseLost
+from worker.store.codec import Codec, Unreadable
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, blob, text, whole
 
 
 class RedisArchive:
-    """The Archive port, and the way back."""
+    """The Archive port, and the way back. *retention* 0: nothing is kept."""
 
-    def __init__(self, wire: Wire, codec: Codec) -> None:
+    def __init__(self, wire: Wire, codec: Codec, retention: timedelta) -> None:
         self._wire = wire
         self._codec = codec
+        self._retention_s = int(retention.total_seconds())
 
-    def keep(self, eval_id: EvalId, dossier: Dossier) -> None:
-        key = keys.dossier(eval_id)
-        plain = dossier.model_dump_json(exclude_unset=True).encode()
-        self._wire.call("SET", key.name, self._codec.seal(plain, key.name), "EX", lifetime_s(key))
+    def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
+        """Keep both under the fence that the entry names; those of a child beside its parent. Raises LeaseLost."""
+        if not self._retention_s:
+            return
+        on = [
+            keys.pull(pull),
+            keys.ledger(pull),
+            dossier_key := keys.dossier(entry.eval_id),
+            audit_key := keys.audit(entry.eval_id),
+            keys.kept(pull.installation_id, pull.repository_id),
+            keys.dossier(entry.verdict.parent_eval_id or entry.eval_id),
+        ]
+        answer = run(
+            self._wire,
+            Script.ARCHIVE,
+            on,
+            entry.fence,
+            entry.verdict.parent_eval_id or "",
+            entry.eval_id,
+            self._retention_s,
+            self._codec.seal(dossier.model_dump_json(exclude_unset=True).encode(), dossier_key.name),
+            self._codec.seal(json.dumps(audit_json(audit)).encode(), audit_key.name),
+        )
+        if text(answer) == "lost":
+            raise LeaseLost
 
     def find(self, eval_id: EvalId) -> Dossier | None:
-        key = keys.dossier(eval_id)
+        plain = self._plain(keys.dossier(eval_id))
+        return Dossier.model_validate_json(plain) if plain is not None else None
+
+    def audit(self, eval_id: EvalId) -> AuditRecord | None:
+        plain = self._plain(keys.audit(eval_id))
+        try:
+            return read_audit(json.loads(plain)) if plain is not None else None
+        except AuditError as error:
+            raise Unreadable(f"{error} Run the newer Assay that wrote it.") from error
+
+    def left(self, eval_id: EvalId) -> timedelta | None:
+        """How long the dossier stays; None: it is not kept."""
+        seconds = whole(self._wire.call("TTL", keys.dossier(eval_id).name))
+        return timedelta(seconds=seconds) if seconds >= 0 else None
+
+    def _plain(self, key: keys.Key) -> bytes | None:
         sealed = self._wire.call("GET", key.name)
-        return Dossier.model_validate_json(self._codec.open(blob(sealed), key.name)) if sealed else None
+        return self._codec.open(blob(sealed), key.name) if sealed else None
 
 
 class Vault:

@@ -7,13 +7,14 @@ newer, and encrypts with keys that will still be there tomorrow.
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
+from worker.domain import keys
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.errors import SettingError
 from worker.settings import Settings, Timing, missing
 from worker.store.archive import RedisArchive, Vault
@@ -22,10 +23,15 @@ from worker.store.codec import Codec, key_of, ring_of
 from worker.store.embedded import OLDEST, Role, embedded
 from worker.store.ledger import RedisLedger
 from worker.store.pulls import Pulls
+from worker.store.switches import Switches
 from worker.store.wire import Wire, text
 
 if TYPE_CHECKING:
+    from worker.domain.money import Caps
+    from worker.ports import Clock
     from worker.store.checks import RedisChecks
+    from worker.store.purse import RedisPurse
+    from worker.store.records import Records
 
 VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
 
@@ -37,6 +43,7 @@ class Store(Value):
     codec: Codec
     url: SecretStr
     timing: Timing
+    retention: timedelta = keys.MONTH
 
     @property
     def pulls(self) -> Pulls:
@@ -48,7 +55,7 @@ class Store(Value):
 
     @property
     def archive(self) -> RedisArchive:
-        return RedisArchive(self.wire, self.codec)
+        return RedisArchive(self.wire, self.codec, self.retention)
 
     @property
     def vault(self) -> Vault:
@@ -58,11 +65,27 @@ class Store(Value):
     def asks(self) -> Asks:
         return Asks(self.wire, self.timing)
 
+    @property
+    def switches(self) -> Switches:
+        return Switches(self.wire)
+
     def checks(self) -> "RedisChecks":
         """A registry for one judging: what it claimed, it may claim again; others wait."""
         from worker.store.checks import RedisChecks  # noqa: PLC0415 - a laptop has no check runs
 
         return RedisChecks(self.wire, self.timing)
+
+    def purse(self, caps: "Caps", clock: "Clock") -> "RedisPurse":
+        """The money for models, under these caps."""
+        from worker.store.purse import RedisPurse  # noqa: PLC0415 - only for a model
+
+        return RedisPurse(self.wire, caps, clock)
+
+    def records(self) -> "Records":
+        """All that is on record, by eval id and by repository: for people who look, or have it forgotten."""
+        from worker.store.records import Records  # noqa: PLC0415 - no judge needs it
+
+        return Records(self.wire, self.codec)
 
     def ping(self) -> None:
         """Raises Unavailable."""
@@ -94,7 +117,7 @@ def _opened(settings: Settings, url: str) -> Generator[Store]:
     try:
         _check_version(wire)
         ring = ring_of(settings.store_keys) or (key_of(settings.data_dir),)
-        yield Store(wire, Codec(ring), SecretStr(url), settings.timing)
+        yield Store(wire, Codec(ring), SecretStr(url), settings.timing, timedelta(days=settings.retention_days))
     finally:
         wire.close()
 

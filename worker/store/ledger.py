@@ -27,9 +27,11 @@ class RedisLedger:
         return tuple(sorted(opened, key=lambda entry: (entry.fence, entry.created_at, entry.eval_id)))
 
     def append(self, pull: PullRef, entry: LedgerEntry) -> None:
-        """Append under the fence that the entry names."""
+        """Append under the fence that the entry names; one that judges another anew, beside that."""
         key = keys.ledger(pull)
+        on = [keys.pull(pull), key, keys.named(entry.verdict.subject.repository)]
         sealed = self._codec.seal(entry.model_dump_json().encode(), key.name)
-        answer = run(self._wire, Script.APPEND, [keys.pull(pull), key], entry.fence, entry.eval_id, sealed)
+        parent, numbers = entry.verdict.parent_eval_id or "", f"{pull.installation_id}:{pull.repository_id}"
+        answer = run(self._wire, Script.APPEND, on, entry.fence, parent, entry.eval_id, sealed, numbers)
         if text(answer) == "lost":
             raise LeaseLost

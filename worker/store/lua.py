@@ -40,6 +40,11 @@ class Script(StrEnum):
     ASK_NEXT = "ask_next"
     ASK_LATER = "ask_later"
     ASK_DONE = "ask_done"
+    ARCHIVE = "archive"
+    FIND_ENTRY = "find_entry"
+    FORGET = "forget"
+    RESERVE = "reserve"
+    SETTLE = "settle"
 
 
 @cache

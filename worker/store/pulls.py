@@ -57,6 +57,7 @@ class Finish(StrEnum):
     RETRY = "retry"
     WAIT = "wait"
     AGAIN = "again"
+    OUTAGE = "outage"
 
 
 class Answer(StrEnum):
@@ -176,11 +177,14 @@ class Pulls:
         if not self._run(Script.KEEP, [keys.pull(lease.pull)], lease.token, milliseconds(self._timing.lease)):
             raise LeaseLost
 
-    def finish(self, lease: HeldLease, how: Finish, wait: timedelta = timedelta(0)) -> Answer:
-        """End a judging. *wait* matters to RETRY and WAIT."""
+    def finish(
+        self, lease: HeldLease, how: Finish, wait: timedelta = timedelta(0), later: JudgeRequest | None = None
+    ) -> Answer:
+        """End a judging. *wait* matters to RETRY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it."""
         key = keys.pull(lease.pull)
         wait_ms = max(0, milliseconds(wait.total_seconds()))
-        return Answer(text(self._run(Script.FINISH, [key], lease.token, how, wait_ms, lifetime_s(key))))
+        request = later.model_dump_json() if later else ""
+        return Answer(text(self._run(Script.FINISH, [key], lease.token, how, wait_ms, lifetime_s(key), request)))
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""

@@ -5,11 +5,13 @@ from random import Random
 
 import pytest
 
-from bench.fuzz import agents, case_block, criteria, diff, heuristics, junit, links, pointers, rules, running
+from bench.fuzz import agents, case_block, criteria, diff, heuristics, junit, links, pointers, redaction, rules, running
 from bench.fuzz.mutations import MOST, spoiled
 from bench.fuzz.running import Target, tried
 
-TARGETS = [one.TARGET for one in (agents, case_block, criteria, diff, heuristics, junit, links, pointers, rules)]
+TARGETS = [
+    one.TARGET for one in (agents, case_block, criteria, diff, heuristics, junit, links, pointers, redaction, rules)
+]
 FEW = {"heuristics": 15, "criteria": 30, "links": 30, "case_block": 30}
 
 

@@ -4,21 +4,29 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from decimal import Decimal
 from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from tests.worker.corpus import made
 from tests.worker.corpus.made import STUB, row
 from tests.worker.judge.courtroom import bench
 from worker.corpus.kept import TRAITS, VERDICTS, lines_of, pages
+from worker.corpus.purse import MONEY, Money
 from worker.corpus.rows import read_lines
-from worker.corpus.running import Opening, RowFailedError, lines, run, written
+from worker.corpus.running import Halt, HaltedError, Opening, RowFailedError, lines, run, written
+from worker.domain.value import replace
 from worker.errors import InputError
-from worker.settings import Settings
+from worker.settings import ModelAccess, Settings
 
 ROWS = 12
+NOBODY = ModelAccess(
+    api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=5, attempts=1,
+    retry_delay_s=0, max_output_tokens=4000,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -105,11 +113,32 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, openi
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
     (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
-    verdict, traits = lines(raw, bench(threshold=0.0))
+    told = lines(raw, bench(threshold=0.0))
+    assert not isinstance(told, Halt)
+    verdict, traits = told
     assert list(json.loads(verdict)) == ["id", "verdict"]
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
     assert verdict.endswith(b"\n")
     assert b"\n" not in verdict[:-1] + traits[:-1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("0", "The limit is reached. Give a larger --max-usd"), ("1", "the connection failed")]
+)
+def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
+    out: Path, opening: Opening, tmp_path: Path, limit: str, said: str
+) -> None:
+    path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
+    settings = replace(opening.settings, model=NOBODY)
+    paid = Opening(settings, "hybrid", None, Money(out / MONEY, Decimal(limit)))
+    with pytest.raises(HaltedError, match=said):
+        list(run([path], out, paid, 1))
+    assert ids(out) == ids(out, TRAITS) == ["fact"]
+    assert not active_children()
+    with paid.bench() as judges:
+        told = lines(list(read_lines(path))[1], judges)
+    assert isinstance(told, Halt)
+    assert said in told.reason
 
 
 def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_missing(out: Path) -> None:

@@ -31,6 +31,7 @@ def test_the_required_fields_are_enough_and_the_rest_is_unknown() -> None:
     ("changes", "says"),
     [
         ({"verdict": 1}, "Dossier refused at verdict: unknown field."),
+        ({"policy": {"never_send": ["!kept"]}}, "Dossier refused at policy.never_send.0: String should match pattern"),
         ({"pull_request": {**PULL, "sha": 1}}, "Dossier refused at pull_request.sha: unknown field."),
         ({"pull_request": {**PULL, "head_sha": "A" * 40}}, "Dossier refused at pull_request.head_sha: "),
         ({"diff": 7}, "Dossier refused at diff: "),
@@ -38,7 +39,7 @@ def test_the_required_fields_are_enough_and_the_rest_is_unknown() -> None:
         ({"files": [{"path": "a", "text": "", "exists": False}]}, "Dossier refused at files.0: "),
         ({"dossier_version": 2}, "Dossier refused at dossier_version: "),
     ],
-    ids=["unknown", "unknown inside", "sha", "type", "no text", "text of nothing", "newer version"],
+    ids=["unknown", "negated glob", "unknown inside", "sha", "type", "no text", "text of nothing", "newer version"],
 )
 def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(DossierError) as refused:

@@ -20,6 +20,9 @@ ARGUMENTS = {
     "eval_id": EvalId("e"),
     "name": "token",
     "fence": 7,
+    "day": "2026-11-20",
+    "repository": RepositoryId(2),
+    "what": "pull",
 }
 
 
@@ -51,3 +54,10 @@ def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:
 
 def test_the_ledger_stays_for_good() -> None:
     assert keys.ledger(PULL).ttl is None
+
+
+def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:
+    beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.OF_PULLS)
+    of_pulls = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
+    assert len(of_pulls) >= len(keys.OF_PULLS)
+    assert [name for name in of_pulls if not name.startswith(beginnings)] == []

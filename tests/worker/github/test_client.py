@@ -4,7 +4,6 @@ import re
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
 from typing import Self
@@ -17,6 +16,7 @@ from pydantic import SecretStr
 from tests.worker.github.conftest import INSTALLATION, Drawer, Place
 from tests.world.github_bench import GitHub
 from worker.domain.ids import InstallationId
+from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
 from worker.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
 from worker.github.replies import Permission, PullState

@@ -1,6 +1,5 @@
 """What `assay doctor` finds out about the App."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,6 +8,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from pydantic import SecretStr
 
 from tests.worker.github.conftest import Place
+from worker.domain.value import replace
 from worker.github.examine import REQUIRED_EVENTS, REQUIRED_PERMISSIONS, clock_skew, examine, missing_permissions
 from worker.settings import AppCredentials, Settings
 from worker.system_clock import SystemClock

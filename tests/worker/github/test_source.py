@@ -1,7 +1,6 @@
 """The GitHub source: what a dossier holds, where it comes from, and how few requests it takes."""
 
 import base64
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Ci, CiState, Guidance, UnreadReason
+from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import AppAccess
 from worker.github.source import GitHubPullSource, looking

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from pydantic import SecretStr
 from tests.worker.github.conftest import Opened, Place
 from worker.assemble import complete
 from worker.domain.dossier import CiState, UnreadReason
+from worker.domain.value import replace
 from worker.errors import InputError
 from worker.github.public import PublicPull
 from worker.github.source import GitHubPullSource

@@ -132,7 +132,18 @@ def opinion(*findings: Finding, **changes: Any) -> HeuristicOpinion:
 
 
 def place(path: str = "upload.py", line: object = 2, **changes: Any) -> dict[str, Any]:
-    return {"path": path, "line": line, "end_line": None, "side": "head", "note": "here", **changes}
+    """A place, with the line quoted as it stands in `DOSSIER`, if it stands there."""
+    side = changes.get("side", "head")
+    quote = line_of(path, line, side) if isinstance(line, int) else ""
+    return {"path": path, "line": line, "end_line": None, "side": side, "quote": quote, "note": "here", **changes}
+
+
+def line_of(path: str, line: int, side: str = "head") -> str:
+    """The line; of the base, the one that `DIFF` removes."""
+    if side == "base":
+        return "    return post(data)"
+    lines = TEXTS.get(path, "").split("\n")
+    return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 def scores(*numbers: int) -> list[dict[str, Any]]:

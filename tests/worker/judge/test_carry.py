@@ -8,7 +8,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, reject
 from worker.domain.dossier import Dossier, HeadFile
 from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.verdict import Abstain, Accept, CriterionStatus, Reject, Tokens
+from worker.domain.verdict import Abstain, Accept, ClosingCondition, ConditionState, CriterionStatus, Reject, Tokens
 from worker.judge.carry import carried
 from worker.judge.court import judge
 
@@ -94,3 +94,27 @@ def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
 
 def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
     assert carried(remembering(judged(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n"), NOW, bench()) is None
+
+
+def test_what_comes_back_brings_all_conditions_with_it() -> None:
+    then = judged(reject())
+    later = then.model_copy(
+        update={
+            "eval_id": EvalId("0193-later"),
+            "fingerprint": Fingerprint("sha256:later"),
+            "closing_conditions": (
+                *(one.model_copy(update={"state": ConditionState.RESOLVED}) for one in then.closing_conditions),
+                ClosingCondition(id="c3", text="Log it."),
+            ),
+        }
+    )
+    now = carried(remembering(then, later), NOW, bench())
+    assert now is not None
+    assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "open"), ("c2", "open"), ("c3", "open")]
+
+
+def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
+    other = judged(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
+    now = carried(remembering(judged(accept()), other), NOW, bench())
+    assert now is not None
+    assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "resolved"), ("c2", "resolved")]

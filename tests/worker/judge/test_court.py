@@ -206,7 +206,10 @@ def test_below_the_threshold_the_model_decides_and_both_tiers_are_on_record() ->
 
 
 def test_above_one_the_model_is_always_asked() -> None:
-    verdict = documented(model_of(accept(criteria=criteria("met", at=[place("docs/busy.md", 3)]))), ALWAYS)
+    verdict = documented(
+        model_of(accept(criteria=criteria("met", at=[place("docs/busy.md", 3, quote="The server is busy at noon.")]))),
+        ALWAYS,
+    )
     assert isinstance(verdict, Accept)
     assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.LLM, True)
 
@@ -241,7 +244,7 @@ def test_an_unusable_reply_is_corrected_and_both_replies_are_paid() -> None:
     "said",
     [
         "I accept.",
-        accept(evidence=[place(line=99)]),
+        accept(criteria=criteria("met", "met", at=[place(line=99)])),
         accept(scores=scores(1)),
         reply("", stop=StopReason.REFUSED),
         reply(accept(), stop=StopReason.TRUNCATED),
@@ -294,7 +297,7 @@ def test_a_reject_of_the_model_on_partial_reading_stands() -> None:
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
     verdict = judged(
-        model_of(accept(criteria=criteria("met", "met", at=[place("a.py", 1)]))),
+        model_of(accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))),
         diff=new_file("a.py", *lines) + new_file("b.py", *lines),
         files=None,
     )
@@ -325,7 +328,7 @@ def test_an_issue_that_fits_no_model_is_not_asked_about() -> None:
 # --- facts and the model --------------------------------------------------------------------------
 
 
-STUB_AT = place("upload.py", 2)
+STUB_AT = place("upload.py", 2, quote="raise NotImplementedError")
 
 
 def test_a_fact_rejects_whatever_the_model_says() -> None:
@@ -340,8 +343,13 @@ def test_a_fact_rejects_whatever_the_model_says() -> None:
 
 
 def test_a_model_that_rejects_for_the_same_reason_words_it() -> None:
+    unmet = criteria("met", "missing", at=[STUB_AT])
     said = reject(
-        category="half_finished", evidence=[STUB_AT], concern="send() only raises.", next_step="Post the data."
+        category="half_finished",
+        evidence=[STUB_AT],
+        criteria=unmet,
+        concern="send() only raises.",
+        next_step="Post the data.",
     )
     verdict = stubbed(model_of(said), ALWAYS)
     assert isinstance(verdict, Reject)
@@ -350,7 +358,7 @@ def test_a_model_that_rejects_for_the_same_reason_words_it() -> None:
 
 
 def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
-    said = reject(evidence=[STUB_AT])
+    said = reject(evidence=[STUB_AT], criteria=criteria("met", "missing", at=[STUB_AT]))
     verdict = stubbed(model_of(said), ALWAYS)
     assert isinstance(verdict, Reject)
     assert verdict.category is Category.HALF_FINISHED

@@ -22,7 +22,7 @@ from worker.domain.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, JudgeKind, Reject
+from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, ConditionState, JudgeKind, Reject
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import judge
@@ -178,7 +178,8 @@ def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: Bench) -> 
         assert not facts
         assert verdict.evidence
     if isinstance(verdict, Reject):
-        assert verdict.closing_conditions[0].text == verdict.next_step
+        left = [one.text for one in verdict.closing_conditions if one.state is ConditionState.OPEN]
+        assert left if judged.ledger else left[0] == verdict.next_step
 
 
 @HARD

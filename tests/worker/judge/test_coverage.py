@@ -1,8 +1,10 @@
 """Every changed file is read in full, in part, or not at all, and is counted as such."""
 
+from typing import Any
+
 from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import UnreadFile, UnreadReason
+from worker.domain.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict import Coverage
 from worker.judge.coverage import coverage_of
 
@@ -33,6 +35,10 @@ def test_a_file_whose_text_was_kept_back_is_read_in_part_only() -> None:
     assert read(DIFF, (unread("upload.py"),)).partly == ("upload.py",)
 
 
+def test_a_file_that_is_never_sent_is_not_read_at_all() -> None:
+    assert read(DIFF, (unread("upload.py", UnreadReason.NEVER_SEND),)).unread == ("upload.py",)
+
+
 def test_a_file_that_the_source_left_out_of_the_diff_is_unread() -> None:
     assert read(DIFF, (unread("huge.json", UnreadReason.OVER_LIMIT),)).unread == ("huge.json",)
 
@@ -40,6 +46,39 @@ def test_a_file_that_the_source_left_out_of_the_diff_is_unread() -> None:
 def test_new_binary_content_and_a_submodules_commit_can_not_be_read() -> None:
     assert read(LOGO + SUBMODULE) == Coverage(unread=("logo.png", "lib"))
     assert read(LOGO, (unread("logo.png", UnreadReason.BINARY),)).unread == ("logo.png",)
+
+
+def named(text: str, diff: str, **changes: Any) -> Coverage:
+    """The coverage where the issue says so."""
+    of = dossier(diff=diff, issues=(Issue(number=7, title="Look", body=text),), **changes)
+    return coverage_of(of, parse_diff(diff.encode()))
+
+
+def test_a_picture_is_read_where_the_issue_or_a_criterion_names_it() -> None:
+    assert named("Replace Logo.PNG, please", LOGO).read == ("logo.png",)
+    assert named("Replace it", LOGO, criteria=(Criterion(id="AC1", text="`logo.png` is new"),)).read == ("logo.png",)
+    assert named("Replace my-logo.png", LOGO).unread == ("logo.png",)
+    guessed = (Criterion(id="AC1", text="`logo.png` is new", inferred=True),)
+    assert named("Replace it", LOGO, criteria=guessed).unread == ("logo.png",)
+    kept_back = (unread("logo.png", UnreadReason.BINARY),)
+    assert named("Replace logo.png", LOGO, files_unread=kept_back).read == ("logo.png",)
+
+
+def test_a_picture_beside_documentation_is_read() -> None:
+    assert read(LOGO.replace("logo.png", "docs/img/logo.png")).read == ("docs/img/logo.png",)
+
+
+def test_what_can_run_is_unread_whoever_names_it() -> None:
+    jar = LOGO.replace("logo.png", "lib.jar")
+    assert named("Add lib.jar", jar).unread == ("lib.jar",)
+
+
+def test_a_submodule_is_read_where_the_issue_names_its_new_commit() -> None:
+    commit = "2f" * 20
+    moved = SUBMODULE.replace("commit 2222222", f"commit {commit}")
+    assert named(f"Move lib to {commit[:9]}", moved).read == ("lib",)
+    assert named("Move lib to 1111111", moved).unread == ("lib",)
+    assert named("Move lib", moved).unread == ("lib",)
 
 
 def test_a_deletion_and_a_move_are_told_whole_by_the_diff() -> None:

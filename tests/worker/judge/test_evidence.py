@@ -7,6 +7,7 @@ import pytest
 from worker.domain.dossier import Dossier
 from worker.domain.verdict import EvidencePointer, Side
 from worker.judge.evidence import Places
+from worker.judge.views import NO_NEWLINE
 
 DIFF = """\
 diff --git a/src/up.py b/src/up.py
@@ -177,9 +178,9 @@ def test_a_path_alone_of_a_deleted_file_points_at_its_base_side() -> None:
 
 
 @pytest.mark.parametrize(
-    "quote", ["new = 1", "  new  =  1 ", "+    new = 1", "new", "new = 1\n    newer = 2", "", "\tnew = 1\r"]
+    "quote", ["new = 1", "  new  =  1 ", "+    new = 1", "new = 1\n    newer = 2", None, "\tnew = 1\r"]
 )
-def test_a_quote_is_compared_without_white_space_and_replaced_by_the_real_line(quote: str) -> None:
+def test_a_quote_is_compared_without_white_space_and_replaced_by_the_real_line(quote: str | None) -> None:
     assert places().check(pointer("src/up.py", 3, quote=quote)) == pointer("src/up.py", 3, quote="    new = 1")
 
 
@@ -188,16 +189,87 @@ def test_a_removed_line_may_be_quoted_with_its_minus() -> None:
     assert places().check(base) == pointer("src/up.py", 3, Side.BASE, quote="    old = 1")
 
 
-def test_a_wrong_quote_names_the_real_line_and_the_nearest_that_reads_so() -> None:
-    assert places().check(pointer("src/up.py", 5, quote="newer = 2")) == (
-        "Line 5 of `src/up.py` reads `return new`, not `newer = 2`; line 4 reads so."
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        (
+            pointer("src/up.py", 5, quote="newer = 2"),
+            (
+                "Line 5 of `src/up.py` reads `return new`, not `newer = 2`. "
+                "Line 4 of `src/up.py` (side head) reads `newer = 2`."
+            ),
+        ),
+        (
+            pointer("src/up.py", 5, quote="old = 1"),
+            "Line 5 of `src/up.py` reads `return new`, not `old = 1`. Line 3 of `src/up.py` (side base) reads `old = 1`.",
+        ),
+        (
+            pointer("src/up.py", 5, quote="No print."),
+            (
+                "Line 5 of `src/up.py` reads `return new`, not `No print.`. "
+                "Line 1 of `AGENTS.md` (side head) reads `No print.`."
+            ),
+        ),
+        (
+            pointer("src/up.py", 50, quote="new = 1"),
+            (
+                "`src/up.py` has 5 lines at the head commit, line 50 does not exist. "
+                "Line 3 of `src/up.py` (side head) reads `new = 1`."
+            ),
+        ),
+        (
+            pointer("zzz", 1, quote="x = 1"),
+            (
+                "`zzz` is neither changed by the diff nor among the files you were given. "
+                "Line 1 of `fresh.py` (side head) reads `x = 1`."
+            ),
+        ),
+        (
+            pointer("src/up.py", 5, quote="never"),
+            "Line 5 of `src/up.py` reads `return new`, not `never`. No line that you were given reads `never`.",
+        ),
+        (pointer("src/up.py", 5, quote=" "), "Line 5 of `src/up.py` is not quoted."),
+    ],
+    ids=["line", "side", "file", "no line", "no file", "nowhere", "unquoted"],
+)
+def test_a_wrong_quote_is_told_with_the_place_where_such_a_line_stands(where: EvidencePointer, says: str) -> None:
+    assert places().check(where) == says
+
+
+def test_a_part_of_a_line_is_no_quote_of_it_but_the_beginning_of_a_long_one_is() -> None:
+    assert isinstance(places().check(pointer("src/up.py", 3, quote="new")), str)
+    line = "x = " + "1 + " * 40 + "0"
+    long = places([{"path": "a.py", "text": f"{line}\n"}])
+    assert long.check(pointer("a.py", 1, quote=line[:100])) == pointer("a.py", 1, quote=line)
+    assert isinstance(long.check(pointer("a.py", 1, quote=line[:40])), str)
+    assert isinstance(long.check(pointer("a.py", 1, quote=line[5:120])), str)
+
+
+def test_a_long_quote_is_repeated_in_part() -> None:
+    assert "n" * 160 + " ...`" in (long := str(places().check(pointer("src/up.py", 5, quote="n" * 999))))
+    assert len(long) < 500
+
+
+def test_the_note_behind_a_last_line_is_no_part_of_it() -> None:
+    said = f"x = 1{NO_NEWLINE}"
+    assert places([{"path": "a.py", "text": "x = 1"}]).check(pointer("a.py", 1, quote=said)) == pointer(
+        "a.py", 1, quote="x = 1"
     )
-    assert places().check(pointer("src/up.py", 5, quote="never")) == (
-        "Line 5 of `src/up.py` reads `return new`, not `never`; no known line of the file reads so."
+
+
+def test_a_blank_line_shows_nothing() -> None:
+    blank = places([{"path": "a.py", "text": "x\n\ny\n"}])
+    assert blank.check(pointer("a.py", 2, quote="")) == (
+        "Line 2 of `a.py` is blank and shows nothing: point at a line that does."
     )
-    long = str(places().check(pointer("src/up.py", 5, quote="n" * 999)))
-    assert "n" * 160 + " ...`" in long
-    assert len(long) < 300
+    assert blank.check(pointer("a.py", 2)) == pointer("a.py", 2, quote=""), "our own code may"
+
+
+def test_what_hides_in_a_line_is_quoted_as_it_was_shown() -> None:
+    hidden = places([{"path": "a.py", "text": "x = 1  # \u202e gone\n"}])
+    assert hidden.check(pointer("a.py", 1, quote="x = 1  # \\u202e gone")) == pointer(
+        "a.py", 1, quote="x = 1  # \u202e gone"
+    )
 
 
 def test_a_file_that_became_a_link_is_a_link_at_head_and_text_at_base() -> None:

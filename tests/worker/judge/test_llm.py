@@ -7,8 +7,9 @@ from worker.domain.opinion import ModelOpinion
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
 from worker.judge.evidence import Places
+from worker.judge.form import Asked, reply_schema
 from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable, consult
-from worker.judge.reply import Asked, ReplyError, ReplyFault, read_reply, reply_schema
+from worker.judge.reply import ReplyError, ReplyFault, read_reply
 from worker.ports import Prompt, Reply, StopReason
 from worker.rulebook import load_rubric
 

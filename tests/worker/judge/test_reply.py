@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
 from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.value import replace
 from worker.domain.verdict import Category, CriterionStatus, EvidencePointer, Side
 from worker.judge.evidence import Places
-from worker.judge.reply import Asked, ReplyDocument, ReplyError, ReplyFault, read_reply, reply_schema
+from worker.judge.form import Asked, ReplyDocument, reply_schema
+from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.ports import Reply, StopReason
 from worker.rulebook import load_rubric
 
@@ -71,7 +73,7 @@ def test_white_space_is_tidied_and_an_empty_word_is_none() -> None:
 
 
 def test_fields_of_a_place_that_have_an_obvious_value_may_be_left_out() -> None:
-    made = opinion(accept(evidence=[{"path": "upload.py", "line": 2}]))
+    made = opinion(accept(evidence=[{"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}]))
     assert made.evidence == (EvidencePointer(path="upload.py", line=2, quote="    for attempt in range(3):"),)
 
 
@@ -82,7 +84,8 @@ def test_a_removed_line_is_cited_on_the_base_side() -> None:
 
 def test_a_path_that_was_shown_escaped_is_the_real_one() -> None:
     asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, paths={"upl\\u200boad.py": "upload.py"})
-    assert opinion(accept(evidence=[place("upl\\u200boad.py")]), asked).evidence[0].path == "upload.py"
+    there = {**place(), "path": "upl\\u200boad.py"}
+    assert opinion(accept(evidence=[there]), asked).evidence[0].path == "upload.py"
 
 
 def test_a_file_without_lines_is_cited_as_a_whole() -> None:
@@ -253,6 +256,181 @@ def test_the_same_wrong_place_is_named_once() -> None:
     assert len(error(accept(evidence=[place(line=10)] * 3)).problems) == 1
 
 
+# --- the last attempt: what is wrong is left out --------------------------------------------------
+
+GONE = place(line=99, quote="never written")
+MISREAD = place(line=3, quote="reply = get(data)")
+
+
+def last(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion | ReplyError:
+    return read_reply(reply(said), asked, Attempt.LAST)
+
+
+def left(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
+    found = last(said, asked)
+    assert isinstance(found, ModelOpinion), found
+    return found
+
+
+@pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
+def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
+    assert error(reject(evidence=[wrong, place()])).fault is ReplyFault.POINTER
+    made = left(reject(evidence=[wrong, place()]))
+    assert [one.place for one in made.evidence] == ["upload.py:2"]
+    assert len(made.dropped) == 1
+    assert made.decision is Leaning.REJECT
+
+
+def test_a_misquoted_line_is_told_with_what_it_reads_and_where_such_a_line_stands() -> None:
+    elsewhere = place(line=3, quote="return reply")
+    assert error(accept(evidence=[MISREAD])).problems == (
+        (
+            "Line 3 of `upload.py` reads `reply = post(data)`, not `reply = get(data)`. "
+            "No line that you were given reads `reply = get(data)`."
+        ),
+    )
+    assert (
+        error(accept(evidence=[elsewhere]))
+        .problems[0]
+        .endswith("Line 5 of `upload.py` (side head) reads `return reply`.")
+    )
+
+
+@pytest.mark.parametrize("quote", ["", "  "])
+def test_a_line_that_is_not_quoted_is_asked_for(quote: str) -> None:
+    found = error(accept(evidence=[place(quote=quote)]))
+    assert found == ReplyError(ReplyFault.POINTER, ("Line 2 of `upload.py` is not quoted.",))
+
+
+@pytest.mark.parametrize("at", [[GONE], [MISREAD], [GONE, MISREAD]], ids=["gone", "misread", "both"])
+def test_an_accept_without_evidence_for_each_met_criterion_is_none(at: list[dict[str, Any]]) -> None:
+    found = last(accept(criteria=[*criteria("met"), {"id": "AC2", "status": "met", "evidence": at}]))
+    assert isinstance(found, ReplyError)
+    assert found.fault is ReplyFault.POINTER
+    assert found.problems[0].startswith("An accept needs every criterion met, AC2 is unverifiable")
+
+
+def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_places() -> None:
+    made = left(accept(evidence=[GONE]))
+    assert (made.decision, made.evidence) == (Leaning.ACCEPT, ())
+    assert made.dropped[0].startswith("`upload.py` has 9 lines")
+
+
+def test_an_accept_of_no_criteria_without_any_place_is_none() -> None:
+    asked = Asked((), ASKED.rubric, ASKED.places)
+    found = last(accept(criteria=[], evidence=[GONE]), asked)
+    assert isinstance(found, ReplyError)
+    assert found.problems[0].startswith("An accept needs evidence")
+
+
+@pytest.mark.parametrize("category", [one for one in Category if one is not Category.ACCEPTANCE_GAP])
+def test_a_reject_that_pointed_at_nothing_real_is_none(category: Category) -> None:
+    found = last(reject(category=category.value, evidence=[GONE, MISREAD]))
+    assert isinstance(found, ReplyError)
+    assert found.problems[0] == "The reject is left without evidence: no place exists that it points at."
+
+
+def test_a_gap_stands_on_its_unmet_criterion_and_on_nothing_else() -> None:
+    said = {"category": "acceptance_gap", "evidence": [GONE]}
+    assert left(reject(**said)).criteria[1].status is CriterionStatus.MISSING
+    missed = {"id": "AC2", "status": "missing", "evidence": [GONE]}
+    assert left(reject(**said, criteria=[*criteria("met"), missed])).criteria[1].status is CriterionStatus.MISSING
+    for status in ("met", "partial"):
+        gone = {"id": "AC2", "status": status, "evidence": [GONE]}
+        found = last(reject(**said, criteria=[*criteria("met"), gone]))
+        assert isinstance(found, ReplyError)
+        assert found.problems[0].startswith("A reject needs evidence")
+
+
+def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
+    made = left(reject(criteria=[*criteria("met"), {"id": "AC2", "status": "partial", "evidence": [MISREAD]}]))
+    assert [(one.status, one.note) for one in made.criteria] == [
+        (CriterionStatus.MET, ""),
+        (CriterionStatus.UNVERIFIABLE, "the place that was named for it does not exist"),
+    ]
+
+
+def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
+    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, conditions=("c1",))
+    made = left(reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place()]}]), asked)
+    assert [one.place for one in made.conditions[0].evidence] == ["upload.py:2"]
+
+
+@pytest.mark.parametrize("attempt", list(Attempt))
+def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt) -> None:
+    for said in (accept(category="weak_test"), accept(scores=scores(1)), reject(next_step=None)):
+        found = read_reply(reply(said), ASKED, attempt)
+        assert isinstance(found, ReplyError)
+        assert found.fault is ReplyFault.CONTRADICTION
+
+
+# --- Simmer: failures beyond a score, and the one step --------------------------------------------
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    step = "Make upload.py return what post() returned."
+    return reject(
+        **{"breakdown": "complete_failure", "scores": scores(1), "evidence": [place()], "next_step": step, **changes}
+    )
+
+
+@pytest.mark.parametrize("breakdown", ["complete_failure", "contract_violation"])
+def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: str) -> None:
+    made = opinion(broken(breakdown=breakdown))
+    assert (made.breakdown, made.score, {one.score for one in made.scores}) == (breakdown, 0.0, {1})
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (broken(scores=scores(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
+        (broken(decision="accept", category=None, next_step=None, scores=scores(8), criteria=criteria("met", "met")),
+         "A complete_failure is a reject, found accept"),
+        (broken(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
+        (broken(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
+        (broken(breakdown="infrastructure"), "What the infrastructure did says nothing about the change, found reject"),
+        (cannot_tell(breakdown="infrastructure"), "A suspected failure of the infrastructure needs its next_step"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_a_breakdown_and_the_rest_of_the_reply_go_together(said: dict[str, Any], problem: str) -> None:
+    found = error(said)
+    assert found.fault is ReplyFault.CONTRADICTION
+    assert any(one.startswith(problem) for one in found.problems), found.problems
+
+
+@pytest.mark.parametrize("step", ["Let `upload` return.", "AC2: write it.", "In upload.py, return."])
+def test_a_step_aims_by_the_name_of_a_file_or_of_an_unmet_criterion(step: str) -> None:
+    assert opinion(broken(next_step=step)).next_step == step
+
+
+@pytest.mark.parametrize("given", [[], scores(5)], ids=["none", "all"])
+def test_a_suspected_run_is_repeated_and_not_scored(given: list[dict[str, Any]]) -> None:
+    made = opinion(cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", scores=given))
+    assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."],
+)
+def test_a_list_is_not_one_next_step(step: str) -> None:
+    assert error(reject(next_step=step)).problems[0].startswith("next_step: expected the one step that helps most")
+
+
+@pytest.mark.parametrize("step", ["- Do this.", "Retry 3 times, as in v1. Then log it.", "Set LIMIT to 10."])
+def test_one_step_may_hold_figures(step: str) -> None:
+    assert opinion(reject(next_step=step)).next_step == step
+
+
+def test_every_score_names_one_improvement() -> None:
+    bare = [{**one, "improvement": " "} for one in scores(8)]
+    assert error(accept(scores=bare)).problems[0].startswith("scores, solves_the_issue: the improvement is empty")
+
+
+# --- the schema -----------------------------------------------------------------------------------
+
+
 def objects(schema: Mapping[str, object]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
@@ -265,9 +443,52 @@ def objects(schema: Mapping[str, object]) -> list[dict[str, Any]]:
     return found
 
 
+# --- closing conditions ---------------------------------------------------------------------------
+
+TWO_OPEN = replace(ASKED, conditions=("c1", "c4"))
+
+
+def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
+    return [
+        {"id": name, "state": state, "evidence": [], **changes}
+        for name, state in zip(("c1", "c4"), states, strict=True)
+    ]
+
+
+def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
+    made = opinion(reject(conditions=answered("open", "resolved", evidence=[place()])), TWO_OPEN)
+    assert [(one.id, one.state, one.evidence[0].quote) for one in made.conditions] == [
+        ("c1", "open", "    for attempt in range(3):"),
+        ("c4", "resolved", "    for attempt in range(3):"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "said", [[], answered("open", "open")[:1], [*answered("open", "open"), *answered("open", "open")]]
+)
+def test_a_condition_left_out_or_answered_twice_is_named(said: list[dict[str, Any]]) -> None:
+    found = error(reject(conditions=said), TWO_OPEN)
+    assert found.problems[0].startswith('conditions: expected one entry for each of "c1", "c4", found ')
+
+
+def test_nobody_answers_for_conditions_that_were_not_given() -> None:
+    assert error(reject(conditions=answered("open", "open"))).problems[0].startswith("conditions: expected one entry")
+
+
+def test_an_accept_leaves_no_condition_open() -> None:
+    found = error(accept(conditions=answered("resolved", "open")), TWO_OPEN)
+    assert found.problems == ("An accept needs every closing condition resolved, c4 is open: reject, or correct it.",)
+    assert opinion(accept(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
+
+
+def test_a_place_that_does_not_exist_is_named_in_a_condition_too() -> None:
+    wrong = answered("open", "resolved", evidence=[place("upload.py", 99)])
+    assert error(reject(conditions=wrong), TWO_OPEN).fault is ReplyFault.POINTER
+
+
 def test_the_schema_closes_every_object_and_requires_every_field() -> None:
     found = objects(reply_schema())
-    assert len(found) == 4
+    assert len(found) == 5
     for one in found:
         assert one["additionalProperties"] is False
         assert one["required"] == list(one["properties"])

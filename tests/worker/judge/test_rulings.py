@@ -13,7 +13,8 @@ from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts
 from worker.judge.evidence import Places
-from worker.judge.reply import Asked, read_reply
+from worker.judge.form import Asked
+from worker.judge.reply import read_reply
 from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, nearest, without_model
 from worker.judge.validators import read_ci
 from worker.rulebook import load_rubric

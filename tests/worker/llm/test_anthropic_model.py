@@ -1,9 +1,13 @@
 """The adapter over real HTTP: what the server does becomes a Reply or Unavailable, and nothing else."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+import socket
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from decimal import Decimal
+from email.utils import formatdate
 
 import pytest
 from pydantic import SecretStr
@@ -11,9 +15,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from tests.world.anthropic import Anthropic, message
+from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
-from worker.llm.anthropic_model import LONGEST_WAIT_S, AnthropicModel
+from worker.llm.anthropic_model import AnthropicModel
 from worker.ports import Prompt, Reply, StopReason
 from worker.settings import ModelAccess
 
@@ -24,10 +29,13 @@ PROMPT = Prompt(
 
 
 class Waits(list[float]):
-    """A sleep that only writes down how long it should have been."""
+    """A sleep that only writes down how long it should have been, and a clock that believes it."""
 
     def __call__(self, seconds: float) -> None:
         self.append(seconds)
+
+    def clock(self) -> float:
+        return time.monotonic() + sum(self)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +58,7 @@ def waits() -> Waits:
 
 @pytest.fixture
 def model(script: Anthropic, waits: Waits) -> Iterator[AnthropicModel]:
-    adapter = AnthropicModel(access(script.url), sleep=waits)
+    adapter = AnthropicModel(access(script.url), sleep=waits, clock=waits.clock)
     yield adapter
     adapter.close()
 
@@ -60,7 +68,7 @@ def access(url: str) -> ModelAccess:
         api_key=SecretStr(KEY),
         base_url=url,
         name="claude-haiku-5-5",
-        timeout_s=5.0,
+        timeout_s=60.0,
         attempts=3,
         retry_delay_s=1.0,
         max_output_tokens=4_000,
@@ -162,24 +170,39 @@ def test_the_server_may_ask_for_more_patience(script: Anthropic, model: Anthropi
     assert waits == [7.0]
 
 
-def test_a_server_that_asks_for_too_much_patience_is_unavailable_at_once(
+def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_once(
     script: Anthropic, model: AnthropicModel, waits: Waits
 ) -> None:
-    script.fails(429, retry_after=LONGEST_WAIT_S + 1)
-    with pytest.raises(Unavailable, match="asks to wait 31 s"):
+    script.fails(429, retry_after=40).fails(429, retry_after=40)
+    with pytest.raises(Unavailable, match="asks to wait 40 s"):
         model.ask(PROMPT)
-    assert not waits
+    assert waits == [40.0], "the second wait would end after the 60 s of the question"
 
 
-def test_a_retry_after_that_is_a_date_leaves_our_own_delay(
+@pytest.mark.parametrize(
+    "wish", ["Fri, 20 Nov 2020 20:04:00 GMT", "Fri, 20 Nov 2099 20:05:09", "soon", "nan", "-5"], ids=str
+)
+def test_a_retry_after_that_says_nothing_leaves_our_own_delay(
+    script: Anthropic, model: AnthropicModel, waits: Waits, wish: str
+) -> None:
+    assert asked_to_wait(script, model, wish).text == "{}"
+    assert waits == [1.0]
+
+
+def test_a_retry_after_may_be_a_date_by_the_servers_clock(
     script: Anthropic, model: AnthropicModel, waits: Waits
 ) -> None:
-    headers = {"retry-after": "Fri, 20 Nov 2026 20:05:00 GMT"}
+    assert asked_to_wait(script, model, formatdate(time.time() + 20, usegmt=True)).text == "{}"
+    assert 15 < waits[0] <= 20
+
+
+def asked_to_wait(script: Anthropic, model: AnthropicModel, wish: str) -> Reply:
     script.server.clear()
-    script.server.expect_ordered_request("/v1/messages").respond_with_json({"type": "error"}, 503, headers)
+    script.server.expect_ordered_request("/v1/messages").respond_with_json(
+        {"type": "error"}, 503, {"retry-after": wish}
+    )
     script.server.expect_ordered_request("/v1/messages").respond_with_json(message("{}", {}))
-    assert model.ask(PROMPT).text == "{}"
-    assert waits == [1.0]
+    return model.ask(PROMPT)
 
 
 @pytest.mark.parametrize("outage", ["breaks", "garbles"])
@@ -204,10 +227,95 @@ def test_json_that_is_no_reply_is_unavailable_and_no_crash(script: Anthropic, mo
 def test_a_model_that_falls_silent_is_unavailable(script: Anthropic, waits: Waits) -> None:
     script.hangs(20)
     adapter = AnthropicModel(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
-    with pytest.raises(Unavailable, match="did not answer in time"):
+    with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
         adapter.ask(PROMPT)
     script.release()
     adapter.close()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n"
+
+
+@contextmanager
+def dripping(at_once: bytes) -> Generator[str]:
+    """A server that sends *at_once* and then a space every now and then, for as long as somebody listens."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as door:
+
+        def serve() -> None:
+            guest, _ = door.accept()
+            with guest:
+                guest.sendall(at_once)
+                try:
+                    while not over.wait(0.02):
+                        guest.sendall(b" ")
+                except OSError:
+                    gone.set()
+
+        over, gone = threading.Event(), threading.Event()
+        served = threading.Thread(target=serve)
+        served.start()
+        yield f"http://127.0.0.1:{door.getsockname()[1]}"
+        assert gone.wait(10), "the client hung up"
+        over.set()
+        served.join()
+
+
+@pytest.mark.parametrize("at_once", [HEAD, b"HTTP/1.1 200 OK\r\nx-slow: "], ids=["body", "headers"])
+def test_a_reply_that_drips_for_ever_ends_with_the_questions_time(at_once: bytes) -> None:
+    with (
+        dripping(at_once) as url,
+        closing(AnthropicModel(replace(access(url), timeout_s=0.4))) as adapter,
+        pytest.raises(Unavailable, match=r"did not answer within 0\.4 s"),
+    ):
+        adapter.ask(PROMPT)
+
+
+def test_all_tries_together_take_no_longer_than_one_question_may(script: Anthropic) -> None:
+    script.fails(529).hangs(20)
+    model = AnthropicModel(replace(access(script.url), timeout_s=0.6, retry_delay_s=0.3))
+    with closing(model), pytest.raises(Unavailable, match=r"did not answer within 0\.6 s"):
+        model.ask(PROMPT)
+    script.release()
+
+
+def test_the_time_of_one_question_does_not_end_the_next(script: Anthropic) -> None:
+    script.hangs(20).answers({"decision": "accept"})
+    model = AnthropicModel(replace(access(script.url), timeout_s=0.3, attempts=1))
+    with closing(model):
+        with pytest.raises(Unavailable):
+            model.ask(PROMPT)
+        assert json.loads(model.ask(PROMPT).text) == {"decision": "accept"}
+    script.release()
+
+
+@pytest.mark.parametrize("body", ["<html>busy</html>", ""])
+def test_a_page_with_status_200_is_asked_for_again_and_then_no_reply(
+    script: Anthropic, model: AnthropicModel, waits: Waits, body: str
+) -> None:
+    script.server.clear()
+    script.server.expect_request("/v1/messages").respond_with_data(body, content_type="text/html")
+    with pytest.raises(Unavailable, match="something that is no reply"):
+        model.ask(PROMPT)
+    assert waits == [1.0, 2.0]
+
+
+def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as door:
+
+        def reset() -> None:
+            for _ in range(3):
+                guest, _ = door.accept()
+                guest.recv(1)
+                guest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                guest.close()
+
+        served = threading.Thread(target=reset)
+        served.start()
+        adapter = AnthropicModel(access(f"http://127.0.0.1:{door.getsockname()[1]}"), sleep=waits)
+        with closing(adapter), pytest.raises(Unavailable, match="the connection failed"):
+            adapter.ask(PROMPT)
+        served.join()
+    assert waits == [1.0, 2.0]
 
 
 def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:

@@ -1,10 +1,21 @@
 """Prices are exact, and an unknown one is None."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from worker.llm.prices import PRICES, PRICING_VERSION, Billed, cost_of, price_of, pricing_version_of
+from worker.llm.prices import (
+    PRICES,
+    PRICING_VERSION,
+    Billed,
+    cost_of,
+    price_of,
+    priced_models,
+    pricing_version_of,
+    typical_cost,
+    worst_case,
+)
 
 
 def billed(**counts: int) -> Billed:
@@ -45,3 +56,30 @@ def test_a_dated_snapshot_costs_what_its_model_costs() -> None:
 def test_a_row_has_the_usual_order_of_prices(price: object) -> None:
     one = next(row for row in PRICES if row == price)
     assert one.cache_read < one.input < one.write_5m < one.write_1h < one.output
+
+
+def test_the_worst_case_writes_the_whole_prompt_to_the_cache_in_the_tier_of_its_size() -> None:
+    assert worst_case("claude-haiku-5-5", 100_000, 8_000) == Decimal("0.0165")
+    assert worst_case("claude-haiku-5-5", 100_001, 8_000) == Decimal("0.082500625")
+    assert worst_case("claude-unknown", 1, 1) is None
+
+
+@pytest.mark.parametrize("model", priced_models())
+def test_no_reply_costs_more_than_the_worst_case_however_its_prompt_is_split(model: str) -> None:
+    for prompt in (1, 99_999, 100_000, 100_001, 190_000):
+        worst = worst_case(model, prompt, 700)
+        for split in (
+            billed(input=prompt),
+            billed(write_5m=prompt),
+            billed(cache_read=prompt),
+            billed(input=1, write_5m=prompt - 1),
+        ):
+            cost = cost_of(model, replace(split, output=700))
+            assert worst is not None
+            assert cost is not None
+            assert cost <= worst
+
+
+def test_a_middling_verdict_of_the_default_model_keeps_the_goal() -> None:
+    assert typical_cost("claude-haiku-5-5") == Decimal("0.00185")
+    assert typical_cost("claude-unknown") is None

@@ -141,7 +141,7 @@ class ScriptedCourt:
         self.world.note("ended", **common)
         return Judged(verdict, dossier())
 
-    def _step(self, step: str) -> Outcome | None:
+    def _step(self, step: str) -> Outcome | None:  # noqa: C901 - one arm a step
         word, _, rest = step.partition(" ")
         match word:
             case "unavailable":
@@ -156,6 +156,8 @@ class ScriptedCourt:
                 raise ZeroDivisionError(rest)
             case "wait":
                 return WaitForCi(timedelta(seconds=float(rest)), ("test",))
+            case "outage":
+                return Judged(rejected(), dossier(), timedelta(seconds=float(rest)))
             case "dropped":
                 return Dropped("closed")
             case "crash":

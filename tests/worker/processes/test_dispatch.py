@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import count
 from typing import cast
 
@@ -18,6 +17,7 @@ from tests.world.redis import Redis
 from worker.dispatch import Dispatcher
 from worker.domain import keys
 from worker.domain.ids import CheckRunId
+from worker.domain.value import replace
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings
 from worker.store.connection import Store, open_store

@@ -72,6 +72,24 @@ def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, worl
     assert run() is None
 
 
+def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_does(
+    run: Run, store: Store, world: World
+) -> None:
+    world.order(pull(), "outage 3600", "outage 3600")
+    store.pulls.want(wish())
+    for tries in range(1, 3):
+        run()
+        assert run() is None, "not before that time"
+        newest = store.pulls.request(pull())
+        assert newest is not None
+        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, tries, None)
+        becomes_due(store, pull())
+    run()
+    assert [line["trigger"] for line in world.story("began")] == ["pushed", "outage", "outage"]
+    assert list(world.checks().values()) == ["failure: judged"]
+    assert run() is None
+
+
 def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "limited 3600")
     store.pulls.want(wish())

@@ -52,6 +52,15 @@ def human(text: str) -> str:
     return text.partition("<details>")[0]
 
 
+def test_what_comes_again_by_itself_says_when() -> None:
+    at = datetime(2026, 11, 21, 17, 5, tzinfo=UTC)
+    verdict = abstained(AbstainReason.JUDGE_UNAVAILABLE)
+    assert check_content(verdict, dossier(), again_at=at).summary.partition("\n\n")[0] == snapshot(
+        "**Assay judges this again by itself at 17:05 UTC** (2026-11-21); a push, a re-run of this check or `/rejudge` does so at once."
+    )
+    assert "by itself" not in check_content(verdict, dossier()).summary
+
+
 def test_a_reject_says_where_it_is_and_what_to_do() -> None:
     content = check_content(rejected(), dossier())
     assert content.title == snapshot("Rejected: half finished at upload.py:17")
@@ -217,7 +226,7 @@ def test_the_text_shows_everything_that_it_rests_on() -> None:
     assert human(content.text) == snapshot("""\
 ### What closes this
 
-- open: `retry` retries
+- [ ] c1: `retry` retries
 
 ### How it was judged
 

@@ -4,6 +4,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,23 +22,34 @@ from tests.worker.store.played import (
     wish,
 )
 from tests.world.redis import Redis
+from worker.board import Silent
 from worker.domain import keys
+from worker.domain.audit import AuditRecord, Law, Stage, Step
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint
 from worker.domain.ledger import LedgerEntry
+from worker.domain.value import replace
 from worker.errors import LeaseLost, Unavailable
+from worker.judge.bench import Bench
+from worker.local.recorded import RecordedSource
+from worker.pipeline import CiPatience, Deps, assemble
+from worker.record import Keepers
+from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Timing
 from worker.store.checks import OverdueCheck, RedisChecks
+from worker.store.codec import Unreadable
 from worker.store.connection import Store, open_store
 from worker.store.door import Outcome, ask, lifetime_s
 from worker.store.pulls import Finish, Limits, Taken
 from worker.store.wire import text
+from worker.system_clock import SystemClock
 
 CANARY_LINE = "    return canary_in_the_source_7f3a()"
 CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
 
 
-def entry(eval_id: str, fence: int) -> LedgerEntry:
-    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.")
+def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -97,15 +109,103 @@ def test_an_append_whose_answer_was_lost_may_be_repeated_later(store: Store) -> 
     assert store.ledger.entries(pull()) == (written,)
 
 
-def test_a_dossier_is_kept_for_a_month(store: Store) -> None:
-    kept = dossier(diff=CANARY_LINE)
-    store.archive.keep(EvalId("e"), kept)
+def audit(eval_id: str) -> AuditRecord:
+    law = Law("default 1", "sha256:r", "sha256:p", 0.7, None, None)
+    return AuditRecord(EvalId(eval_id), law, (Step(Stage.RULING, "reject", CANARY_LINE),))
+
+
+def kept(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
+    whole = of or dossier(diff=CANARY_LINE)
+    store.archive.keep(pull(), made, whole, audit(made.eval_id))
+    return whole
+
+
+def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
+    whole = kept(store, entry("e", judging(store).lease.fence))
     found = store.archive.find(EvalId("e"))
-    assert found == kept
+    assert found == whole
     assert found is not None
-    assert found.model_fields_set == kept.model_fields_set, "what was left out stays left out"
-    assert store.wire.call("TTL", keys.dossier(EvalId("e")).name) == timedelta(days=30).total_seconds()
-    assert store.archive.find(EvalId("other")) is None
+    assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
+    assert store.archive.audit(EvalId("e")) == audit("e")
+    assert store.archive.left(EvalId("e")) == timedelta(days=30)
+    assert store.wire.call("TTL", keys.audit(EvalId("e")).name) == timedelta(days=30).total_seconds()
+    assert (store.archive.find(EvalId("other")), store.archive.audit(EvalId("other"))) == (None, None)
+    assert store.archive.left(EvalId("other")) is None
+
+
+def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(store: Store) -> None:
+    fence = judging(store).lease.fence
+    kept(store, entry("e", fence))
+    short = replace(store, retention=timedelta(days=2))
+    kept(short, entry("f", fence))
+    assert store.archive.left(EvalId("f")) == timedelta(days=2)
+    listed = keys.kept(pull().installation_id, pull().repository_id)
+    assert store.wire.call("TTL", listed.name) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    assert store.wire.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
+
+
+def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: Store) -> None:
+    fence = judging(store).lease.fence
+    nothing = replace(store, retention=timedelta(0))
+    kept(nothing, entry("e", fence))
+    nothing.ledger.append(pull(), entry("e", fence))
+    assert (store.archive.find(EvalId("e")), store.archive.audit(EvalId("e"))) == (None, None)
+    assert len(store.ledger.entries(pull())) == 1
+
+
+def test_a_judge_that_lost_its_lease_keeps_nothing(store: Store) -> None:
+    fence = judging(store).lease.fence
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        kept(store, entry("e", fence))
+    assert store.archive.find(EvalId("e")) is None
+
+
+def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store: Store) -> None:
+    taken = judging(store)
+    short = replace(store, retention=timedelta(days=2))
+    kept(short, entry("e", taken.lease.fence))
+    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    child = entry("f", taken.lease.fence, parent_eval_id=EvalId("e"))
+    kept(store, child)
+    store.ledger.append(pull(), child)
+    assert store.archive.left(EvalId("f")) == timedelta(days=2)
+    assert [one.eval_id for one in store.ledger.entries(pull())] == ["e", "f"]
+
+
+def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
+    taken = judging(store)
+    parent = entry("e", taken.lease.fence)
+    store.ledger.append(pull(), parent)
+    store.ledger.append(pull(), entry("f", taken.lease.fence, parent_eval_id=EvalId("e")))
+    source = RecordedSource(dossier())
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=store.ledger,
+        keepers=Keepers(store.ledger, store.archive, taken.lease),
+        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+    )
+    assert assemble(wish(), deps).ledger == (parent,)
+
+
+def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) -> None:
+    orphan = entry("f", 1, parent_eval_id=EvalId("e"))
+    with pytest.raises(LeaseLost):
+        kept(store, orphan)
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), orphan)
+    assert store.ledger.entries(pull()) == ()
+
+
+def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
+    key = keys.audit(EvalId("e"))
+    store.wire.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
+    with pytest.raises(Unreadable, match="Run the newer Assay that wrote it"):
+        store.archive.audit(EvalId("e"))
 
 
 def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
@@ -131,7 +231,7 @@ def test_nothing_private_stands_in_the_files_of_redis() -> None:
 def keep_private_things(store: Store) -> None:
     taken = judging(store)
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-    store.archive.keep(EvalId("e"), dossier(diff=CANARY_LINE))
+    kept(store, entry("e", taken.lease.fence))
     store.ledger.append(pull(), entry("e", taken.lease.fence))
     store.wire.call("SET", "visible", "canary that is not private")
 

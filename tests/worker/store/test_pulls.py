@@ -234,6 +234,31 @@ def test_a_push_while_the_judge_decides_to_wait_is_judged_at_once(store: Store) 
     assert taken(store).waiting_since is None
 
 
+def test_an_outage_is_judged_again_later_and_counts_no_try(store: Store) -> None:
+    store.pulls.want(wish())
+    later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
+    judging = taken(store)
+    answers = [store.pulls.finish(judging.lease, Finish.OUTAGE, timedelta(hours=1), later) for _ in range(2)]
+    assert answers == [Answer.LATER, Answer.LATER], "sent twice is done once"
+    assert given(store) is None
+    becomes_due(store, pull())
+    again = taken(store)
+    assert (again.attempt, again.request) == (1, later)
+    assert store.pulls.finish(again.lease, Finish.JUDGED) is Answer.CLOSED
+
+
+def test_a_push_does_not_wait_for_the_end_of_an_outage(store: Store) -> None:
+    later = wish(trigger=Trigger.OUTAGE, head_sha=None, outages=1)
+    store.pulls.want(wish())
+    store.pulls.finish(taken(store).lease, Finish.OUTAGE, timedelta(hours=1), later)
+    store.pulls.want(wish(head_sha=NEWER))
+    at_once = taken(store)
+    assert (at_once.request.head_sha, at_once.request.outages) == (NEWER, 0)
+    store.pulls.want(wish(head_sha=HEAD))
+    assert store.pulls.finish(at_once.lease, Finish.OUTAGE, timedelta(hours=1), later) is Answer.AGAIN
+    assert taken(store).request.head_sha == HEAD, "and one that came meanwhile keeps its words"
+
+
 def test_a_head_that_moved_is_judged_again_at_once(store: Store) -> None:
     store.pulls.want(wish())
     assert store.pulls.finish(taken(store).lease, Finish.AGAIN) is Answer.AGAIN

@@ -1,6 +1,7 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull   ARGV token how wait_ms keep_s
--- how: judged; retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved)
+-- KEYS pull   ARGV token how wait_ms keep_s later
+-- how: judged; retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved);
+-- outage (judged in vain: after wait_ms the request `later`, unless something newer is waiting)
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
 local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
@@ -13,6 +14,9 @@ elseif how == 'wait' then
     call('HSETNX', pull, 'waiting', now)
     call('HSET', pull, 'due', now + A[3])
   end
+elseif how == 'outage' and not unread then
+  call('HDEL', pull, 'tries', 'waiting')
+  call('HSET', pull, 'due', now + A[3], 'req', A[5])
 else
   call('HDEL', pull, 'tries', 'waiting')
   answer = (unread or how == 'again') and 'again' or 'closed'

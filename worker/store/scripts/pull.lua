@@ -49,6 +49,12 @@ local function hold(token, lease_ms)
   call('ZADD', 'assay:out', now + lease_ms, pull)
 end
 
+-- Verdicts are recorded by the judge that holds the pull request; one that judges another anew stands beside that.
+local function may_record(ledger, fence, parent)
+  if parent ~= '' then return call('HEXISTS', ledger, parent) == 1 end
+  return get('state') == 'held' and get('fence') == fence and lease_runs()
+end
+
 local function close(keep_s)
   call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting')
   call('EXPIRE', pull, keep_s)

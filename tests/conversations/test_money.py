@@ -1,0 +1,134 @@
+"""What happens when the money is used up, or somebody stopped all judging: never a silence, and facts still count."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.worker.judge.making import dossier
+from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.people import Proposal
+from tests.world.product import run
+from tests.world.pulls import Pull
+from tests.world.replies import accept
+from tests.world.tester import World
+
+
+def solved(world: World, branch: str) -> Pull:
+    pull = world.agent.opens(RETRY, branch=branch)
+    world.settles()
+    return pull
+
+
+def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_changes_still_count(
+    another_world: Open,
+) -> None:
+    world = another_world({"ASSAY_TIER": "llm", "ASSAY_DAY_MAX_USD": "0.0100", "ASSAY_PR_MAX_USD": "1"})
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.answers(accept(RETRY_AT), input_tokens=90_000)
+    first = solved(world, "first")
+
+    assert first.check.conclusion == "success"
+    assert "The budget of today is almost used up: &#36;0.009" in first.text
+    assert len([line for line in world.product.log.lines if "budget is almost used up" in line.text]) == 1
+
+    second = solved(world, "second")
+
+    assert second.check == ("completed", "action_required", "Not judged: today's budget is used up")
+    assert (second.verdict["abstain_reason"], second.verdict["throttled_reason"]) == ("budget", "daily_cap")
+    assert (second.verdict["judge_kind"], second.verdict["judge_cost_usd"]) == ("heuristic", "0")
+    assert "after midnight UTC" in second.text
+    assert not world.alice.merges(second).is_merged
+
+    stub = world.agent.opens(STUB, body=f"Closes #{issue.number}", branch="stub")
+    said: Proposal = {"title": "Document how uploads work", "body": "Adds a sentence.", "branch": "words"}
+    words = world.agent.opens(ONLY_DOCUMENTATION, **said)
+    world.settles()
+
+    assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished")
+    assert words.check.conclusion == "success"
+    assert {one.verdict["throttled_reason"] for one in (stub, words)} == {"daily_cap"}, (
+        "both would have been asked about"
+    )
+    assert len(world.model.asked) == 1
+
+
+def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) -> None:
+    repository = world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document uploads", branch="words")
+    world.settles()
+    paused = run(world.product.environment, "pause", repository.name)
+    assert (paused.returncode, paused.stdout.split(":")[0]) == (0, f"Judging is paused in {repository.name}")
+    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
+    world.settles()
+
+    assert pull.check == ("completed", "neutral", "Not judged: judging is paused")
+    assert (pull.verdict["abstain_reason"], pull.verdict["findings"]) == ("paused", [])
+    running = repository.starts_ci(pull.head, "test")
+    world.alice.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.title == "Not judged: judging is paused", "nobody waits for CI to say that"
+    running.finishes("success")
+
+    resumed = run(world.product.environment, "resume", repository.name)
+    assert (resumed.returncode, resumed.stdout.split(":")[0]) == (0, f"Judging goes on in {repository.name}")
+    world.alice.comments(pull, "/rejudge")
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "half_finished")
+
+
+def test_a_repository_that_is_not_known_can_not_be_paused(world: World) -> None:
+    done = run(world.product.environment, "pause", "acme/no-such-thing")
+    assert (done.returncode, done.stdout.split(":")[0]) == (2, "acme/no-such-thing is not known here")
+
+
+LAPTOP: dict[str, tuple[dict[str, str], tuple[str, str | None], str]] = {
+    "a cap": (
+        {"ASSAY_PR_MAX_USD": "0.0001"},
+        ("budget", "pr_cap"),
+        "Whoever runs Assay raises ASSAY_PR_MAX_USD",
+    ),
+    "an unknown price": (
+        {"ASSAY_MODEL": "claude-nine"},
+        ("judge_unavailable", None),
+        'the price of "claude-nine" is not known',
+    ),
+    "a pause": ({"ASSAY_PAUSED": "1"}, ("paused", None), "once ASSAY_PAUSED is 0 again"),
+}
+
+
+@pytest.mark.parametrize("obstacle", LAPTOP)
+def test_on_a_laptop_the_same_purse_pays_and_nothing_is_asked_past_it(
+    world: World, tmp_path: Path, obstacle: str
+) -> None:
+    changes, expected, words = LAPTOP[obstacle]
+    recorded = tmp_path / "dossier.json"
+    recorded.write_text(dossier().model_dump_json(exclude_unset=True), encoding="utf-8")
+    told = on_a_laptop(world, tmp_path) | changes
+    verdict = abstained(told, "judge", "--dossier", str(recorded), "--tier", "llm")
+
+    assert (verdict["abstain_reason"], verdict["throttled_reason"]) == expected
+    assert words in f"{verdict['concern']} {verdict['next_step']}"
+    again = abstained(told, "replay", verdict["eval_id"], "--ask")
+    assert (again["abstain_reason"], again["throttled_reason"]) == expected, "judging anew is paid from the same purse"
+    assert world.model.asked == []
+
+
+def abstained(told: Mapping[str, str], *arguments: str) -> dict[str, Any]:
+    done = run(told, *arguments, "--json")
+    assert done.returncode == 3, done.stdout + done.stderr
+    verdict: dict[str, Any] = json.loads(done.stdout)
+    return verdict
+
+
+def on_a_laptop(world: World, folder: Path) -> dict[str, str]:
+    """The product's settings, with a server of its own."""
+    shared = {"REDIS_URL", "ASSAY_STORE_KEYS"}
+    told = {name: value for name, value in world.product.environment.items() if name not in shared}
+    return {**told, "ASSAY_DATA_DIR": str(folder / "data")}

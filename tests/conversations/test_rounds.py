@@ -1,0 +1,119 @@
+"""Round after round: what was asked for is ticked, nothing new is asked for on old lines, and in the end a person is called."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tests.conversations.conftest import Open
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Pull
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+TEST_AT = "tests/test_retry.py:5"
+STEP = "Assert in test_upload how often send was called."
+TESTED = {**RETRY, "tests/test_retry.py": RETRY["tests/test_retry.py"].replace("== 200", "== 200 and tries == 3")}
+MET = accept(RETRY_AT)["criteria"]
+
+
+def quoting(said: Any, files: Mapping[str, str] = RETRY) -> Any:
+    """A reply whose places quote the lines of *files*."""
+    if isinstance(said, list):
+        return [quoting(one, files) for one in cast("list[Any]", said)]
+    if not isinstance(said, dict):
+        return said
+    whole = {name: quoting(one, files) for name, one in cast("dict[str, Any]", said).items()}
+    if "line" in whole:
+        whole["quote"] = files[whole["path"]].split("\n")[whole["line"] - 1]
+    return whole
+
+
+def conditions(pull: Pull) -> list[tuple[str, str]]:
+    return [(one["id"], one["state"]) for one in pull.verdict["closing_conditions"]]
+
+
+def answers(*states: str) -> list[dict[str, Any]]:
+    return [{"id": f"c{number}", "state": state, "evidence": []} for number, state in enumerate(states, start=1)]
+
+
+def weak_test(**changes: Any) -> dict[str, Any]:
+    """The test proves nothing; all else is as it was asked for."""
+    return {**reject("weak_test", TEST_AT, next_step=STEP), "criteria": MET, **changes}
+
+
+def done() -> dict[str, Any]:
+    """All of it is there, and what was asked for is done."""
+    return accept(RETRY_AT, conditions=answers("resolved"))
+
+
+def too_much() -> dict[str, Any]:
+    """What was asked for is done; now the loop, which did not change since, is one too many."""
+    return {**reject("scope_creep", RETRY_AT, conditions=answers("resolved")), "criteria": MET}
+
+
+def rejected(world: World) -> Pull:
+    world.repository(PROJECT)
+    world.model.answers(quoting(weak_test()))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert (pull.check.conclusion, conditions(pull)) == ("failure", [("c1", "open")])
+    return pull
+
+
+def test_what_was_asked_for_is_done_ticked_and_accepted(world: World) -> None:
+    pull = rejected(world)
+    assert f"[ ] c1: {STEP}" in pull.text
+
+    world.model.answers(quoting(done(), TESTED))
+    world.agent.pushes(pull, TESTED)
+    world.settles()
+
+    asked = world.model.asked[-1].text
+    assert f"c1: {STEP}" in asked
+    assert '"tests/test_retry.py" (head): 5' in asked
+    assert (pull.check.conclusion, conditions(pull)) == ("success", [("c1", "resolved")])
+    assert f"[x] c1: {STEP}" in pull.text
+
+
+def test_another_objection_to_lines_that_did_not_change_is_refused(world: World) -> None:
+    pull = rejected(world)
+
+    world.model.answers(quoting(too_much(), TESTED)).answers(quoting(too_much(), TESTED))
+    world.agent.pushes(pull, TESTED)
+    world.settles()
+
+    assert len(world.model.asked) == 3, "it was asked once more, and told what may reject"
+    assert "can't carry a reject in this round" in str(world.model.asked[-1].body["messages"][-1])
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert conditions(pull) == [("c1", "resolved")]
+    assert "Every closing condition is met" in pull.text
+    assert not pull.verdict["evidence"]
+
+
+def test_a_judge_who_takes_the_correction_accepts(world: World) -> None:
+    pull = rejected(world)
+
+    world.model.answers(quoting(too_much(), TESTED))
+    world.model.answers(quoting(done(), TESTED))
+    world.agent.pushes(pull, TESTED)
+    world.settles()
+
+    assert (pull.check.conclusion, conditions(pull)) == ("success", [("c1", "resolved")])
+
+
+def test_after_the_last_round_a_person_is_called(another_world: Open) -> None:
+    world = another_world({"ASSAY_ROUND_LIMIT": "2"})
+    pull = rejected(world)
+
+    for number in (2, 3):
+        step = f"In line 5 of tests/test_retry.py, compare tries with {number}."
+        worse = {**RETRY, "tests/test_retry.py": RETRY["tests/test_retry.py"].replace("== 200", f"in (200, {number})")}
+        world.model.answers(quoting(weak_test(next_step=step, conditions=answers("open")), worse))
+        world.agent.pushes(pull, worse)
+        world.settles()
+        assert pull.verdict["round"] == number
+        assert conditions(pull) == [("c1", "open")]
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert "After 2 rounds this still does not converge" in pull.text
+    assert f"[ ] c1: {STEP}" in pull.text
+    assert not world.alice.merges(pull).is_merged

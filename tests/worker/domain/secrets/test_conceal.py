@@ -1,0 +1,228 @@
+"""Secrets are taken out by their shape or their name, and nothing else is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, look_alikes, secrets
+from worker.domain.secrets import Redaction, SecretKind, conceal
+
+RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
+PASSWORD = "S3cur" + "3!Pass"
+HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"
+BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
+BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+MARK = "[redacted: private key]"
+
+
+def shown(text: str) -> str:
+    return conceal(text).text
+
+
+def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
+    for sample in secrets(400, 7):
+        clean = conceal(sample.text)
+        assert [one for one in sample.secrets if one in clean.text] == []
+        assert clean.text.count("\n") == sample.text.count("\n")
+        assert conceal(clean.text).text == clean.text
+        assert clean.found
+
+
+def test_what_only_looks_like_a_secret_is_left() -> None:
+    assert [one.text for one in look_alikes(400, 7) if shown(one.text) != one.text] == []
+
+
+def test_the_samples_are_of_many_shapes() -> None:
+    assert len(ALONE) + len(NAMED) + len(KEYED) >= 50
+    assert len(ALIKE) >= 15
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "{}"',
+        "PASSWORD={}",
+        "pass: {}",
+        "db.passphrase = {}",
+        "my_pwd: str = '{}'",
+        '{{\\"password\\": \\"{}\\"}}',
+        "machine acme.dev\n  login bob\n  password {}",
+        "machine acme.dev login bob password {}",
+        "<DbPassword>{}</DbPassword>",
+        "mysql --db-password {}",
+        "${{DB_PASSWORD:-{}}}",
+        "name: DB_PASSWORD\nvalue: {}",
+        'auth("password", "{}")',
+        "password '{}'",
+        "if password == '{}':",
+    ],
+)
+def test_a_password_is_known_by_its_name(text: str) -> None:
+    clean = conceal(text.format(PASSWORD))
+    assert clean.text == text.format("[redacted: password]")
+    assert dict(clean.secrets) == {PASSWORD: SecretKind.PASSWORD}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('api_key = "{}"', "key"),
+        ("SIGNING-KEY: {}", "key"),
+        ("x_token={}", "token"),
+        ("//npm.acme.dev/:_auth={}", "token"),
+        ("client_secret: {}", "secret"),
+        ("credentials = '{}'", "credential"),
+        ("Authorization: Bearer {}", "credential"),
+        ("curl -H 'authorization: token {}'", "credential"),
+    ],
+)
+def test_a_drawn_value_is_known_by_its_name(text: str, kind: str) -> None:
+    assert shown(text.format(RANDOM)) == text.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"key = {RANDOM}",
+        f"monkey: {RANDOM}",
+        f"token_hash = {HEX}",
+        f"passwordSha256 = {HEX}",
+        f"tokenize({RANDOM!r})",
+        f"Authorization: token {HEX}{HEX[:8]}",
+        "password = 12345678901234567890",
+        'password = "Enter 8 Chars, please!"',
+        'secret: "/run/secrets/Db1"',
+        'secret = "https://Acme.dev/Path1"',
+        'password = "UserRole2"',
+        'password = "Short1!"',
+        'token = "aaaaaaaabbbbbbbbaaaaaaaa"',
+        "api_key = abcdef",
+        f"--dry-run password-reset {RANDOM}",
+        "pass `memoize=False1` to it",
+        f"login bob password {'lowercase'}",
+        'token = "sha256:' + HEX + '"',
+        "secret = " + "word-" * 40,
+        "token: ________________________",
+        'token = "zzzzyyyyxxxxwwwwvvvv"',
+        "secret : ---------- == ----------",
+    ],
+)
+def test_a_value_that_says_it_is_none_is_left(text: str) -> None:
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://postgres:postgres@localhost/db",
+        "redis://:${PASSWORD}@cache",
+        "https://user:xxxxxxxx@acme.dev",
+        "see http://localhost:8080/a@b",
+        "https://<user>:<password>@acme.dev",
+    ],
+)
+def test_an_address_without_anybodys_password_is_left(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_an_address_loses_its_password_and_its_token() -> None:
+    assert shown("postgres://app:kf82hdmq@db/x") == "postgres://app:[redacted: password in an address]@db/x"
+    assert shown(f"https://{RANDOM}@acme.dev/x.git") == "https://[redacted: password in an address]@acme.dev/x.git"
+
+
+def test_the_second_half_of_a_pair_of_keys_goes_with_the_first() -> None:
+    first, second = "AK" + "IAQ7RK2ZP9XVTN4LW8", RANDOM + RANDOM[:16]
+    assert shown(f"('{first}', '{second}')") == "('[redacted: aws key]', '[redacted: aws key]')"
+
+
+def test_of_two_forms_at_one_place_all_is_taken_out() -> None:
+    assert shown("api_key = '" + "AK" + f"IAQ7RK2ZP9XVTN4LW8/{RANDOM}'") == "api_key = '[redacted: aws key]'"
+
+
+def test_a_certificate_that_is_packed_is_left_and_a_key_is_not() -> None:
+    import base64  # noqa: PLC0415 - for this test alone
+
+    key, certificate = (
+        base64.b64encode(f"-----BEGIN {what}-----\n{BODY}".encode()).decode() for what in ("PRIVATE KEY", "CERTIFICATE")
+    )
+    assert shown(f"tls.key: {key}") == f"tls.key: {MARK}"
+    assert shown(f"tls.crt: {certificate}") == f"tls.crt: {certificate}"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"{BEGIN}\n{BODY}\nab==\n{END}\n{BODY}", f"{BEGIN}\n{MARK}\n{MARK}\n{END}\n{BODY}"),
+        (f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{BODY}\n{END}", f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{MARK}\n{END}"),
+        (f'K = "{BEGIN}\\n{BODY}\\n{END}"', f'K = "{BEGIN}{MARK}{END}"'),
+        (f'K = "{BEGIN}\\n{BODY}\\n{BODY}', f'K = "{BEGIN}\\n{MARK}\\n{MARK}'),
+        (f'"{BEGIN}\\n" +\n    "{BODY}\\n" +\n    "{END}"', f'"{BEGIN}\\n" +\n    "{MARK}\\n" +\n    "{END}"'),
+        (f"['{BEGIN}{BODY}{END}', '{BEGIN}{BODY}{END}']", f"['{BEGIN}{MARK}{END}', '{BEGIN}{MARK}{END}']"),
+        (f"{BODY}{END}{BEGIN}\n{BODY}", f"{MARK}{END}{BEGIN}\n{MARK}"),
+        (f"{BEGIN}\n{BODY}\n{BODY}{END}", f"{BEGIN}\n{MARK}\n{MARK}{END}"),
+        (f"PRIVATE KEY\n{BODY}", f"PRIVATE KEY\n{BODY}"),
+        (f"x = 1\n{BODY}\nab==\n{END}", f"x = 1\n{MARK}\n{MARK}\n{END}"),
+        (f"y {BODY}{END}", f"y {MARK}{END}"),
+        (f"{BEGIN}\n{BODY}\n", f"{BEGIN}\n{MARK}\n"),
+        (f"{BEGIN}\n{BODY}\n{END}\n{END}", f"{BEGIN}\n{MARK}\n{END}\n{END}"),
+        ("Private-Lines: 2\nAAAA\nBBBB\nPrivate-MAC: 1", f"Private-Lines: 2\n{MARK}\n{MARK}\nPrivate-MAC: 1"),
+        ("Private-Lines: 2\nAAAA\n\nx", f"Private-Lines: 2\n{MARK}\n\nx"),
+    ],
+)
+def test_a_private_key_loses_its_body_in_each_form(text: str, clean: str) -> None:
+    assert shown(text) == clean
+    assert shown(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'assert "{BEGIN}" in text\nassertRaisesRegexExactly(x)\nsomeLongFunctionNameHere',
+        f"{BEGIN}{END}",
+        f"{BEGIN}\nsomeLongFunctionNameHere()",
+        f"{BEGIN}\n{'' * 3}\nabc\nx",
+        BEGIN + "\n" * 12 + BODY,
+        f"x\n{END}",
+        "No Private-Lines: here",
+        "Private-Lines: x",
+    ],
+)
+def test_code_that_mentions_a_private_key_is_left(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_a_known_secret_is_found_without_its_name() -> None:
+    clean = conceal(f"got {RANDOM} twice: {RANDOM}", {RANDOM: SecretKind.TOKEN})
+    assert clean.text == "got [redacted: token] twice: [redacted: token]"
+    assert [one.line for one in clean.found] == [1, 1]
+
+
+def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
+    clean = conceal(f"a\npassword = '{PASSWORD}'\nb\nx_token = '{RANDOM}'")
+    assert clean.found == ((2, SecretKind.PASSWORD), (4, SecretKind.TOKEN))
+    told = Redaction(kind=SecretKind.TOKEN, where="diff[a.py]", line=4)
+    assert told.model_dump(mode="json") == {"kind": "token", "where": "diff[a.py]", "line": 4}
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from([BODY, BEGIN, END, "password=", RANDOM, "\n", '"', " ", "://a:", "@b"])).map("".join)
+)
+def test_no_text_loses_a_line_or_is_changed_without_a_word(text: str) -> None:
+    clean = conceal(text)
+    assert clean.text.count("\n") == text.count("\n")
+    assert (clean.text == text) is not bool(clean.found)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "token=", "password: ", "eyJa.", "://a:", "SG.aaaaaaaaaaaaaaaaa.", "sk-aaaaaaaaaaaaaaaaaaaaaaaa-", "secret", "api_key='",
+        "<password", "bearer aaaaaaaaaaaaaaaaa ", f"{BEGIN}\n", f"{END}\n", "AccountKey=", "login a password ", "A" * 64 + "\n",
+        "Private-Lines: 9\n", '"Input Tokens"' + " " * 60 + "100 ", '"Tokens" ,  ,  ,  ', "xoxb-1", "eyJ-", "\u0130token=", "_v1_", "LS0tLS1CRUdJTi", "bot M", "password(", "key-", "mailgun -",
+    ],
+)  # fmt: skip
+def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
+    """A search that looks back more than a little at each place would not, in the time that anybody waits for a suite."""
+    text = unit * (400_000 // len(unit))
+    assert conceal(text).text.count("\n") == text.count("\n")

@@ -1,0 +1,84 @@
+import pytest
+
+from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from worker.domain.criteria import MOST_CRITERIA
+from worker.domain.diff import diff_of
+from worker.domain.judgement import OUTPUT, STATES, Ruling, criteria_from, dossier_of, judgement_of, nothing_there
+from worker.domain.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        (None, []),
+        ("", []),
+        (" \n", []),
+        ([], []),
+        (["", "a"], ["a"]),
+        ("It has a header.", ["It has a header."]),
+        ("- one\n- two\n", ["one", "two"]),
+        ("1. one\n2. two", ["one", "two"]),
+        ("# Acceptance criteria\n\n- one\n- two\n", ["one", "two"]),
+        ("# Something else\n\nIt has a header.", ["# Something else\n\nIt has a header."]),
+        ("a\ud800", ["a\\ud800"]),
+    ],
+)
+def test_criteria_are_the_items_of_a_list_and_else_the_text(given: str | list[str] | None, texts: list[str]) -> None:
+    found = criteria_from(given)
+    assert [one.text for one in found] == texts
+    assert [one.id for one in found] == [f"AC{number}" for number in range(1, len(texts) + 1)]
+
+
+@pytest.mark.parametrize("given", [["x"] * MOST_CRITERIA, "\n".join(f"- rule {one}" for one in range(200))])
+def test_more_criteria_than_one_question_holds_are_refused_and_not_left_out(given: str | list[str]) -> None:
+    with pytest.raises(ValueError, match="at most 99"):
+        criteria_from(given)
+
+
+@pytest.mark.parametrize("text", ["a", "a\n", "a\nb\n\n", "\n", "\r\n", "\\ No newline at end of file", "+++ b/x\n"])
+def test_the_output_is_one_new_file_line_for_line(text: str) -> None:
+    dossier = dossier_of(text, criteria_from("x"), ["stub_body"])
+    (file,) = diff_of(dossier.diff).files
+    lines = text.removesuffix("\n").split("\n")
+    assert (file.path, [line.text for line in file.added]) == (OUTPUT, lines)
+    assert dossier.files is not None
+    assert dossier.files[0].text == text
+    assert dossier.policy is not None
+    assert dossier.policy.signals == {"stub_body": "off"}
+
+
+def test_another_output_or_another_criterion_is_another_account() -> None:
+    one, same, other, asked = (
+        dossier_of(output, criteria_from(criteria), []).pull_request
+        for output, criteria in (("a", "x"), ("a", "x"), ("b", "x"), ("a", "y"))
+    )
+    assert one == same
+    assert len({pull.number for pull in (one, other, asked)}) == 3
+    assert len({pull.head_sha for pull in (one, other, asked)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ruling"),
+    [(accepted(), Ruling.PASS), (rejected(), Ruling.FAIL), (unjudged(), Ruling.UNAVAILABLE)],
+)
+def test_only_an_accept_passes_and_only_a_reject_fails(verdict: Verdict, ruling: Ruling) -> None:
+    judgement = judgement_of(verdict.model_copy(update={"criteria": ()}), ())
+    assert (judgement.verdict, judgement.reasoning, judgement.reason) == (
+        ruling, verdict.concern, verdict.abstain_reason
+    )  # fmt: skip
+
+
+def test_each_criterion_says_why_and_where() -> None:
+    place = EvidencePointer(path=OUTPUT, line=1, quote="name", note="no price")
+    states = [
+        CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(place,)),
+        CriterionVerdict(id="AC2", status=CriterionStatus.MISSING),
+    ]
+    judgement = judgement_of(rejected().model_copy(update={"criteria": tuple(states)}), criteria_from(["a", "b"]))
+    said = [(one.text, one.verdict, one.reasoning, one.evidence) for one in judgement.criteria]
+    assert said == [("a", Ruling.FAIL, "partial: no price", (place,)), ("b", Ruling.FAIL, "missing", ())]
+    assert set(STATES) == set(CriterionStatus)
+
+
+def test_nothing_at_all_meets_nothing() -> None:
+    assert [one.verdict for one in nothing_there(criteria_from(["a", "b"])).criteria] == [Ruling.FAIL] * 2

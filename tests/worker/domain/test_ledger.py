@@ -1,0 +1,117 @@
+"""The memory of a pull request: rounds, closing conditions, and hashes of what changed."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.worker.judge.making import BASE, DIFF, HEAD, NOW, entry, new_file
+from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from worker.domain.diff import diff_of
+from worker.domain.ids import Fingerprint
+from worker.domain.ledger import HASHED_LINES, LedgerEntry, changed_lines, conditions_of, line_hash, round_of
+from worker.domain.verdict import ClosingCondition
+
+A, B, C = "a" * 40, "b" * 40, "c" * 40
+MINUTE = timedelta(minutes=1)
+CONTENT = Fingerprint("sha256:now")
+
+
+def reject(head: str, *, seen: datetime = NOW, pushed: datetime | None = None, **changes: Any) -> LedgerEntry:
+    verdict = rejected(fingerprint=f"sha256:{head}", judge_latency_ms=30_000, **changes)
+    return entry(verdict, head_sha=head, created_at=seen, pushed_at=pushed)
+
+
+def asking(*conditions: tuple[str, str, str]) -> LedgerEntry:
+    found = [
+        ClosingCondition.model_validate({"id": name, "text": text, "state": state}) for name, text, state in conditions
+    ]
+    return entry(rejected(closing_conditions=found), open_conditions=[one for one in found if one.state == "open"])
+
+
+def stand(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
+    return [(one.id, one.text, one.state) for one in conditions_of(entries)]
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+
+def test_the_first_head_is_round_one_and_only_rejects_count() -> None:
+    assert round_of((), HEAD, CONTENT) == 1
+    assert round_of((entry(accepted(), head_sha=BASE), entry(unjudged(), head_sha=C)), HEAD, CONTENT) == 1
+    assert round_of((reject(A), reject(B)), C, CONTENT) == 3
+
+
+def test_one_head_and_one_content_are_one_round() -> None:
+    assert round_of((reject(A),), A, CONTENT) == 1
+    assert round_of((reject(A),), B, Fingerprint(f"sha256:{A}")) == 1
+    assert round_of((reject(A), reject(A)), B, CONTENT) == 2
+
+
+def test_what_was_pushed_before_the_reject_could_be_seen_is_of_the_same_round() -> None:
+    first = reject(A)  # its judging ended half a minute later
+    assert round_of((first,), B, CONTENT, NOW) == 1
+    assert round_of((first,), B, CONTENT, NOW + 2 * MINUTE) == 2
+    assert round_of((first,), B, CONTENT, None) == 2, "a push of unknown time counts"
+    blind = reject(B, seen=NOW + MINUTE, pushed=NOW)
+    assert round_of((first, blind), C, CONTENT, NOW + 5 * MINUTE) == 2
+    assert round_of((first, blind), C, CONTENT, NOW) == 1
+
+
+def test_a_time_without_a_zone_is_taken_as_utc() -> None:
+    bare = (NOW + 2 * MINUTE).replace(tzinfo=None)
+    assert round_of((reject(A),), B, CONTENT, bare) == 2
+
+
+# --- closing conditions ---------------------------------------------------------------------------
+
+
+def test_conditions_travel_and_the_newest_entry_says_how_they_stand() -> None:
+    first = asking(("c1", "Assert it.", "open"), ("c2", "AC2 is met: a test", "open"))
+    second = asking(("c1", "Assert it.", "resolved"), ("c2", "AC2 is met: a test", "open"), ("c3", "Log it.", "open"))
+    assert stand(first, second) == [
+        ("c1", "Assert it.", "resolved"),
+        ("c2", "AC2 is met: a test", "open"),
+        ("c3", "Log it.", "open"),
+    ]
+    assert stand(first, second, entry(unjudged())) == stand(first, second), "what says nothing of them changes nothing"
+
+
+def test_an_id_is_never_given_twice() -> None:
+    again = asking(("c1", "Another thing.", "open"))
+    assert stand(asking(("c1", "One thing.", "open"), ("c3", "Three.", "open")), again) == [
+        ("c1", "One thing.", "open"),
+        ("c3", "Three.", "open"),
+        ("c2", "Another thing.", "open"),
+    ]
+
+
+# --- hashes of what changed -----------------------------------------------------------------------
+
+
+def test_each_changed_line_has_a_hash_of_its_mark_and_its_text() -> None:
+    hashes = changed_lines(diff_of(DIFF))
+    assert hashes["upload.py"][0] == line_hash("+", "    for attempt in range(3):")
+    assert hashes["upload.py"][-1] == line_hash("-", "    return post(data)")
+    assert len(hashes["tests/test_upload.py"]) == 4
+
+
+def test_a_file_without_lines_has_one_hash_of_what_did_change() -> None:
+    def of(index: str) -> tuple[str, ...]:
+        top = f"diff --git a/x.png b/x.png\nindex {index} 100644\n"
+        return changed_lines(diff_of(f"{top}Binary files a/x.png and b/x.png differ\n"))["x.png"]
+
+    assert len(of("1111111..2222222")) == 1
+    assert of("1111111..2222222") == of("11111111..22222222"), "however long git abbreviates"
+    assert of("1111111..2222222") != of("1111111..3333333")
+
+
+def test_a_file_that_became_a_link_keeps_the_lines_of_both() -> None:
+    gone = "diff --git a/x b/x\ndeleted file mode 100644\nindex 1..0\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n"
+    assert changed_lines(diff_of(gone + new_file("x", "target", mode="120000")))["x"] == (
+        line_hash("-", "old"),
+        line_hash("+", "target"),
+    )
+
+
+def test_a_change_too_large_is_one_surface() -> None:
+    assert changed_lines(diff_of(new_file("x.txt", *["line"] * HASHED_LINES)))
+    assert changed_lines(diff_of(new_file("x.txt", *["line"] * (HASHED_LINES + 1)))) == {}

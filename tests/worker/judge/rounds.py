@@ -1,0 +1,127 @@
+"""Pull requests over several rounds: a small tree that is pushed to, and every verdict put on record.
+
+Does not judge. Invariant: each line that a push writes is new in the whole history, so that a test knows without hashes which
+lines were there before.
+"""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.worker.judge.courtroom import docket
+from tests.worker.judge.making import NOW, dossier, pull_request
+from worker.domain.diff import diff_of
+from worker.domain.dossier import Criterion, Dossier, HeadFile
+from worker.domain.ids import EvalId, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict import Abstain, Accept, Reject, Side
+from worker.judge.bench import Bench
+from worker.judge.court import content_of
+from worker.pipeline import settle
+from worker.record import entry
+
+Tree = dict[str, tuple[str, ...]]
+Verdict = Accept | Reject | Abstain
+MADE = {
+    path: tuple(f"{path[0]}{number} = made({number})" for number in range(12)) for path in ("upload.py", "retry.py")
+}
+
+
+def diff(base: Tree, head: Tree) -> str:
+    """As git prints it."""
+    return "".join(_file(path, base[path], head[path]) for path in sorted(base) if base[path] != head[path])
+
+
+def _file(path: str, old: tuple[str, ...], new: tuple[str, ...]) -> str:
+    hunks = list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    top = f"diff --git a/{path} b/{path}\nindex 1111111..2222222 100644\n--- a/{path}\n+++ b/{path}\n"
+    return top + "".join(f"{line}\n" for line in hunks)
+
+
+@dataclass
+class History:
+    """One pull request. `base` and `head` are the trees now, `ledger` what was recorded."""
+
+    base: Tree = field(default_factory=lambda: dict(MADE))
+    head: Tree = field(default_factory=lambda: dict(MADE))
+    ledger: list[LedgerEntry] = field(default_factory=list[LedgerEntry])
+    commits: int = 0
+    lines: int = 0
+    title: str = "Retry uploads"
+
+    def new_line(self) -> str:
+        self.lines += 1
+        return f"fresh_{self.lines} = made({self.lines})"
+
+    def push(self, path: str, edit: Callable[[list[str]], None]) -> None:
+        lines = list(self.head[path])
+        edit(lines)
+        self.head = {**self.head, path: tuple(lines)}
+        self.commits += 1
+
+    def replaces(self, path: str, at: int) -> int:
+        """A push that writes line *at* anew; answers its number."""
+        self.push(path, lambda lines: lines.__setitem__(at - 1, self.new_line()))
+        return at
+
+    @property
+    def head_sha(self) -> Sha:
+        return f"{self.commits:040x}"
+
+    def dossier(self, **changes: Any) -> Dossier:
+        fields = {
+            "pull_request": pull_request(
+                title=self.title, head_sha=self.head_sha, pushed_at=changes.pop("pushed_at", None)
+            ),
+            "criteria": (Criterion(id="AC1", text="an upload is retried"), Criterion(id="AC2", text="it is logged")),
+            "diff": diff(self.base, self.head),
+            "files": tuple(
+                HeadFile(path=path, text="".join(f"{one}\n" for one in self.head[path])) for path in self.head
+            ),
+            "ledger": tuple(self.ledger),
+        }
+        return dossier(**{**fields, **changes})
+
+    def quoting(self, said: Any) -> Any:
+        """A reply whose places quote the line as it stands now."""
+        match said:
+            case dict():
+                whole: dict[str, Any] = {name: self.quoting(one) for name, one in said.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+                return whole | {"quote": self._line(whole)} if "line" in whole else whole
+            case list():
+                return [self.quoting(one) for one in said]  # pyright: ignore[reportUnknownVariableType] - JSON
+            case _:
+                return said
+
+    def _line(self, place: dict[str, Any]) -> str:
+        tree = self.head if place["side"] == "head" else self.base
+        lines = tree.get(place["path"], ())
+        line: int = place["line"] or 0
+        return lines[line - 1] if 0 < line <= len(lines) else str(place.get("quote", ""))
+
+    def judged(self, bench: Bench, at: datetime = NOW, **changes: Any) -> Verdict:
+        """Carried over or judged, and recorded."""
+        what = self.dossier(**changes)
+        number = len(self.ledger)
+        subject = docket().subject.model_copy(update={"head_sha": self.head_sha})
+        opened = docket(
+            eval_id=EvalId(f"eval-{number:03}"),
+            subject=subject,
+            created_at=at + timedelta(seconds=number),
+            fingerprint=content_of(what, bench),
+            monotonic_ms=lambda: 0,
+        )
+        verdict = settle(what, opened, bench).verdict
+        self.ledger.append(entry(verdict, what, fence=number))
+        return verdict
+
+    def changed(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
+        """Each changed line now: its place, its mark and its text."""
+        found: dict[tuple[str, Side, int], tuple[str, str]] = {}
+        for file in diff_of(diff(self.base, self.head)).files:
+            for line in (*file.added, *file.removed):
+                side = Side.BASE if line.head_line is None else Side.HEAD
+                found[file.path, side, line.head_line or line.base_line or 0] = (line.kind.value, line.text)
+        return found

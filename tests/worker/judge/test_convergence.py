@@ -1,0 +1,452 @@
+"""The convergence contract, told round by round: what may still reject, what is ticked, and where a person is called."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench
+from tests.worker.judge.making import NOW, accept, cannot_tell, criteria, model_of, new_file, place, reject, scores
+from tests.worker.judge.rounds import History, Verdict
+from worker.domain.diff import diff_of
+from worker.domain.dossier import Ci, CiState, Criterion, HeadFile, Issue
+from worker.domain.ledger import changed_lines
+from worker.domain.rubric import Rubric
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.errors import Unavailable
+
+STEP = "Retry it on 503."
+BOTH_MET = {"criteria": criteria("met", "met", at=[place("upload.py", 3)])}
+
+
+def objects(line: int, path: str = "upload.py", **changes: Any) -> dict[str, Any]:
+    """A reject at one line; the criteria are met."""
+    fields = {"evidence": [place(path, line)], "next_step": STEP, "scores": scores(2), **BOTH_MET}
+    return reject(**{**fields, **changes})
+
+
+def accepts(**changes: Any) -> dict[str, Any]:
+    return accept(**{**BOTH_MET, **changes})
+
+
+def answers(*states: str, at: int | None = None) -> list[dict[str, Any]]:
+    evidence = [] if at is None else [place("upload.py", at)]
+    return [{"id": f"c{number}", "state": state, "evidence": evidence} for number, state in enumerate(states, start=1)]
+
+
+def opened() -> History:
+    """A pull request whose head writes lines 3 and 9 of upload.py anew."""
+    history = History()
+    history.replaces("upload.py", 3)
+    history.replaces("upload.py", 9)
+    return history
+
+
+def rejected_at_3(**changes: Any) -> History:
+    history = opened()
+    assert isinstance(asked(history, objects(3, **changes)), Reject)
+    return history
+
+
+def asked(history: History, *said: Any, limit: int = 5, **changes: Any) -> Verdict:
+    """Judged by a model that says this; every reply is used. Who gives another diff quotes it, too."""
+    model = model_of(*(said if "diff" in changes else map(history.quoting, said)))
+    verdict = history.judged(replace(bench(model, threshold=2.0), round_limit=limit), **changes)
+    assert model.script == [], "it was asked less often"
+    return verdict
+
+
+def conditions(verdict: Verdict) -> list[tuple[str, str]]:
+    return [(one.id, one.state.value) for one in verdict.closing_conditions]
+
+
+def places(verdict: Verdict) -> list[str]:
+    return [one.place for one in verdict.evidence]
+
+
+def needs_human(verdict: Verdict) -> Abstain:
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    return verdict
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+def test_a_reject_freezes_conditions_that_are_ticked_once_and_travel_for_ever() -> None:
+    history = rejected_at_3()
+    assert conditions(history.ledger[0].verdict) == [("c1", "open")]
+    history.replaces("upload.py", 3)
+    fixed = asked(history, accepts(conditions=answers("resolved", at=3)))
+    assert isinstance(fixed, Accept)
+    assert conditions(fixed) == [("c1", "resolved")]
+    history.replaces("upload.py", 5)
+    later = asked(history, objects(5, next_step="Log it."))
+    assert conditions(later) == [("c1", "resolved"), ("c2", "open")]
+    history.replaces("upload.py", 5)
+    assert conditions(asked(history, Unavailable("The model", "down"))) == [("c1", "resolved"), ("c2", "open")]
+
+
+def test_an_accept_that_leaves_a_condition_open_is_corrected() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    verdict = asked(history, accepts(conditions=answers("open")), accepts(conditions=answers("resolved")))
+    assert isinstance(verdict, Accept)
+
+
+def test_a_condition_that_is_called_resolved_is_ticked_whatever_is_decided() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    assert conditions(asked(history, cannot_tell(conditions=answers("resolved")))) == [("c1", "resolved")]
+
+
+def test_a_resolved_condition_opens_again_only_on_lines_that_changed_since() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    asked(history, accepts(conditions=answers("resolved")))
+    history.replaces("upload.py", 5)
+    again = asked(history, objects(5, path="upload.py", category="acceptance_gap"))
+    assert isinstance(again, Reject)
+    assert conditions(again) == [("c1", "open")], "the same words are the same condition"
+
+
+def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
+    history = rejected_at_3(criteria=criteria("missing", "met"), evidence=[])
+    assert conditions(history.ledger[0].verdict) == [("c1", "open"), ("c2", "open")]
+    line = history.replaces("upload.py", 3)
+    asked(history, accepts(conditions=answers("resolved", "resolved")))
+    history.replaces("upload.py", line)  # the line that showed it is gone
+    broken = asked(
+        history, reject(criteria=criteria("missing", "met"), evidence=[], scores=scores(2), next_step="Put it back.")
+    )
+    assert isinstance(broken, Reject)
+    assert conditions(broken) == [("c1", "resolved"), ("c2", "open"), ("c3", "open")]
+
+
+# --- what may still reject ------------------------------------------------------------------------
+
+
+def test_a_new_objection_to_old_lines_is_asked_about_again_and_then_is_a_persons() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    elsewhere = objects(9, category="acceptance_gap", conditions=answers("resolved"), next_step="Log it.")
+    verdict = needs_human(asked(history, elsewhere, elsewhere))
+    assert conditions(verdict) == [("c1", "resolved")]
+    assert "did not change since" in verdict.concern
+    assert "upload.py:9" in verdict.concern
+    assert verdict.evidence == (), "no note stands at a line that did not change"
+    assert verdict.signals["model_decision"] == "reject"
+
+
+def test_the_model_may_take_the_correction_and_accept() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    elsewhere = objects(9, conditions=answers("resolved"))
+    assert isinstance(asked(history, elsewhere, accepts(conditions=answers("resolved"))), Accept)
+
+
+def test_what_changed_since_may_be_rejected_and_nothing_else_is_shown_as_evidence() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 4)
+    both = objects(4, evidence=[place("upload.py", 9), place("upload.py", 3, end_line=4)], category="acceptance_gap",
+                   conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
+    verdict = asked(history, both)
+    assert isinstance(verdict, Reject)
+    assert places(verdict) == ["upload.py:4"]
+    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
+
+
+def test_an_open_condition_may_be_rejected_where_it_was_raised() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 9)
+    verdict = asked(
+        history, objects(3, conditions=answers("open"), next_step="Call post again in send when it answers 503.")
+    )
+    assert isinstance(verdict, Reject)
+    assert (places(verdict), conditions(verdict), verdict.round) == (["upload.py:3"], [("c1", "open")], 2)
+
+
+def test_a_file_without_lines_is_a_place_too() -> None:
+    runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
+    history = History()
+    unseen = criteria("unverifiable", "unverifiable")
+    said = reject(criteria=unseen, evidence=[place("run.sh", None)], scores=scores(2), next_step="Keep its mode.")
+    asked(history, said, diff=runs + new_file("a.py", "x = 1"), files=None)
+    history.commits += 1
+    again = {**said, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
+    verdict = asked(history, again, diff=runs + new_file("a.py", "y = 1"), files=None)
+    assert (verdict.decision, places(verdict), conditions(verdict)) == ("reject", ["run.sh"], [("c1", "open")])
+
+
+def test_an_open_condition_carries_no_other_category() -> None:
+    history = rejected_at_3()
+    history.replaces("retry.py", 1)
+    other = objects(3, category="scope_creep", conditions=answers("open"), next_step="Drop it.")
+    verdict = needs_human(asked(history, other, other))
+    assert "Still open, and not shown to be: c1 (Retry it on 503)." in verdict.concern
+
+
+def test_a_condition_that_is_shown_to_be_open_rejects_in_its_own_words() -> None:
+    history = rejected_at_3()
+    history.replaces("retry.py", 1)
+    other = objects(9, category="scope_creep", conditions=answers("open", at=3), next_step="Drop it.")
+    verdict = asked(history, other)
+    assert isinstance(verdict, Reject)
+    assert (verdict.category, verdict.concern) == ("weak_test", "Condition c1 of round 1 is still open.")
+    assert verdict.next_step == f"Do what has been asked for since round 1: {STEP}"
+    assert (places(verdict), conditions(verdict)) == (["upload.py:3"], [("c1", "open")])
+
+
+def test_a_condition_may_also_be_shown_open_on_a_line_that_is_new() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    verdict = asked(history, objects(9, category="scope_creep", conditions=answers("open", at=3), next_step="Drop it."))
+    assert (verdict.decision, verdict.category, places(verdict)) == ("reject", "weak_test", ["upload.py:3"])
+
+
+def test_a_criterion_that_was_met_is_not_missed_on_lines_that_did_not_change() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 5)
+    said = objects(5, criteria=criteria("missing", "met", at=[place("upload.py", 9)]), category="acceptance_gap",
+                   conditions=answers("resolved"), next_step="Log it.")  # fmt: skip
+    verdict = asked(history, said)
+    assert isinstance(verdict, Reject)
+    assert [(one.status, one.note) for one in verdict.criteria] == [
+        ("unverifiable", "called unmet now, on lines that were judged before and did not change since"),
+        ("met", ""),
+    ]
+    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
+
+
+def test_a_criterion_that_was_not_judged_before_may_be_missed() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 5)
+    asks = tuple(Criterion(id=f"AC{number}", text="x") for number in (1, 2, 3))
+    said = objects(
+        5, criteria=criteria("met", "met", "missing"), evidence=[], conditions=answers("resolved"), next_step="Do it."
+    )
+    verdict = asked(history, said, criteria=asks)
+    assert [one.text for one in verdict.closing_conditions] == [STEP, "Do it.", "AC3 is met: x"]
+
+
+def test_an_open_criterion_carries_a_reject_without_a_place() -> None:
+    history = rejected_at_3(criteria=criteria("missing", "met"))
+    history.replaces("retry.py", 1)
+    said = reject(criteria=criteria("partial", "met"), evidence=[], scores=scores(2), category="acceptance_gap",
+                  conditions=answers("resolved", "open"), next_step="Call it in send.")  # fmt: skip
+    verdict = asked(history, said)
+    assert isinstance(verdict, Reject)
+    assert conditions(verdict) == [("c1", "resolved"), ("c2", "open")]
+
+
+def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 5)
+    against = [
+        {"id": "AC1", "status": "partial", "evidence": [place("upload.py", 4, end_line=5)]},
+        criteria("met", "met")[1],
+    ]
+    said = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
+    verdict = asked(history, said)
+    assert [one.place for one in verdict.criteria[0].evidence] == ["upload.py:5"]
+    assert [one.text for one in verdict.closing_conditions][1:] == ["Log it.", "AC1 is met: an upload is retried"]
+
+
+def test_what_no_model_has_looked_at_may_be_objected_to() -> None:
+    history = opened()
+    history.judged(bench(), diff=new_file("upload.py", "def send(data):", "    raise NotImplementedError"), files=None)
+    assert history.ledger[0].verdict.decision == "reject", "code alone, by a fact"
+    history.commits += 1
+    verdict = asked(history, objects(9, conditions=answers("resolved")))
+    assert (verdict.decision, places(verdict)) == ("reject", ["upload.py:9"])
+
+
+def test_what_was_not_read_was_not_judged() -> None:
+    history = rejected_at_3()
+    last = history.ledger[0]
+    unread = last.verdict.model_copy(update={"coverage": Coverage(partly=("upload.py",))})
+    history.ledger[0] = last.model_copy(update={"verdict": unread})
+    history.replaces("retry.py", 1)
+    said = objects(9, conditions=answers("resolved"), category="scope_creep", next_step="Drop it.")
+    assert asked(history, said).decision == "reject"
+
+
+def test_a_change_too_large_to_remember_may_be_objected_to_anywhere() -> None:
+    history = rejected_at_3()
+    history.ledger[0] = history.ledger[0].model_copy(update={"changed_lines": {}})
+    history.replaces("retry.py", 1)
+    assert asked(history, objects(9, conditions=answers("resolved"), category="scope_creep")).decision == "reject"
+
+
+def test_another_law_judges_anew() -> None:
+    history = rejected_at_3()
+    history.replaces("retry.py", 1)
+    model = model_of(history.quoting(objects(9, conditions=answers("resolved"), category="scope_creep")))
+    whole = bench(model, threshold=2.0)
+    rubric: Rubric = whole.rubric.model_copy(update={"id": "strict"})
+    assert history.judged(replace(whole, rubric=rubric)).decision == "reject"
+
+
+# --- the same again -------------------------------------------------------------------------------
+
+
+def test_the_same_step_for_the_same_place_is_asked_about_again() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    again = objects(3, conditions=answers("open"), next_step="On 503, retry it!")
+    better = objects(
+        3, conditions=answers("open"), next_step="In line 3, call post up to three times while it answers 503."
+    )
+    verdict = asked(history, again, better)
+    assert (verdict.decision, conditions(verdict)) == ("reject", [("c1", "open")])
+
+
+def test_who_repeats_itself_twice_calls_a_person() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    again = objects(3, conditions=answers("open"))
+    verdict = needs_human(asked(history, again, again))
+    assert "This would be the 2nd reject for the same reason at the same place" in verdict.concern
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+
+def test_after_the_last_round_a_reject_is_a_persons_and_an_accept_still_an_accept() -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    second = asked(history, objects(3, conditions=answers("open"), next_step="In line 3, call post thrice."), limit=2)
+    assert (second.decision, second.round) == ("reject", 2)
+    history.replaces("upload.py", 3)
+    third = objects(3, conditions=answers("open"), next_step="Write a loop.")
+    over = needs_human(asked(history, third, limit=2))
+    assert "After 2 rounds this still does not converge" in over.concern
+    assert conditions(over) == [("c1", "open")]
+    history.replaces("upload.py", 3)
+    assert asked(history, accepts(conditions=answers("resolved")), limit=2).decision == "accept"
+
+
+def test_what_was_pushed_before_the_reject_could_be_seen_uses_no_round() -> None:
+    history = opened()
+    asked(history, objects(3), at=NOW)
+    history.replaces("upload.py", 3)
+    blind = objects(3, conditions=answers("open"), next_step="Another step.")
+    assert asked(history, blind, pushed_at=NOW - timedelta(seconds=1)).round == 1
+
+
+# --- facts ----------------------------------------------------------------------------------------
+
+STUB = new_file("retry.py", "def again(data):", "    raise NotImplementedError")
+STUB_LINES = changed_lines(diff_of(STUB))["retry.py"]
+DONE = new_file("retry.py", "def again(data):", "    return post(data)")
+
+
+def judged_by_code(history: History, diff: str, **changes: Any) -> Verdict:
+    history.commits += 1
+    return history.judged(bench(), diff=diff, files=None, **changes)
+
+
+def test_a_facts_condition_is_ticked_by_code_when_the_fact_is_gone() -> None:
+    history = History()
+    assert conditions(judged_by_code(history, STUB)) == [("c1", "open")]
+    assert conditions(judged_by_code(history, DONE)) == [("c1", "resolved")]
+    assert conditions(judged_by_code(history, STUB)) == [("c1", "open")], "and opens again when it is back"
+
+
+def test_a_fact_that_stays_is_taught_and_shown_and_asks_for_nothing_new() -> None:
+    history = History()
+    first = judged_by_code(history, STUB)
+    second = judged_by_code(history, STUB + new_file("more.py", "x = 1"))
+    assert (conditions(second), second.round) == ([("c1", "open")], 2)
+    assert "whatever a name promises has to happen when it is called" in second.concern
+    assert second.next_step is not None
+    assert second.next_step.startswith(first.next_step or "-")
+    assert second.next_step.endswith("It reads `raise NotImplementedError` now. This is asked for the 2nd time.")
+
+
+def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:
+    history = History()
+    judged_by_code(history, STUB)
+    history.commits += 1
+    more = STUB + new_file("more.py", "x = 1")
+    met = criteria("met", "met", at=[place("more.py", 1, quote="x = 1")])
+    verdict = asked(history, accept(criteria=met, conditions=answers("resolved")), diff=more, files=None)
+    assert (verdict.decision, conditions(verdict)) == ("reject", [("c1", "open")])
+
+
+def test_a_fact_rejects_on_old_lines_too_and_says_that_nobody_said_so_before() -> None:
+    history = History()
+    met = criteria("met", "met", at=[place("retry.py", 1, quote="def again(data):")])
+    asked(history, accept(criteria=met), diff=DONE, files=None)
+    then = history.ledger[0]
+    stub = judged_by_code(History(), STUB)
+    blind = then.model_copy(
+        update={"changed_lines": {"retry.py": STUB_LINES}}
+    )  # an older Assay, that did not know the fact
+    history.ledger[0] = blind
+    history.commits += 1
+    said = reject(criteria=criteria("met", "missing", at=[place("more.py", 1, quote="x = 1")]), category="half_finished",
+                  evidence=[place("retry.py", 1, quote="def again(data):"), place("more.py", 1, quote="x = 1")], scores=scores(2), next_step="Write again.")  # fmt: skip
+    verdict = asked(history, said, diff=STUB + new_file("more.py", "x = 1"), files=None)
+    assert isinstance(verdict, Reject)
+    assert verdict.concern.endswith(
+        "(No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
+    )
+    assert places(verdict) == [*places(stub), "more.py:1"], "what the model adds needs to be new"
+    assert [one.status for one in verdict.criteria] == ["met", "unverifiable"]
+
+
+def test_facts_too_are_a_persons_after_the_last_round() -> None:
+    history = History()
+    judged_by_code(history, STUB)
+    history.commits += 1
+    verdict = history.judged(replace(bench(), round_limit=1), diff=STUB + new_file("m.py", "x = 1"), files=None)
+    assert "NotImplementedError" in needs_human(verdict).concern or "again" in verdict.concern
+
+
+def test_an_empty_change_keeps_its_criteria() -> None:
+    history = rejected_at_3()
+    history.commits += 1
+    verdict = history.judged(bench(), diff="", files=())
+    assert isinstance(verdict, Reject)
+    assert [one.status for one in verdict.criteria] == ["missing", "missing"]
+
+
+# --- where no model is asked ----------------------------------------------------------------------
+
+WORDS_ONLY = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
+TEXT = "# Busy\n\nThe server is busy at noon.\n"
+SAFE: dict[str, Any] = {
+    "diff": WORDS_ONLY,
+    "files": (HeadFile(path="docs/busy.md", text=TEXT),),
+    "criteria": (Criterion(id="AC1", text="Document when the server is busy"),),
+    "issues": (Issue(number=7, title="Document the busy hours", body="Say when the server is busy."),),
+}
+
+
+def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
+    history = rejected_at_3()
+    history.commits += 1
+    alone = needs_human(history.judged(bench(), **SAFE))
+    assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
+    met = criteria("met", at=[place("docs/busy.md", 1, quote="# Busy")])
+    model = model_of(accept(criteria=met, conditions=answers("resolved")))
+    asked_too = history.judged(bench(model), **SAFE)
+    assert (asked_too.decision, conditions(asked_too)) == ("accept", [("c1", "resolved")])
+    assert asked_too.escalation_reason.endswith("; still open: c1")
+
+
+def test_a_safe_change_settles_what_code_asked_for() -> None:
+    history = History()
+    judged_by_code(history, STUB)
+    history.commits += 1
+    verdict = history.judged(bench(), **SAFE)
+    assert (verdict.decision, conditions(verdict)) == ("accept", [("c1", "resolved")])
+
+
+@pytest.mark.parametrize("changes", [{"ci": Ci(state=CiState.FAILURE)}, {"diff": "no diff at all"}])
+def test_conditions_travel_through_a_judging_that_nobody_did(changes: dict[str, Any]) -> None:
+    history = rejected_at_3()
+    history.replaces("upload.py", 3)
+    assert conditions(history.judged(bench(), **changes)) == [("c1", "open")]

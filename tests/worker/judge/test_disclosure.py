@@ -1,0 +1,80 @@
+"""What is shown or given away holds no secret that we know, and is else what was there."""
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import accept, dossier, model_of, new_file, reply
+from worker.domain.diff import diff_of
+from worker.domain.dossier import HeadFile, Issue, Policy
+from worker.judge.court import hear, judge
+from worker.judge.disclosure import shareable, verdict_without_secrets, without_secrets
+
+TOKEN = "ghp_" + "a1B2" * 9
+PATH = f"keys/{TOKEN}.txt"
+
+
+def test_a_reply_that_quotes_a_secret_is_shown_without_it() -> None:
+    audit = hear(dossier(), docket(), bench(model_of(reply(f"It holds {TOKEN}."), accept()))).audit
+    shown = without_secrets(audit)
+    assert TOKEN in str(audit)
+    assert TOKEN not in str(shown)
+    assert "It holds [redacted: github token]." in str(shown.exchanges[0])
+
+
+def test_a_verdict_that_quotes_a_secret_is_shown_without_it() -> None:
+    verdict = judge(dossier(), docket(), bench(model_of(accept(concern=f"It holds {TOKEN}."))))
+    assert TOKEN in str(verdict)
+    assert verdict_without_secrets(verdict).concern == "It holds [redacted: github token]."
+    plain = judge(dossier(), docket(), bench(model_of(accept())))
+    assert verdict_without_secrets(plain) == plain
+
+
+def test_a_record_without_secrets_is_shown_as_it_is() -> None:
+    audit = hear(dossier(), docket(), bench(model_of(accept()))).audit
+    assert without_secrets(audit) == audit
+
+
+def test_a_dossier_without_secrets_is_given_away_as_it_is_and_decides_alike() -> None:
+    given, taken = shareable(dossier())
+    assert (given, taken) == (dossier(), ())
+    assert judge(given, docket(), bench()) == judge(dossier(), docket(), bench())
+
+
+def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_one() -> None:
+    secret = dossier(
+        issues=(Issue(number=7, title="503", body=f"use\n{TOKEN}"),),
+        diff=new_file("a.py", f'KEY = "{TOKEN}"', "x = 1"),
+        files=(HeadFile(path="a.py", text=f'KEY = "{TOKEN}"\nx = 1\n'),),
+    )
+    given, taken = shareable(secret)
+    assert TOKEN not in given.model_dump_json()
+    assert {one.where for one in taken} == {"issues[7].body", "diff[a.py]", "files[a.py].text"}
+    [file] = diff_of(given.diff).files
+    assert [line.text for line in file.added][1] == "x = 1"
+
+
+def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
+    secret = dossier(diff=new_file(PATH, "x"), files=(HeadFile(path=PATH, text="x\n"),), ci=None)
+    given, _ = shareable(secret)
+    assert TOKEN not in given.model_dump_json()
+    [file] = diff_of(given.diff).files
+    assert given.files is not None
+    assert file.path == given.files[0].path == "keys/[redacted: github token].txt"
+
+
+BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
+
+
+def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path() -> None:
+    given, _ = shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
+    assert given.diff == BROKEN.replace(TOKEN, "[redacted: github token]")
+    assert TOKEN not in given.model_dump_json()
+    assert judge(given, docket(), bench()).abstain_reason == "too_large"
+
+
+def test_a_diff_that_cannot_be_read_stays_here_where_a_file_is_never_sent() -> None:
+    assert shareable(dossier(diff=BROKEN, policy=Policy(never_send=("secret.py",))))[0].diff == ""
+
+
+def test_a_file_that_is_never_sent_is_not_given_away_either() -> None:
+    private = dossier(policy=Policy(never_send=("upload.py",)))
+    given, _ = shareable(private)
+    assert "reply = post(data)" not in given.model_dump_json()

@@ -1,0 +1,319 @@
+"""A second opinion and a board: who is asked when, what they rule together, and what is on record of each."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import (
+    ScriptedModel,
+    accept,
+    cannot_tell,
+    criteria,
+    dossier,
+    model_of,
+    new_file,
+    reject,
+    reply,
+)
+from worker.domain.audit import Heard, Stage, audit_json, read_audit
+from worker.domain.dossier import Dossier, HeadFile, Policy
+from worker.domain.money import Cap, Level
+from worker.domain.value import replace
+from worker.domain.verdict import VERDICT, AbstainReason, Category
+from worker.errors import BudgetReached, Unavailable
+from worker.judge.bench import Bench
+from worker.judge.court import content_of, hear
+from worker.judge.replay import replay
+from worker.rulebook import load_prompt, load_rubric
+
+OUTAGE = Unavailable("The model", "status 529")
+OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
+CONTESTED = dossier(contest="The test is in another repository.")
+
+
+def strong(*said: Any) -> ScriptedModel:
+    model = model_of(*said)
+    model.name, model.pricing_version = "claude-opus-5-5", "2026-11"
+    return model
+
+
+def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> Heard:
+    return hear(of or dossier(), docket(), replace(bench(model_of(first)), second=second))
+
+
+def board(*said: Any, of: Dossier | None = None, second: ScriptedModel | None = None) -> tuple[Heard, ScriptedModel]:
+    model = model_of(*said)
+    return hear(of or dossier(), docket(), replace(bench(model), board=True, second=second)), model
+
+
+# --- when a second opinion is asked for -----------------------------------------------------------
+
+
+def test_both_are_off_by_default() -> None:
+    heard = two(reject(), None)
+    assert (heard.verdict.decision, heard.opinions) == ("reject", ())
+    assert "opinions" not in heard.verdict.signals
+
+
+@pytest.mark.parametrize("said", [accept(), cannot_tell(), OUTAGE], ids=["accept", "cannot tell", "outage"])
+def test_only_a_reject_is_looked_at_twice(said: Any) -> None:
+    stronger = strong()
+    assert two(said, stronger).opinions == ()
+    assert not stronger.asked
+
+
+def test_a_reject_on_a_fact_is_not_looked_at_twice() -> None:
+    stub = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
+    files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
+    stronger = strong()
+    said = cannot_tell(criteria=criteria("unverifiable", "unverifiable"))
+    asked = replace(bench(model_of(said), 2.0), second=stronger, board=True)
+    heard = hear(dossier(diff=stub, files=files), docket(), asked)
+    assert (heard.verdict.decision, heard.opinions, stronger.asked) == ("reject", (), [])
+
+
+@pytest.mark.parametrize("said", [accept(), cannot_tell(), reject()], ids=["accept", "cannot tell", "reject"])
+def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(said: Any) -> None:
+    stronger = strong(accept())
+    heard = two(said, stronger, CONTESTED)
+    assert len(heard.opinions) == 2
+    turn = stronger.asked[0].turns[0]
+    fence = turn.partition("MARK is `")[2].partition("`")[0]
+    assert f"[[{fence} begin: reason]]\nThe test is in another repository." in turn
+    assert heard.verdict.escalation_reason.endswith(
+        "then claude-opus-5-5 for a second opinion: the verdict is contested"
+    )
+
+
+# --- what two rule together -----------------------------------------------------------------------
+
+
+def test_two_rejects_for_the_same_reason_reject_in_the_words_of_the_second() -> None:
+    heard = two(reject(confidence=0.6), strong(reject(concern="Nothing fails without it.", confidence=0.9)))
+    assert (heard.verdict.decision, heard.verdict.concern) == ("reject", "Nothing fails without it.")
+    assert (heard.verdict.confidence, heard.verdict.signals["opinions_agree"]) == (0.9, True)
+
+
+def test_two_rejects_for_different_reasons_are_less_sure() -> None:
+    heard = two(reject(confidence=0.9), strong(reject(category="half_finished", confidence=0.8)))
+    assert (heard.verdict.category, heard.verdict.confidence) == (Category.HALF_FINISHED, 0.8)
+    assert heard.verdict.signals["opinions_agree"] is False
+
+
+def test_opposite_opinions_are_a_persons_to_decide() -> None:
+    heard = two(reject(), strong(accept()))
+    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    assert heard.verdict.concern == (
+        "The opinions on this change differ. First says reject: The test proves nothing. Second says accept: It retries."
+    )
+    assert heard.verdict.confidence == 0.4
+    assert heard.verdict.signals["opinions"] == (
+        "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
+    )
+
+
+@pytest.mark.parametrize(("first", "second", "decision", "confidence"), [
+    (reject(), cannot_tell(), "reject", 0.4),
+    (cannot_tell(), reject(), "reject", 0.4),
+    (accept(), cannot_tell(), "accept", 0.45),
+    (cannot_tell(), accept(), "accept", 0.45),
+    (cannot_tell(), cannot_tell(), "abstain", 0.3),
+])  # fmt: skip
+def test_one_that_can_not_tell_leaves_the_other_half_as_sure(
+    first: Any, second: Any, decision: str, confidence: float
+) -> None:
+    heard = two(first, strong(second), CONTESTED)
+    assert (heard.verdict.decision, heard.verdict.confidence) == (decision, confidence)
+
+
+@pytest.mark.parametrize("failure", [OUTAGE, OVER, "prose"], ids=["outage", "budget", "unusable"])
+def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(failure: Any) -> None:
+    heard = two(reject(), strong(failure, "prose"))
+    assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", 0.8)
+    assert heard.verdict.throttled_reason is None
+    assert "second (claude-opus-5-5): no answer" in str(heard.verdict.signals["opinions"])
+    assert next(one for one in heard.audit.steps if one.stage is Stage.OPINIONS).outcome == "one alone was had"
+
+
+# --- what is on record ----------------------------------------------------------------------------
+
+
+def test_each_opinion_is_the_child_of_the_verdict_with_its_own_model_and_price() -> None:
+    heard = two(reject(), strong(reply(accept(), cost_usd=Decimal("0.04"))))
+    first, second = (one.verdict for one in heard.opinions)
+    assert {first.parent_eval_id, second.parent_eval_id} == {heard.verdict.eval_id}
+    assert len({heard.verdict.eval_id, first.eval_id, second.eval_id}) == 3
+    assert [(one.decision, one.judge_model, one.judge_cost_usd) for one in (first, second)] == [
+        ("reject", "claude-haiku-5-5", Decimal("0.001")),
+        ("accept", "claude-opus-5-5", Decimal("0.04")),
+    ]
+    assert [one.signals["opinion_of"] for one in (first, second)] == ["first", "second"]
+    assert heard.verdict.judge_model == "claude-haiku-5-5, claude-opus-5-5"
+    assert heard.verdict.judge_cost_usd == Decimal("0.041")
+    assert heard.verdict.tokens == first.tokens + second.tokens
+    assert [len(one.audit.exchanges) for one in (heard, *heard.opinions)] == [2, 1, 1]
+    assert [one.model for one in heard.audit.exchanges] == ["claude-haiku-5-5", "claude-opus-5-5"]
+    assert (heard.audit.law.model, heard.audit.law.second) == ("claude-haiku-5-5", "claude-opus-5-5")
+    assert "second opinion of claude-opus-5-5" in heard.audit.steps[0].reason
+
+
+def test_an_unknown_price_of_one_makes_the_sum_unknown() -> None:
+    assert two(reject(), strong(reply(accept(), cost_usd=None))).verdict.judge_cost_usd is None
+
+
+WRONG = accept(category="weak_test")
+
+
+@pytest.mark.parametrize("script", [
+    ((reject(),), (accept(),)),
+    ((reject(),), (reject(),)),
+    ((WRONG, reject()), (WRONG, cannot_tell())),
+    ((reject(),), (OUTAGE,)),
+    ((reject(),), (OVER,)),
+    ((reject(),), ("a", "b")),
+    ((accept(),), ()),
+])  # fmt: skip
+def test_a_replay_with_two_seats_gives_the_same_decision(script: tuple[tuple[Any, ...], tuple[Any, ...]]) -> None:
+    first, second = script
+    made = hear(dossier(), docket(), replace(bench(model_of(*first)), second=strong(*second)))
+    assert again(made) == (True, None)
+
+
+@pytest.mark.parametrize("said", [
+    (accept(), accept(), accept()),
+    (reject(), accept(), accept()),
+    (WRONG, accept(), OUTAGE, cannot_tell()),
+])  # fmt: skip
+def test_a_replay_of_a_board_gives_the_same_decision(said: tuple[Any, ...]) -> None:
+    assert again(board(*said)[0]) == (True, None)
+
+
+def again(made: Heard) -> tuple[bool, object]:
+    audit = read_audit(json.loads(json.dumps(audit_json(made.audit))))
+    verdict = VERDICT.validate_json(VERDICT.dump_json(made.verdict))
+    found = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
+    return found.is_same, found.parted
+
+
+def test_a_record_of_before_there_were_seats_is_read() -> None:
+    fields: Any = audit_json(two(accept(), None).audit)
+    for name in ("second", "second_pricing_version", "board"):
+        del fields["law"][name]
+    for one in fields["exchanges"]:
+        del one["model"]
+    read = read_audit(fields)
+    assert (read.law.second, read.law.board, read.exchanges[0].model) == (None, False, None)
+
+
+# --- the board ------------------------------------------------------------------------------------
+
+
+def test_a_board_asks_the_same_question_through_three_lenses() -> None:
+    heard, model = board(accept(confidence=0.9), accept(confidence=0.7), accept(confidence=0.8))
+    assert (heard.verdict.decision, heard.verdict.confidence) == ("accept", 0.7)
+    same = {prompt.turns[0].rpartition("\n\n")[0] for prompt in model.asked}
+    assert len(same) == 1, "all but the last sentence is cached"
+    last = [prompt.turns[0].rpartition("\n\n")[2] for prompt in model.asked]
+    assert ["tests turn red" in one for one in last] == [False, True, False]
+    assert len({prompt.system for prompt in model.asked}) == 1
+    assert [one.verdict.signals["opinion_of"] for one in heard.opinions] == ["correctness", "tests", "scope"]
+    assert heard.verdict.judge_cost_usd == Decimal("0.003")
+    assert heard.verdict.escalation_reason.endswith("; through three lenses")
+
+
+def test_a_reject_through_its_own_lens_rejects() -> None:
+    heard, _ = board(accept(), reject(), accept())
+    assert (heard.verdict.decision, heard.verdict.category) == ("reject", Category.WEAK_TEST)
+    assert heard.verdict.confidence == pytest.approx(0.8 / 3)
+    assert heard.verdict.signals["opinions_agree"] is False
+
+
+def test_a_reject_from_outside_its_lens_is_a_persons_to_decide() -> None:
+    heard, _ = board(reject(), accept(), accept())
+    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    assert "Correctness says reject: The test proves nothing. Tests says accept" in heard.verdict.concern
+
+
+def test_two_rejects_reject_whatever_for() -> None:
+    heard, _ = board(reject(), accept(), reject())
+    assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", pytest.approx(1.6 / 3))
+
+
+def test_all_three_agree_to_reject() -> None:
+    heard, _ = board(reject(), reject(confidence=0.7), reject())
+    assert (heard.verdict.decision, heard.verdict.confidence) == ("reject", 0.7), "the lens of tests speaks"
+    assert heard.verdict.signals["opinions_agree"] is True
+
+
+def test_a_lens_that_can_not_tell_keeps_a_board_from_accepting() -> None:
+    heard, _ = board(accept(), cannot_tell(), accept())
+    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    assert "Tests says cannot tell: The server's side is not shown." in heard.verdict.concern
+
+
+def test_three_that_can_not_tell_agree_on_that() -> None:
+    heard, _ = board(cannot_tell(), cannot_tell(), cannot_tell())
+    assert (heard.verdict.abstain_reason, heard.verdict.concern) == (
+        AbstainReason.NEEDS_HUMAN,
+        "The server's side is not shown.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"), [(OUTAGE, AbstainReason.JUDGE_UNAVAILABLE), (OVER, AbstainReason.BUDGET)]
+)
+def test_a_board_that_is_not_whole_rules_nothing_but_a_reject(failure: Any, reason: AbstainReason) -> None:
+    heard, _ = board(accept(), failure, accept())
+    assert heard.verdict.abstain_reason is reason
+    rejected, _ = board(failure, reject(), accept())
+    assert rejected.verdict.decision == "reject"
+
+
+def test_a_second_opinion_may_follow_a_board() -> None:
+    heard, _ = board(accept(), reject(), accept(), second=strong(accept()))
+    assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    assert [one.verdict.signals["opinion_of"] for one in heard.opinions] == ["correctness", "tests", "scope", "second"]
+    assert len(heard.audit.exchanges) == 4
+
+
+# --- the choice of a repository -------------------------------------------------------------------
+
+
+def choosing(name: str | None, first: ScriptedModel | None, **others: ScriptedModel) -> tuple[Bench, Dossier]:
+    chosen = {one.name: one for one in others.values()}
+    return replace(bench(first), choices=chosen), dossier(policy=Policy(model=name))
+
+
+def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> None:
+    asked, of = choosing("claude-opus-5-5", model_of(), strong=strong(accept()))
+    verdict = hear(of, docket(), asked).verdict
+    assert (verdict.judge_model, verdict.decision) == ("claude-opus-5-5", "accept")
+    assert "model_not_allowed" not in verdict.signals
+
+
+@pytest.mark.parametrize("name", ["claude-unknown", None, "claude-haiku-5-5"])
+def test_any_other_choice_leaves_the_operators(name: str | None) -> None:
+    asked, of = choosing(name, model_of(accept()), strong=strong())
+    verdict = hear(of, docket(), asked).verdict
+    assert verdict.judge_model == "claude-haiku-5-5"
+    assert verdict.signals.get("model_not_allowed") == (name if name == "claude-unknown" else None)
+
+
+def test_a_choice_does_not_bring_a_model_where_none_may_be_asked() -> None:
+    asked, of = choosing("claude-opus-5-5", None, strong=strong())
+    verdict = hear(of, docket(), asked).verdict
+    assert (verdict.abstain_reason, verdict.judge_model) == (AbstainReason.UNPROVEN, None)
+
+
+def test_who_judges_is_part_of_the_content() -> None:
+    plain, of = choosing("claude-opus-5-5", model_of(), strong=strong())
+    others = [
+        content_of(of, plain),
+        content_of(of, bench(model_of())),
+        content_of(of, replace(bench(model_of()), board=True)),
+        content_of(of, replace(bench(model_of()), second=strong())),
+    ]
+    assert len(set(others)) == 4

@@ -1,0 +1,57 @@
+"""docs/privacy.md says of every field whether it leaves, and the question keeps to it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
+from tests.worker.judge.verdicts import rejected
+from worker.domain.diff import parse_diff
+from worker.domain.dossier import Ci, CiCheck, Commit, Criterion, Dossier, HeadFile, Issue, Policy, Seed
+from worker.domain.secrets import SecretKind
+from worker.judge.prompt import Material, ask_about
+from worker.judge.validators import read_ci
+from worker.rulebook import load_prompt, load_rubric
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")
+CANARY = "CANARY-TEXT"
+STAYS = {
+    "title": {"pull_request": pull_request(title=CANARY)},
+    "body": {"pull_request": pull_request(body=CANARY)},
+    "labels": {"pull_request": pull_request(labels=(CANARY,))},
+    "commits": {"pull_request": pull_request(commits=(Commit(sha="c" * 40, message=CANARY),))},
+    "author": {"pull_request": pull_request(author=CANARY)},
+    "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
+    "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
+    "author of the issue": {
+        "issues": (Issue(number=7, title="t", body="b", author=CANARY, url=CANARY, edited_by=CANARY),)
+    },
+    "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
+    "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
+    "log tail": {"ci": Ci(checks=(CiCheck(name="t", conclusion="success", log_tail=CANARY),))},
+    "policy": {"policy": Policy(never_send=(CANARY,))},
+    "seed": {"seed": Seed(head_sha=HEAD, diff=new_file("a.py", CANARY))},
+    "hashes of the ledger": {"ledger": (entry(rejected(), changed_lines={CANARY: (CANARY,)}),)},
+}
+
+
+def asked(judged: Dossier) -> str:
+    diff = parse_diff(judged.diff.encode())
+    found = ask_about(Material(judged, diff, opinion(), (), read_ci(judged.ci)), load_rubric(), load_prompt(), "eval-1")
+    assert found is not None
+    return found.prompt.system + "".join(found.prompt.turns)
+
+
+def test_every_field_of_the_dossier_stands_in_the_table() -> None:
+    fields = set(Dossier.model_fields) - {"dossier_version", "case_error"}
+    assert {name for name in fields if f"`{name}" not in PAGE} == set()
+
+
+@pytest.mark.parametrize("field", STAYS)
+def test_what_the_page_says_stays_is_not_in_the_question(field: str) -> None:
+    assert CANARY not in asked(dossier(**STAYS[field]))
+
+
+@pytest.mark.parametrize("kind", SecretKind)
+def test_every_kind_of_secret_has_its_own_mark(kind: SecretKind) -> None:
+    assert kind.mark == f"[redacted: {kind.value}]"

@@ -1,0 +1,123 @@
+"""At a cap: facts still reject, safe changes are still accepted, the rest is `budget` and says which cap."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reply
+from worker.domain.dossier import Criterion, HeadFile, Issue, UnreadFile, UnreadReason
+from worker.domain.money import Cap, Level
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
+from worker.errors import BudgetReached
+from worker.judge.court import content_of, hear, judge
+from worker.judge.escalation import Pause
+
+CENT = Decimal("0.01")
+STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
+STUB_FILES = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
+DOCS = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
+DOCUMENTED: dict[str, Any] = {
+    "diff": DOCS,
+    "files": (HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),),
+    "issues": (Issue(number=7, title="Docs: say when the server is busy", body=""),),
+    "criteria": (Criterion(id="AC1", text="The docs say when the server is busy"),),
+}
+ALWAYS = 2.0
+
+
+def reached(cap: Cap = Cap.PULL) -> BudgetReached:
+    return BudgetReached(Level(cap, 9 * CENT, 10 * CENT), 2 * CENT)
+
+
+def judged(*said: Any, threshold: float = ALWAYS, **changes: Any) -> Accept | Reject | Abstain:
+    return judge(dossier(**changes), docket(), bench(model_of(*said), threshold))
+
+
+@pytest.mark.parametrize(
+    ("cap", "reason"),
+    [
+        (Cap.PULL, ThrottledReason.PR_CAP),
+        (Cap.DAY, ThrottledReason.DAILY_CAP),
+        (Cap.SHARE, ThrottledReason.DAILY_CAP),
+    ],
+)
+def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Cap, reason: ThrottledReason) -> None:
+    verdict = judged(reached(cap), threshold=0.7)
+    assert isinstance(verdict, Abstain)
+    assert (verdict.abstain_reason, verdict.throttled_reason) == (AbstainReason.BUDGET, reason)
+    assert "$0.09 of $0.10" in verdict.concern
+    assert verdict.escalation_reason.endswith("has no room for it")
+
+
+def test_a_verdict_without_a_reply_is_the_heuristic_tiers_and_costs_nothing() -> None:
+    verdict = judged(reached())
+    assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
+    assert not verdict.escalated
+    assert verdict.signals["escalation_skipped"] == "budget"
+
+
+def test_a_fact_still_rejects() -> None:
+    verdict = judged(reached(), diff=STUB, files=STUB_FILES)
+    assert isinstance(verdict, Reject)
+    assert verdict.category == "half_finished"
+    assert verdict.throttled_reason is ThrottledReason.PR_CAP, "a model would have been asked, and was not"
+
+
+def test_a_safe_change_is_still_accepted() -> None:
+    verdict = judged(reached(), **DOCUMENTED)
+    assert isinstance(verdict, Accept)
+    assert verdict.throttled_reason is ThrottledReason.PR_CAP
+
+
+def test_a_safe_change_that_was_not_read_whole_is_not_accepted() -> None:
+    unread = (UnreadFile(path="docs/more.md", reason=UnreadReason.TOO_LARGE),)
+    verdict = judged(reached(), **DOCUMENTED, files_unread=unread)
+    assert verdict.abstain_reason is AbstainReason.TOO_LARGE
+
+
+def test_a_correction_that_the_cap_has_no_room_for_counts_what_was_paid_before() -> None:
+    verdict = judged("prose", reached(), threshold=0.7)
+    assert isinstance(verdict, Abstain)
+    assert verdict.abstain_reason is AbstainReason.BUDGET
+    assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HYBRID, Decimal("0.001"))
+    assert verdict.escalated
+
+
+def test_the_question_that_was_not_asked_is_on_record() -> None:
+    heard = hear(dossier(), docket(), bench(model_of(reached())))
+    [exchange] = heard.audit.exchanges
+    assert exchange.reply is None
+    assert exchange.over is not None
+    assert exchange.over.cap == "pull"
+
+
+def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
+    near = reply(accept(), near=Level(Cap.DAY, Decimal("0.8"), Decimal(1)))
+    told = judged(near, threshold=0.7).signals
+    assert {name: told[name] for name in told if name.startswith("budget")} == {
+        "budget_cap": "daily_cap",
+        "budget_used": "$0.80",
+        "budget_limit": "$1.00",
+    }
+    assert not [name for name in judged(accept(), threshold=0.7).signals if name.startswith("budget")]
+
+
+@pytest.mark.parametrize(
+    "diff", [DIFF, STUB, DOCS, "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
+)
+@pytest.mark.parametrize("pause", Pause)
+def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -> None:
+    model = model_of()
+    stopped = replace(bench(model, ALWAYS), pause=pause)
+    verdict = judge(dossier(diff=diff), docket(), stopped)
+    assert verdict.abstain_reason is AbstainReason.PAUSED
+    assert (verdict.judge_kind, verdict.findings, verdict.coverage.read) == (JudgeKind.HEURISTIC, (), ())
+    assert model.asked == []
+
+
+def test_what_was_not_judged_in_a_pause_is_other_content_than_what_is_judged_after_it() -> None:
+    stopped = replace(bench(), pause=Pause.OPERATOR)
+    assert content_of(dossier(), stopped) != content_of(dossier(), bench())

@@ -1,0 +1,228 @@
+"""No request without a reservation; what it cost is settled, and what nobody knows stays spent."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+
+from tests.world.anthropic import Anthropic
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.money import Bill, Cap, Density, Level, Reservation
+from worker.domain.request import PullRef
+from worker.domain.value import replace
+from worker.errors import BudgetReached, Unavailable
+from worker.llm.anthropic_model import AnthropicModel
+from worker.llm.metered import FRAMING, Metered, size_of, unpriced
+from worker.llm.prices import priced_models, worst_case
+from worker.ports import Prompt
+from worker.settings import ModelAccess
+
+PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
+PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
+SIZE = FRAMING + len("You judge.") + len("The change: ä.") + 1 + len('{"type": "object"}')
+WORST = Decimal(SIZE * 125 + 4_000 * 500) / 10**9
+PAID = Decimal(812 * 100 + 96 * 500) / 10**9
+
+
+@dataclass
+class PlayedPurse:
+    """The Purse port with one cap, in memory, and everything that was written in it."""
+
+    cap_usd: Decimal = Decimal(1)
+    dense: Density = field(default_factory=Density)
+    is_down_for: str = ""
+    reserved: list[Reservation] = field(default_factory=list[Reservation])
+    bills: list[Bill] = field(default_factory=list[Bill])
+    near: Level | None = None
+
+    def density(self, pull: PullRef, model: str) -> Density:
+        assert (pull, model in {"claude-haiku-5-5", "claude-unknown"}) == (PAYER, True)
+        return self.dense
+
+    def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
+        if self.is_down_for == "reserve":
+            raise Unavailable("Redis", "no answer")
+        if self.spent + usd > self.cap_usd:
+            raise BudgetReached(Level(Cap.PULL, self.spent, self.cap_usd), usd)
+        self.reserved.append(Reservation(name, pull, "2026-11-20", usd))
+        return self.reserved[-1]
+
+    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+        assert reservation is self.reserved[-1]
+        if self.is_down_for == "settle":
+            raise Unavailable("Redis", "no answer")
+        self.bills.append(bill)
+        return self.near
+
+    @property
+    def spent(self) -> Decimal:
+        bills = [*self.bills, *[Bill(None)] * (len(self.reserved) - len(self.bills))]
+        pairs = zip(self.reserved, bills, strict=True)
+        return sum((one.usd if bill.usd is None else bill.usd for one, bill in pairs), Decimal(0))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as played:
+        yield played
+
+
+@pytest.fixture
+def script(server: HTTPServer) -> Iterator[Anthropic]:
+    played = Anthropic(server)
+    yield played
+    played.check()
+
+
+@pytest.fixture
+def purse() -> PlayedPurse:
+    return PlayedPurse()
+
+
+def access(url: str) -> ModelAccess:
+    return ModelAccess(SecretStr("sk-ant"), url, "claude-haiku-5-5", 5.0, 3, 0.0, 4_000)
+
+
+@pytest.fixture
+def model(script: Anthropic, purse: PlayedPurse) -> Iterator[Metered]:
+    adapter = AnthropicModel(access(script.url), sleep=lambda _: None)
+    yield Metered(adapter, purse, PAYER)
+    adapter.close()
+
+
+def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
+    script: Anthropic, model: Metered, purse: PlayedPurse
+) -> None:
+    script.answers({"decision": "accept"})
+    reply = model.ask(PROMPT)
+    [reservation] = purse.reserved
+    assert (reservation.pull, reservation.usd) == (PAYER, WORST)
+    assert purse.bills == [Bill(PAID, "claude-haiku-5-5", SIZE, 812)]
+    assert (reply.cost_usd, reply.near) == (PAID, None)
+    assert (model.name, model.pricing_version) == ("claude-haiku-5-5", "2026-11")
+
+
+def test_nothing_is_sent_that_a_cap_has_no_room_for(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+    purse.cap_usd = WORST - Decimal("0.000000001")
+    with pytest.raises(BudgetReached) as reached:
+        model.ask(PROMPT)
+    assert (script.asked, reached.value.asked_usd) == ([], WORST)
+
+
+def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+    purse.dense = Density(50, Decimal("0.4"))
+    script.answers({})
+    model.ask(PROMPT)
+    tokens = -(-SIZE // 2)
+    assert purse.reserved[0].usd == worst_case("claude-haiku-5-5", tokens, 4_000)
+
+
+@pytest.mark.parametrize("status", [429, 529, 401])
+def test_a_request_that_was_refused_cost_nothing(
+    script: Anthropic, model: Metered, purse: PlayedPurse, status: int
+) -> None:
+    script.is_down(status)
+    with pytest.raises(Unavailable):
+        model.ask(PROMPT)
+    assert len(script.asked) == len(purse.reserved) == len(purse.bills)
+    assert purse.spent == 0
+
+
+@pytest.mark.parametrize("trouble", ["breaks", "garbles"])
+def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
+    script: Anthropic, model: Metered, purse: PlayedPurse, trouble: str
+) -> None:
+    getattr(script, trouble)()
+    script.answers({})
+    model.ask(PROMPT)
+    assert [one.usd for one in purse.reserved] == [WORST, WORST]
+    assert [one.usd for one in purse.bills] == [None, PAID]
+    assert len({one.id for one in purse.reserved}) == 2
+    assert purse.spent == WORST + PAID
+
+
+def test_a_server_that_failed_may_have_worked(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+    script.fails(500).answers({})
+    model.ask(PROMPT)
+    assert [one.usd for one in purse.bills] == [None, PAID]
+
+
+def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+    purse.cap_usd = 2 * WORST - Decimal("0.000000001")
+    script.breaks()
+    with pytest.raises(BudgetReached):
+        model.ask(PROMPT)
+    assert len(script.asked) == 1
+    assert purse.spent == WORST
+
+
+def test_a_server_that_is_not_there_costs_nothing(purse: PlayedPurse) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    adapter = AnthropicModel(access(f"http://127.0.0.1:{port}"), sleep=lambda _: None)
+    with pytest.raises(Unavailable):
+        Metered(adapter, purse, PAYER).ask(PROMPT)
+    adapter.close()
+    assert len(purse.bills) == 3
+    assert purse.spent == 0
+
+
+def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse: PlayedPurse) -> None:
+    adapter = AnthropicModel(replace(access(script.url), name="claude-unknown"), sleep=lambda _: None)
+    metered = Metered(adapter, purse, PAYER)
+    with pytest.raises(Unavailable) as refused:
+        metered.ask(PROMPT)
+    assert (
+        refused.value.reason
+        == unpriced("claude-unknown")
+        == (
+            'the price of "claude-unknown" is not known, so no money can be set aside; '
+            "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
+        )
+    )
+    assert (script.asked, purse.reserved, metered.pricing_version) == ([], [], None)
+
+
+def test_books_that_can_not_be_read_keep_a_request_from_leaving(
+    script: Anthropic, model: Metered, purse: PlayedPurse
+) -> None:
+    purse.is_down_for = "reserve"
+    with pytest.raises(Unavailable):
+        model.ask(PROMPT)
+    assert script.asked == []
+
+
+def test_books_that_can_not_be_written_lose_no_reply(
+    script: Anthropic, model: Metered, purse: PlayedPurse, caplog: pytest.LogCaptureFixture
+) -> None:
+    purse.is_down_for = "settle"
+    script.answers({})
+    assert model.ask(PROMPT).cost_usd == PAID
+    assert [one.getMessage() for one in caplog.records if one.name == "worker.llm.metered"] == [
+        f"a reservation of {WORST:f} dollars stays spent: Redis is unavailable: no answer"
+    ]
+
+
+def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+    purse.near = Level(Cap.DAY, Decimal("0.9"), Decimal(1))
+    script.answers({})
+    assert model.ask(PROMPT).near == purse.near
+
+
+def test_every_turn_and_the_schema_count_and_half_a_character_does_too() -> None:
+    assert size_of(PROMPT) == SIZE
+    longer = Prompt(PROMPT.system, (*PROMPT.turns, "no", "\ud800"), PROMPT.schema, "v")
+    assert size_of(longer) == SIZE + 2 + 3
+
+
+@pytest.mark.parametrize("name", priced_models())
+def test_the_worst_case_grows_with_the_prompt_over_every_border(name: str) -> None:
+    costs = [worst_case(name, tokens, 700) for tokens in (0, 1, 99_999, 100_000, 100_001, 200_000)]
+    known = [one for one in costs if one is not None]
+    assert len(known) == len(costs)
+    assert known == sorted(known)
+    assert len(set(known)) == len(known)

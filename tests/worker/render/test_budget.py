@@ -1,0 +1,123 @@
+"""What people read about money: a cap that is near, and one that is reached."""
+
+from decimal import Decimal
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.render.samples import abstained, accepted, dossier
+from worker.domain.check import Conclusion
+from worker.domain.ids import EvalId
+from worker.domain.money import Cap, Level
+from worker.domain.verdict import AbstainReason, ThrottledReason, Verdict
+from worker.judge.escalation import Pause
+from worker.judge.throttling import nearly_used_up
+from worker.judge.words import budget, cap_in_the_way, dollars, paused
+from worker.render.check import check_content
+from worker.render.columns import Page
+from worker.render.terminal import report
+
+NEAR = Level(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
+
+
+def lines_about_budget(verdict: Verdict) -> list[str]:
+    content = check_content(verdict, dossier())
+    return [line for line in f"{content.summary}\n{content.text}".split("\n") if line.startswith("**Budget")]
+
+
+def test_a_cap_that_is_near_is_a_line_on_the_check_run() -> None:
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)))) == snapshot(
+        [
+            "**Budget:** The budget of today is almost used up: &#36;0.8235 of &#36;1.00. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+    of_pull = Level(Cap.PULL, Decimal("0.08"), Decimal("0.10"))
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(of_pull)))) == snapshot(
+        [
+            "**Budget:** The budget of this pull request is almost used up: &#36;0.08 of &#36;0.10. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+
+
+def test_a_cap_that_is_not_near_is_no_line() -> None:
+    assert nearly_used_up(None) == {}
+    assert lines_about_budget(accepted()) == []
+
+
+def test_a_verdict_that_is_carried_over_says_nothing_of_the_budget_it_was_paid_from() -> None:
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)), carried_from=EvalId("before"))) == []
+
+
+def test_a_cap_that_is_near_is_a_row_on_the_terminal() -> None:
+    text = report(accepted(signals=dict(nearly_used_up(NEAR))), dossier(), Page(width=200))
+    assert [line for line in text.split("\n") if line.startswith("Budget")] == snapshot(
+        [
+            "Budget     The budget of today is almost used up: $0.8235 of $1.00. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+
+
+@pytest.mark.parametrize("cap", Cap)
+def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
+    said = budget(Level(cap, Decimal("0.0931"), Decimal("0.10")), Decimal("0.0123456"))
+    assert (
+        said
+        == {
+            Cap.PULL: snapshot(
+                (
+                    "The model was not asked: of the budget of this pull request, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
+                    "Whoever runs Assay raises ASSAY_PR_MAX_USD and somebody re-runs this check, or a person reviews the change.",
+                )
+            ),
+            Cap.DAY: snapshot(
+                (
+                    "The model was not asked: of the budget of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
+                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_DAY_MAX_USD.",
+                )
+            ),
+            Cap.SHARE: snapshot(
+                (
+                    "The model was not asked: of the budget of this repository's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
+                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE.",
+                )
+            ),
+        }[cap]
+    )
+    assert cap_in_the_way(cap).startswith("the budget of ")
+
+
+def test_dollars_are_cents_at_least_and_hundredths_of_one_at_most() -> None:
+    told = [dollars(Decimal(one)) for one in ("0", "0.1", "1", "0.012345", "0.00005", "12.34")]
+    assert told == snapshot(["$0.00", "$0.10", "$1.00", "$0.0123", "$0.0001", "$12.34"])
+
+
+@pytest.mark.parametrize("pause", Pause)
+def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
+    assert (
+        paused(pause)
+        == {
+            Pause.OPERATOR: snapshot(
+                (
+                    "Judging is paused: whoever runs Assay stopped it. Nobody judged this change.",
+                    "A person reviews it, or somebody re-runs this check once ASSAY_PAUSED is 0 again.",
+                )
+            ),
+            Pause.REPOSITORY: snapshot(
+                (
+                    "Judging is paused in this repository. Nobody judged this change.",
+                    "A person reviews it, or somebody re-runs this check once judging goes on.",
+                )
+            ),
+        }[pause]
+    )
+
+
+def test_a_cap_that_is_reached_stands_in_the_title_and_blocks() -> None:
+    titles: list[str] = []
+    for reason in ThrottledReason:
+        content = check_content(abstained(AbstainReason.BUDGET, throttled_reason=reason), dossier())
+        assert content.conclusion is Conclusion.ACTION_REQUIRED
+        titles.append(content.title)
+    assert titles == snapshot(
+        ["Not judged: the budget of this pull request is used up", "Not judged: today's budget is used up"]
+    )

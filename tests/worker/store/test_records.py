@@ -1,0 +1,135 @@
+"""What is on record is found by its id, counted by repository, and forgotten whole."""
+
+import pytest
+
+from tests.worker.render.samples import dossier
+from tests.worker.store.played import AT, HEAD, command, pull, wish
+from tests.worker.store.test_kept import audit, entry, judging
+from worker.domain import keys
+from worker.domain.ids import CheckRunId, EvalId
+from worker.errors import LeaseLost
+from worker.store import records
+from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits
+from worker.store.wire import items, text
+
+HERE = "acme/widgets"
+
+
+def every_key(store: Store) -> dict[str, bytes]:
+    """All keys of the server, with all that is in them, as bytes."""
+    return {text(name): repr(_content(store, text(name))).encode() for name in items(store.wire.call("KEYS", "*"))}
+
+
+def _content(store: Store, name: str) -> object:
+    read = {
+        "string": ("GET", name),
+        "hash": ("HGETALL", name),
+        "set": ("SMEMBERS", name),
+        "zset": ("ZRANGE", name, 0, -1, "WITHSCORES"),
+        "list": ("LRANGE", name, 0, -1),
+    }
+    return store.wire.call(*read[text(store.wire.call("TYPE", name))])
+
+
+def judged(store: Store, eval_id: str = "e") -> None:
+    """One pull request that was judged, and asked for again since."""
+    taken = judging(store)
+    made = entry(eval_id, taken.lease.fence)
+    store.archive.keep(pull(), made, dossier(), audit(eval_id))
+    store.ledger.append(pull(), made)
+    store.checks().opened(pull(), HEAD, CheckRunId(77))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def waiting(store: Store) -> None:
+    """What was never judged: in the queue, with its check run begun, and a comment that nobody answered."""
+    store.pulls.want(wish(2))
+    store.checks().claim(pull(2), HEAD)
+    store.asks.put(command())
+
+
+def test_a_verdict_is_found_by_its_id_in_whatever_ledger_it_stands(store: Store) -> None:
+    judged(store)
+    found = store.records().find(EvalId("e"))
+    assert found is not None
+    assert (found.eval_id, found.verdict.subject.repository) == ("e", HERE)
+    assert store.records().find(EvalId("f")) is None
+
+
+def test_all_is_looked_through_however_much_it_is(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(store)
+    for number in range(40):
+        store.wire.call("SET", f"other:{number}", "")
+    monkeypatch.setattr(records, "BATCH", 5)
+    assert store.records().find(EvalId("e")) is not None
+    assert store.records().of_repository(HERE).verdicts == 1
+
+
+def test_all_that_is_stored_about_a_repository_is_counted(store: Store) -> None:
+    judged(store)
+    waiting(store)
+    found = store.records().of_repository("Acme/Widgets")
+    assert not found.is_empty
+    assert (found.verdicts, len(found.commands), found.forgotten_at) == (1, 1, None)
+    counts = {what: found.count(what) for what in ("pull", "ledger", "dossier", "audit", "checks", "check", "kept")}
+    assert counts == {"pull": 2, "ledger": 1, "dossier": 1, "audit": 1, "checks": 2, "check": 2, "kept": 1}
+
+
+def test_nothing_is_stored_about_a_repository_that_was_never_seen(store: Store) -> None:
+    judged(store)
+    assert store.records().of_repository("acme/other").is_empty
+
+
+def test_nothing_is_left_of_a_repository_but_when_it_was_forgotten(store: Store) -> None:
+    before = every_key(store)
+    judged(store)
+    waiting(store)
+    store.records().forget(store.records().of_repository(HERE), AT)
+    left = {name: content for name, content in every_key(store).items() if name not in before}
+    tombstone = keys.forgotten(HERE).name
+    deliveries = [name for name in left if name.startswith(("assay:delivery:", "assay:asked:"))]
+    assert set(left) - set(deliveries) <= {tombstone, "assay:count", "assay:turn:due", "assay:turn:opening"}
+    everything = b"".join([*left.values(), *(name.encode() for name in left)])
+    for said in (b"widgets", b":7:", b"canary", HEAD.encode(), b"pull:"):
+        assert said not in everything, said
+    assert store.records().of_repository(HERE).is_empty
+    assert store.records().of_repository(HERE).forgotten_at == AT
+    assert store.pulls.next_due("after", Limits(1, 10)) is None
+    assert store.pulls.next_to_open() is None
+    assert store.asks.next() is None
+    assert store.checks().overdue() == ()
+
+
+def test_what_belongs_to_others_stays(store: Store) -> None:
+    judged(store)
+    other = pull(7, repository=9)
+    store.pulls.want(wish(pull=other, repository="acme/other"))
+    store.checks().opened(other, HEAD, CheckRunId(78))
+    store.records().forget(store.records().of_repository(HERE), AT)
+    assert store.checks().open_checks(other) == {HEAD: 78}
+    due = store.pulls.next_due("after", Limits(1, 10))
+    assert due is not None
+    assert due.request.pull == other
+
+
+def test_a_judge_that_is_at_it_loses_its_lease_and_writes_nothing(store: Store) -> None:
+    taken = judging(store)
+    store.records().forget(store.records().of_repository(HERE), AT)
+    made = entry("e", taken.lease.fence)
+    with pytest.raises(LeaseLost):
+        taken.lease.keep()
+    with pytest.raises(LeaseLost):
+        store.archive.keep(pull(), made, dossier(), audit("e"))
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), made)
+    assert store.records().of_repository(HERE).is_empty
+
+
+def test_a_dossier_whose_verdict_was_never_written_is_forgotten_too(store: Store) -> None:
+    made = entry("e", judging(store).lease.fence)
+    store.archive.keep(pull(), made, dossier(), audit("e"))
+    found = store.records().of_repository(HERE)
+    assert (found.verdicts, found.count("dossier")) == (0, 1)
+    store.records().forget(found, AT)
+    assert store.archive.find(EvalId("e")) is None

@@ -1,0 +1,218 @@
+"""How a verdict came about: the stages on its way, and every exchange with the model, as sent and as answered.
+
+Does not decide, and is not shown to any judge. Invariant: what is on record can be judged again: the replies stand here
+byte for byte, the questions as they left (already redacted).
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Final, cast
+
+from worker.domain.ids import EvalId
+from worker.domain.ledger import ROUND_LIMIT
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, Accept, Reject, Tokens
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+
+VERSION: Final = 1
+
+
+class AuditError(ValueError):
+    """A record of a newer version; the message says so."""
+
+    def __init__(self, version: object) -> None:
+        super().__init__(f"The record was written in version {version}; this Assay reads version {VERSION}.")
+
+
+class Stage(StrEnum):
+    """The way from a dossier to a verdict, in its order. A correction is a second question."""
+
+    LAW = "law"
+    VALIDATORS = "validators"
+    HEURISTICS = "code checks"
+    ROUTE = "route"
+    QUESTION = "question"
+    REPLY = "reply"
+    CORRECTION = "correction"
+    EVIDENCE = "evidence"
+    VETOES = "vetoes"
+    OPINIONS = "opinions"
+    RULING = "ruling"
+    VERDICT = "verdict"
+    CARRIED = "carried over"
+
+
+class Step(Value):
+    """One stage: what came of it, and why. Holds nothing that differs from one run of the same code to the next."""
+
+    stage: Stage
+    outcome: str
+    reason: str = ""
+
+
+class Said(Value):
+    """A reply, billed. `stop` is the model's own word for why it ended."""
+
+    text: str
+    stop: str
+    stop_detail: str
+    tokens: Tokens
+    cost_usd: Decimal | None
+    request_id: str | None
+
+
+class OverBudget(Value):
+    """The cap that stood before a question: how full it was, and what the question might have cost."""
+
+    cap: str
+    used_usd: Decimal
+    cap_usd: Decimal
+    asked_usd: Decimal
+
+
+class Exchange(Value):
+    """One question and what came of it: a reply; else `failure`, in words, and `over` where it was never sent.
+
+    `model` is who was asked. `system` and `form` are hashes of the system part and of the reply's schema. `fault` is the kind of unusable that the
+    reply was (None: usable), `problems` what was wrong with it.
+    """
+
+    system: str
+    form: str
+    turns: tuple[str, ...]
+    reply: Said | None = None
+    fault: str | None = None
+    problems: tuple[str, ...] = ()
+    failure: str | None = None
+    over: OverBudget | None = None
+    model: str | None = None
+
+    @property
+    def is_correction(self) -> bool:
+        """Whether it goes on from a reply that could not be used."""
+        return len(self.turns) > 1
+
+
+class Law(Value):
+    """By what the verdict was made, in whole but for the texts.
+
+    `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look. `pause`: who had stopped all judging. `round_limit`: how many rounds might end in
+    a reject. `question_bytes`, `questions`: the most that a model was shown.
+    """
+
+    rubric: str
+    rubric_hash: str
+    prompt_version: str
+    threshold: float
+    model: str | None
+    pricing_version: str | None
+    round_limit: int = ROUND_LIMIT
+    pause: str | None = None
+    second: str | None = None
+    second_pricing_version: str | None = None
+    board: bool = False
+    question_bytes: int = 60_000
+    questions: int = 6
+
+
+class Taken(Value):
+    """What was taken out of a question before it left: its kind, and the field and line that it stood in."""
+
+    kind: str
+    where: str
+    line: int
+
+
+class AuditRecord(Value):
+    eval_id: EvalId
+    law: Law
+    steps: tuple[Step, ...]
+    exchanges: tuple[Exchange, ...] = ()
+    redactions: tuple[Taken, ...] = ()
+
+
+def audit_json(record: AuditRecord) -> dict[str, Json]:
+    """The record as it is stored and printed."""
+    return {"audit_version": VERSION, **_fields(record)}
+
+
+def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
+    """The way back. Raises AuditError for a version that this code does not know."""
+    if fields["audit_version"] != VERSION:
+        raise AuditError(fields["audit_version"])
+    return AuditRecord(
+        eval_id=EvalId(fields["eval_id"]),
+        law=Law(**fields["law"]),
+        steps=tuple(Step(Stage(one["stage"]), one["outcome"], one["reason"]) for one in fields["steps"]),
+        exchanges=tuple(_exchange(one) for one in fields["exchanges"]),
+        redactions=tuple(Taken(**one) for one in fields["redactions"]),
+    )
+
+
+def _fields(value: Value) -> dict[str, Json]:
+    return {name: _json(getattr(value, name)) for name in value.__match_args__}
+
+
+def _json(value: object) -> Json:
+    match value:
+        case Value():
+            return _fields(value)
+        case tuple():
+            return [_json(one) for one in cast("tuple[object, ...]", value)]
+        case Tokens():
+            return cast("Json", value.model_dump())
+        case Decimal():
+            return format(value, "f")
+        case _:
+            return cast("Json", value)
+
+
+def _exchange(fields: Mapping[str, Any]) -> Exchange:
+    return Exchange(
+        fields["system"],
+        fields["form"],
+        tuple(fields["turns"]),
+        reply=_said(fields["reply"]) if fields["reply"] else None,
+        fault=fields["fault"],
+        problems=tuple(fields["problems"]),
+        failure=fields["failure"],
+        over=_over(fields["over"]) if fields["over"] else None,
+        model=fields.get("model"),
+    )
+
+
+def _said(fields: Mapping[str, Any]) -> Said:
+    cost = None if fields["cost_usd"] is None else Decimal(fields["cost_usd"])
+    tokens = Tokens(**fields["tokens"])
+    return Said(fields["text"], fields["stop"], fields["stop_detail"], tokens, cost, fields["request_id"])
+
+
+def _over(fields: Mapping[str, Any]) -> OverBudget:
+    money = {name: Decimal(fields[name]) for name in ("used_usd", "cap_usd", "asked_usd")}
+    return OverBudget(cap=fields["cap"], **money)
+
+
+class Heard(Value):
+    """A verdict, and the record of how it came about. `opinions`: each seat's own, where several were asked."""
+
+    verdict: Accept | Reject | Abstain
+    audit: AuditRecord
+    opinions: tuple["Heard", ...] = ()
+
+
+class Replay(Value):
+    """A verdict made again from its record.
+
+    `differing`: the deciding fields that are not the same; `parted`: the step of each way where the two part, if they do.
+    """
+
+    recorded: Accept | Reject | Abstain
+    again: Accept | Reject | Abstain
+    differing: tuple[str, ...]
+    parted: tuple[Step | None, Step | None] | None
+
+    @property
+    def is_same(self) -> bool:
+        return not self.differing

@@ -1,0 +1,180 @@
+"""What a judge says of an output that a task was delegated for: PASS, FAIL or UNAVAILABLE, criterion by criterion.
+
+Does not ask anybody (`worker.delegate` does). Invariant: nothing but an accept is a PASS and nothing but a reject is a FAIL;
+what nobody judged is UNAVAILABLE, and says why.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final, assert_never
+
+from worker.domain.criteria import MOST_CRITERIA, listed_criteria
+from worker.domain.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
+from worker.domain.frozen import Frozen
+from worker.domain.verdict import (
+    Abstain,
+    AbstainReason,
+    Accept,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    Reject,
+    Verdict,
+)
+
+OUTPUT: Final = "output.txt"
+"""The output, as the judge is shown it: a new file."""
+
+EMPTY: Final = "The output is empty."
+NOT_ASKED: Final = "No acceptance criteria were given, so nothing was judged."
+HEADING: Final = "## Acceptance criteria"
+
+Criteria = str | Sequence[str] | None
+
+
+class Ruling(StrEnum):
+    PASS = "PASS"  # noqa: S105 - a ruling, not a password
+    FAIL = "FAIL"
+    UNAVAILABLE = "UNAVAILABLE"
+
+
+class CriterionJudgement(Frozen):
+    """One criterion. `evidence`: lines of the output that show it."""
+
+    id: str
+    text: str
+    verdict: Ruling
+    reasoning: str
+    evidence: tuple[EvidencePointer, ...] = ()
+
+
+class Judgement(Frozen):
+    """`reason`: why nobody judged. `judged`: False where there was nothing to judge by. `cost_usd` None: not known."""
+
+    verdict: Ruling
+    reasoning: str
+    criteria: tuple[CriterionJudgement, ...] = ()
+    next_step: str | None = None
+    reason: AbstainReason | None = None
+    judged: bool = True
+    cost_usd: Decimal | None = Decimal(0)
+    eval_id: str | None = None
+
+
+def criteria_from(given: Criteria) -> tuple[Criterion, ...]:
+    """The criteria: of Markdown its list items, else its paragraphs. Raises ValueError for more than fit one question."""
+    texts = (_listed(given) if isinstance(given, str) else tuple(one for one in given if one.strip())) if given else ()
+    if len(texts) >= MOST_CRITERIA:
+        msg = f"at most {MOST_CRITERIA - 1} criteria can be judged together"
+        raise ValueError(msg)
+    return tuple(Criterion(id=f"AC{number}", text=_writable(text)) for number, text in enumerate(texts, start=1))
+
+
+def _listed(markdown: str) -> tuple[str, ...]:
+    if not markdown.strip():
+        return ()
+    return listed_criteria(f"{HEADING}\n\n{markdown}") or (markdown.strip(),)
+
+
+def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[str]) -> Dossier:
+    """The output as a change that adds one file. *signals* are about code, so they are switched off."""
+    output = _writable(output)
+    asked = "\0".join(f"{one.id} {one.text}" for one in criteria)
+    digest = hashlib.sha256(f"{asked}\0\0{output}".encode()).hexdigest()
+    nothing = "0" * 40
+    return Dossier(
+        pull_request=PullRequest(
+            repository="delegate/output",
+            number=int(digest[:12], 16),
+            title="",
+            body="",
+            author="delegate",
+            author_agent=None,
+            base_sha=nothing,
+            head_sha=digest[:40],
+        ),
+        criteria=criteria,
+        case=None,
+        diff=_added(output),
+        files=(HeadFile(path=OUTPUT, text=output),),
+        policy=Policy(signals=dict.fromkeys(signals, "off")),
+    )
+
+
+def _writable(text: str) -> str:
+    """Half of a character pair, which no file can hold, as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _added(text: str) -> str:
+    lines = text.removesuffix("\n").split("\n")
+    body = "".join(f"+{line}\n" for line in lines)
+    end = "" if text.endswith("\n") else "\\ No newline at end of file\n"
+    return (
+        f"diff --git a/{OUTPUT} b/{OUTPUT}\nnew file mode 100644\n--- /dev/null\n+++ b/{OUTPUT}\n"
+        f"@@ -0,0 +1,{len(lines)} @@\n{body}{end}"
+    )
+
+
+def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> Judgement:
+    """What a verdict on that dossier says of the output."""
+    texts = {one.id: one.text for one in criteria}
+    return Judgement(
+        verdict=_ruling(verdict),
+        reasoning=verdict.concern,
+        criteria=tuple(_criterion(one, texts[one.id]) for one in verdict.criteria),
+        next_step=verdict.next_step,
+        reason=verdict.abstain_reason,
+        cost_usd=verdict.judge_cost_usd,
+        eval_id=verdict.eval_id,
+    )
+
+
+def _ruling(verdict: Verdict) -> Ruling:
+    match verdict:
+        case Accept():
+            return Ruling.PASS
+        case Reject():
+            return Ruling.FAIL
+        case Abstain():
+            return Ruling.UNAVAILABLE
+        case _:
+            assert_never(verdict)
+
+
+STATES: Final = {
+    CriterionStatus.MET: Ruling.PASS,
+    CriterionStatus.PARTIAL: Ruling.FAIL,
+    CriterionStatus.MISSING: Ruling.FAIL,
+    CriterionStatus.UNVERIFIABLE: Ruling.UNAVAILABLE,
+}
+
+
+def _criterion(one: CriterionVerdict, text: str) -> CriterionJudgement:
+    said = [note for note in (one.note, *(place.note for place in one.evidence)) if note]
+    return CriterionJudgement(
+        id=one.id,
+        text=text,
+        verdict=STATES[one.status],
+        reasoning=f"{one.status}: {'; '.join(said)}" if said else one.status.value,
+        evidence=one.evidence,
+    )
+
+
+def not_asked() -> Judgement:
+    """Without criteria nobody judges, and nothing stands against the output."""
+    return Judgement(verdict=Ruling.PASS, reasoning=NOT_ASKED, judged=False)
+
+
+def nothing_there(criteria: Sequence[Criterion]) -> Judgement:
+    """An empty output meets nothing; nobody has to be asked."""
+    missing = (CriterionJudgement(id=one.id, text=one.text, verdict=Ruling.FAIL, reasoning=EMPTY) for one in criteria)
+    return Judgement(verdict=Ruling.FAIL, reasoning=EMPTY, criteria=tuple(missing))
+
+
+def out_of_reach(why: str) -> Judgement:
+    """Nobody could be asked: neither a pass nor a fail."""
+    said = f"The judge is unavailable: {why}"
+    return Judgement(verdict=Ruling.UNAVAILABLE, reasoning=said, reason=AbstainReason.JUDGE_UNAVAILABLE)

@@ -1,0 +1,114 @@
+"""Money: how much of it a model may cost, how full a cap is, and what a week would come to.
+
+Does not keep books (`worker.store.purse` does) and knows no prices (`worker.llm.prices` does). Invariant: sums are Decimal
+dollars, never floats; what the store counts is whole nanodollars, rounded up, so that it never counts too little.
+"""
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.request import PullRef
+from worker.domain.value import Value
+
+NANO: Final = Decimal(1_000_000_000)
+
+NEAR: Final = Decimal("0.8")
+"""From this part of a cap on, people are warned."""
+
+LEAST_REPLIES: Final = 10
+"""Fewer replies than this say nothing about how many tokens a byte is."""
+
+TOKEN_MARGIN: Final = Decimal("1.25")
+"""How much denser than anything seen so far the next prompt may be."""
+
+
+def nano_of(usd: Decimal) -> int:
+    """Whole nanodollars, rounded up."""
+    return int((usd * NANO).to_integral_value(ROUND_CEILING))
+
+
+def usd_of(nano: int) -> Decimal:
+    return Decimal(nano) / NANO
+
+
+class Cap(StrEnum):
+    """What may stand in the way of asking a model. A repository's fair share is a part of its installation's day."""
+
+    PULL = "pull"
+    DAY = "day"
+    SHARE = "share"
+
+
+class Caps(Value):
+    """The operator's limits in dollars. `share`: the part of a day that one repository may spend beside others."""
+
+    pull_usd: Decimal = Decimal("0.10")
+    day_usd: Decimal = Decimal("1.00")
+    share: Decimal = Decimal("0.5")
+
+    def of(self, cap: Cap) -> Decimal:
+        return {Cap.PULL: self.pull_usd, Cap.DAY: self.day_usd, Cap.SHARE: self.day_usd * self.share}[cap]
+
+
+class Level(Value):
+    """How full a cap is: what was spent, and what is reserved and not settled yet."""
+
+    cap: Cap
+    used_usd: Decimal
+    cap_usd: Decimal
+
+    @property
+    def is_near(self) -> bool:
+        return self.used_usd >= NEAR * self.cap_usd
+
+
+class Reservation(Value):
+    """Money set aside for one request to a model. `day`: whose budget it is of, as YYYY-MM-DD in UTC."""
+
+    id: str
+    pull: PullRef
+    day: str
+    usd: Decimal
+
+
+class Bill(Value):
+    """What a request came to. `usd` None: nobody knows, so all that was reserved is spent.
+
+    `size`: bytes that were sent, of a reply whose tokens were counted; else 0.
+    """
+
+    usd: Decimal | None
+    model: str = ""
+    size: int = 0
+    tokens: int = 0
+
+
+class Density(Value):
+    """How many tokens there were in a byte, at most, in the replies of the last seven days."""
+
+    replies: int = 0
+    most: Decimal = Decimal(1)
+
+    def bound(self, size: int) -> int:
+        """How many tokens a prompt of *size* bytes has at most: never more than bytes."""
+        if self.replies < LEAST_REPLIES:
+            return size
+        return min(size, int((size * self.most * TOKEN_MARGIN).to_integral_value(ROUND_CEILING)))
+
+
+class Week(Value):
+    """What a week of pull requests would cost: as expected, and at most under the caps."""
+
+    pulls: int
+    judgings: int
+    expected_usd: Decimal
+    most_usd: Decimal
+
+
+def week_of(judgings: Sequence[int], usd_each: Decimal, caps: Caps) -> Week:
+    """Estimate from how often each pull request of the last seven days would have been judged."""
+    expected = sum((min(count * usd_each, caps.pull_usd) for count in judgings), Decimal(0))
+    most = min(len(judgings) * caps.pull_usd, 7 * caps.day_usd)
+    return Week(len(judgings), sum(judgings), min(expected, most), most)

@@ -1,0 +1,119 @@
+"""Whether a value was drawn by a machine: what tells a secret from a name, a path, a placeholder or a sentence.
+
+Two measures that hold for short texts: how many different characters there are (entropy), and how many pairs of letters are
+common ones in words and identifiers (four in five, against one in four of letters drawn at random). Does not know where the
+value stands. Invariant: a value is never looked at beyond MOST characters.
+"""
+
+import math
+from collections import Counter
+from itertools import pairwise
+from typing import Final
+
+from worker.domain.pattern import pattern
+
+MOST: Final = 256
+
+LONG: Final = 16
+"""A token is not shorter."""
+
+SHORT: Final = 8
+"""Nor a password that is worth the name."""
+
+_HEX: Final = pattern(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
+_HEX_KEY: Final = 32
+_PLACEHOLDER: Final = pattern(
+    r"(?i)change[-_ ]?(?:me|it|this)|example|placeholder|dummy|sample|redacted|replace|insert|your|my[-_]|todo|fixme|fake"
+    r"|foo|bar(?![a-z])|test|mock|stub|default|secret|passw(?:or)?d|token|api[-_]?key|credential|x{4,}|\*{3,}|\.{3,}|-{4,}|_{4,}"
+)
+_CODE: Final = pattern(
+    r"\s|^[$&*@:]|\$[{(]|\{\{|\{\w{0,40}\}|^<.*>$|%\(\w|(?:^|[-_/:.])%[sdvq](?:$|[-_/:.])|\w\(|\[\d*\]|://"
+    r"|^(?:process|os|self|this|config|settings|env|secrets|vars|var|local|data|module)\."
+)
+_CHECKSUM: Final = pattern(r"(?i)(?:sha(?:1|256|384|512)|md5|h1|blake\w{1,6})[-:=]")
+_PAIRS: Final = frozenset(  # the commonest in documents and identifiers: five sixths of all pairs there
+    "ab ac ad ag ai al am an ap ar as at ba be bl bo ca ce ch ck cl co ct da de di do ea ec ed ee ef el em en ep er es et ev"  # noqa: SIM905 - read as words
+    " ex fa fi fo ge ha he hi ho ia ic id ie if ig il im in io ir is it ke la ld le li ll lo ls lt lu ly ma me mi mm mo mp na"
+    " nc nd ne ng ni no ns nt oc od ol om on oo op or os ot ou ow pa pe pl po pp pr pt qu ra re ri rm rn ro rr rs rt ry sc se"
+    " sh si so sp ss st su ta te th ti to tr ts tt tu ty ue ul um un up ur us ut va ve wi xt yp".split()
+)
+_OF_PATHS: Final = ("/", ".", "~", "#", "?")
+_READABLE: Final = 0.5
+_WORDS: Final = 0.65
+"""What is joined as names are may be a password, and so has to read more like words to be left."""
+_FEW: Final = 3
+
+
+def is_random(value: str) -> bool:
+    """Whether this is a key or a token: long, and nothing that a person would have written."""
+    value = value[:MOST]
+    if len(value) < LONG or not _may_be_one(value) or _entropy(value) < _least_entropy(value):
+        return False
+    if _HEX.fullmatch(value):
+        return len(value) >= _HEX_KEY
+    has_digits = any(char.isdigit() for char in value)
+    return (has_digits or _mixes_cases(value)) and _readable(value) < _READABLE
+
+
+def is_password(value: str) -> bool:
+    """Whether this is a password that somebody chose and means: mixed characters, and no word that stands for one."""
+    value = value[:MOST]
+    if is_random(value):
+        return True
+    if len(value) < SHORT or not _may_be_one(value) or value.startswith(_OF_PATHS):
+        return False
+    return _classes(value) >= 3 and _entropy(value) >= 2.5 and not _is_name(value)  # noqa: PLR2004 - of four; bits of eight drawn characters
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether it says itself that it is none: words for it, one character again and again, or a row of neighbours."""
+    rest = _PLACEHOLDER.sub("", value)
+    return len(rest) < SHORT or len(set(value)) <= _FEW or _is_row(value)
+
+
+def _may_be_one(value: str) -> bool:
+    return not (is_placeholder(value) or _CODE.search(value) or _CHECKSUM.match(value) or value.isdigit())
+
+
+def _is_row(value: str) -> bool:
+    """`0123456789abcdef`, `qqqq`: most characters are neighbours of the one before."""
+    near = sum(abs(ord(one) - ord(other)) <= 1 for one, other in pairwise(value))
+    return near * 2 > len(value)
+
+
+def _entropy(value: str) -> float:
+    """Bits a character, by how often each occurs in the value itself."""
+    total = len(value)
+    return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
+
+
+def _least_entropy(value: str) -> float:
+    """A drawn value of this length has more; four bits are what 16 different characters give at most."""
+    return min(3.0, math.log2(len(value)) * 0.75)
+
+
+def _readable(value: str) -> float:
+    """The share of neighbours inside of a word that are a common pair of letters; camelCase begins a new word."""
+    pairs = common = 0
+    for one, other in pairwise(value):
+        if one.isalnum() and other.isalnum() and not (one.islower() and other.isupper()):
+            pairs += 1
+            common += (one + other).lower() in _PAIRS
+    return common / pairs if pairs else 1.0
+
+
+def _mixes_cases(value: str) -> bool:
+    return any(char.islower() for char in value) and any(char.isupper() for char in value)
+
+
+def _classes(value: str) -> int:
+    kinds = (str.islower, str.isupper, str.isdigit)
+    return sum(any(is_one(char) for char in value) for is_one in kinds) + any(not char.isalnum() for char in value)
+
+
+_NAME: Final = pattern(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a-z]++(?:[A-Z][a-z]++)*+\d{0,4}")
+
+
+def _is_name(value: str) -> bool:
+    """`UserRole2`, `auth/v1/login`: words joined as names are."""
+    return _NAME.fullmatch(value) is not None and _readable(value) >= _WORDS

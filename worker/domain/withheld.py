@@ -1,0 +1,47 @@
+"""Which paths the repository never sends: the globs of `never_send`.
+
+Written as in a .gitignore, without its negations: a name without a slash at any depth, one with a slash from the root,
+`**` for any number of folders; what matches a folder withholds everything in it. Does not read files. Invariant: in doubt a
+path is withheld (upper and lower case are one), and matching takes linear time in the path for each glob.
+"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+_ANY_DEPTH = "**"
+
+
+def is_withheld(path: str, globs: Sequence[str]) -> bool:
+    """Whether one of the globs matches the path, or a folder that it is in."""
+    segments = path.casefold().split("/")
+    return any(_matches(_parts(glob), segments) for glob in globs)
+
+
+def _parts(glob: str) -> tuple[str, ...]:
+    written = glob.casefold().removeprefix("./")
+    inner = written.rstrip("/")
+    parts = tuple(part for part in inner.split("/") if part)
+    return parts if "/" in inner else (_ANY_DEPTH, *parts)
+
+
+def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
+    """Hold all ways to match at once: *at* are the parts that could be next."""
+    at = _skipped(parts, {0})
+    for segment in segments:
+        if len(parts) in at:
+            return True
+        here = {one for one in at if parts[one] == _ANY_DEPTH}
+        over = {one + 1 for one in at if parts[one] != _ANY_DEPTH and fnmatchcase(segment, parts[one])}
+        at = _skipped(parts, here | over)
+    return len(parts) in at
+
+
+def _skipped(parts: tuple[str, ...], at: set[int]) -> set[int]:
+    """`**` may stand for no folder at all."""
+    reached = set(at)
+    for one in sorted(at):
+        following = one
+        while following < len(parts) and parts[following] == _ANY_DEPTH:
+            following += 1
+            reached.add(following)
+    return reached

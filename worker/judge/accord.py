@@ -1,0 +1,56 @@
+"""Several opinions on one change, ruled together: what comes out of it, and what it means that one could not be had.
+
+Does not rule (`second` and `lenses` do) and asks nobody. Invariant: what several rule together names whose words stand.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.value import Value, replace
+from worker.domain.verdict import AbstainReason
+from worker.judge.rulings import Ruling
+
+NOT_HAD: Final = frozenset(
+    {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID, AbstainReason.BUDGET, AbstainReason.PAUSED}
+)
+"""Nobody thought anything."""
+
+
+class Accord(StrEnum):
+    """How the opinions go together; ALONE: there is only one, since the others could not be had."""
+
+    AGREE = "they agree"
+    DIFFER = "they differ"
+    ALONE = "one alone was had"
+
+
+class Joined(Value):
+    """What several rule together. `speaker`: whose words and answers stand, by position."""
+
+    ruling: Ruling
+    speaker: int
+    accord: Accord
+
+
+def was_had(ruling: Ruling) -> bool:
+    return ruling.abstain_reason not in NOT_HAD
+
+
+def leaning(ruling: Ruling) -> str:
+    """What was meant: also where code did not let it stand."""
+    if ruling.decision != "abstain":
+        return ruling.decision
+    return str(ruling.signals.get("model_decision", "cannot_tell")) if was_had(ruling) else "no answer"
+
+
+def a_persons(ruling: Ruling, said: tuple[str, str]) -> Ruling:
+    """The opinions don't go together: a person decides. What the speaker thought stays on record."""
+    concern, next_step = said
+    return replace(
+        ruling,
+        concern=concern,
+        next_step=next_step,
+        category=None,
+        abstain_reason=AbstainReason.NEEDS_HUMAN,
+        signals={**ruling.signals, "model_decision": leaning(ruling)},
+    )

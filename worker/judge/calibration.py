@@ -1,0 +1,47 @@
+"""The calibration seed: the first head that a model judged, and its scores, as a fixed mark for the rounds after it.
+
+Does not score and decides nothing. Invariant: of the scores in a ledger, no others than these are ever told to a model; what
+moved no more than the noise is no progress.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from worker.domain.dossier import Dossier
+from worker.domain.verdict import Score
+from worker.judge.iteration import Chapter
+from worker.judge.scoring import moved
+from worker.judge.standing import Standing
+from worker.judge.untrusted import cut
+
+REASONING_BYTES: Final = 300
+
+
+def first_scores(dossier: Dossier, standing: Standing) -> tuple[str, tuple[Score, ...]]:
+    """What was judged first, in words, and its scores; none where nothing was, or all was by another law."""
+    if dossier.seed is not None and dossier.seed.scores:
+        return "the first head", dossier.seed.scores
+    first = next((one for one in dossier.ledger if one.eval_id == standing.first), None)
+    return (first.diff_summary, first.verdict.scores) if first else ("", ())
+
+
+def calibration(dossier: Dossier, standing: Standing) -> Iterator[Chapter]:
+    """*dossier* as it may leave."""
+    what, scores = first_scores(dossier, standing)
+    if scores:
+        said = (
+            f"What was judged first ({what}) scored this. It is a fixed mark to measure by: score this head on its own "
+            "merits, above it, equal or below."
+        )
+        lines = "\n".join(
+            f"{one.criterion}: {one.score}/10. {cut(one.reasoning, REASONING_BYTES)}".rstrip() for one in scores
+        )
+        yield Chapter("Calibration", said, (("first scores", lines),))
+
+
+def progress(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
+    """What moved since then, for the verdict's signals; nothing where there is nothing to measure by."""
+    if not now or not first:
+        return {}
+    found = [f"{one.criterion} {before.score} to {one.score}" for before, one in moved(first, now)]
+    return {"progress_since_first": ", ".join(found) or "none beyond noise"}

@@ -1,0 +1,81 @@
+"""What of a record may be shown or given away: all of it, but the secrets, and but the files that are never sent.
+
+Does not decide who may see it. Invariant: what comes out has the shape of what went in, line for line; hashes and ids, which
+hold no secret and look like some, stay.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.audit import AuditRecord, Json, audit_json, read_audit
+from worker.domain.diff import DiffError, diff_of
+from worker.domain.dossier import Dossier
+from worker.domain.opinion import HeuristicOpinion
+from worker.domain.secrets import Redaction
+from worker.domain.verdict import VERDICT, Abstain, Accept, Reject
+from worker.judge.sendable import sendable
+from worker.judge.untrusted import redacted
+
+IDS: Final = frozenset(
+    {"eval_id", "parent_eval_id", "carried_from", "head_sha", "fingerprint", "created_at", "judge_cost_usd"}
+    | {"rubric_hash", "prompt_version", "system", "form", "request_id", "outcome"}
+)
+"""Fields of verdicts and records that hold hashes, ids, figures and our own words."""
+
+_NOBODY: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
+
+
+def without_secrets(record: AuditRecord) -> AuditRecord:
+    """A record to show: the questions left without secrets, the replies may quote some."""
+    return read_audit({name: _plain(value) for name, value in audit_json(record).items()})
+
+
+def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
+    """A verdict to show: it quotes lines as they stand, and the model's own words."""
+    fields = verdict.model_dump(mode="json")
+    return VERDICT.validate_python({name: _plain(value) for name, value in fields.items()})
+
+
+def _plain(value: Json) -> Json:
+    match value:
+        case str():
+            return redacted(value)
+        case list():
+            return [_plain(one) for one in value]
+        case dict():
+            return {name: one if name in IDS else _plain(one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:
+    """A dossier to give away, and what was taken out of it. Where nothing has to go, it is the same dossier."""
+    sent = sendable(dossier, _NOBODY, ())
+    return _with_clean_paths(_with_broken_diff(sent.dossier, dossier)), sent.redactions
+
+
+def _with_broken_diff(sent: Dossier, dossier: Dossier) -> Dossier:
+    """A diff that nobody can read is what may be reported; but of files that are never sent it can't be told apart."""
+    if sent.diff or (dossier.policy is not None and dossier.policy.never_send):
+        return sent
+    return sent.model_copy(update={"diff": redacted(dossier.diff)})
+
+
+def _with_clean_paths(dossier: Dossier) -> Dossier:
+    """A path may hold a secret, and stands in many places."""
+    whole = dossier.model_dump_json(exclude_unset=True)
+    clean = whole
+    for path in sorted(set(_paths(dossier)), key=len, reverse=True):
+        clean = clean.replace(json.dumps(path, ensure_ascii=False)[1:-1], json.dumps(redacted(path))[1:-1])
+    return dossier if clean == whole else Dossier.model_validate_json(clean)
+
+
+def _paths(dossier: Dossier) -> Iterator[str]:
+    """Those that hold a secret."""
+    try:
+        changed = [path for file in diff_of(dossier.diff).files for path in (file.path, file.old_path) if path]
+    except DiffError:
+        changed = []
+    told = [one.path for one in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
+    return (path for path in (*changed, *told) if redacted(path) != path)

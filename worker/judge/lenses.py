@@ -1,0 +1,85 @@
+"""The board: three lenses on one change, and the rule by which they rule together.
+
+Asks nobody. The rule, in this order: a reject for a category that its own lens looks for rejects, the first lens first; so do
+two rejects, whatever for; where a lens could not be had, nothing else is ruled; one reject from outside its lens, or a lens that
+can't tell, is a person's to decide; three accepts accept, in the words of the weakest. Invariant: no board accepts on fewer than three accepts; what was said outside the majority
+lowers the confidence, and is named.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from worker.domain.value import Value, replace
+from worker.domain.verdict import Category
+from worker.judge import words
+from worker.judge.accord import Accord, Joined, a_persons, leaning, was_had
+from worker.judge.rulings import Ruling
+
+
+class Lens(StrEnum):
+    """In the order of what is worse to get wrong."""
+
+    CORRECTNESS = "correctness"
+    TESTS = "tests"
+    SCOPE = "scope"
+
+
+OWN: Final[Mapping[Lens, frozenset[Category]]] = MappingProxyType(
+    {
+        Lens.CORRECTNESS: frozenset({Category.ACCEPTANCE_GAP, Category.TESTS_PASS_BUT_WRONG, Category.HALF_FINISHED}),
+        Lens.TESTS: frozenset({Category.WEAK_TEST}),
+        Lens.SCOPE: frozenset({Category.SCOPE_CREEP, Category.SPEC_VIOLATION}),
+    }
+)
+"""What each lens looks for. Every category has one lens."""
+
+FOCUS: Final[Mapping[Lens, str]] = MappingProxyType(
+    {
+        Lens.CORRECTNESS: "Look through one lens: is what was asked for done, and does it work in general? Others look at tests and scope.",
+        Lens.TESTS: "Look through one lens: would the tests turn red if the new behaviour broke? Others look at the code and its scope.",
+        Lens.SCOPE: "Look through one lens: does the change do only what was asked for, and keep the written rules? Others look at the rest.",
+    }
+)
+
+
+class Seen(Value):
+    """What was ruled through a lens."""
+
+    lens: Lens
+    ruling: Ruling
+
+
+def rule_of_board(seen: Sequence[Seen]) -> Joined:
+    """Rule together."""
+    rejecting = [one for one in seen if one.ruling.decision == "reject"]
+    own = [one for one in rejecting if one.ruling.category in OWN[one.lens]]
+    if own or len(rejecting) > 1:
+        return _rejected((own or rejecting)[0], rejecting, seen)
+    if missing := [one for one in seen if not was_had(one.ruling)]:
+        return Joined(missing[0].ruling, seen.index(missing[0]), Accord.ALONE)
+    doubting = [one for one in seen if one.ruling.decision != "accept"]
+    if not doubting:
+        return _accepted(seen)
+    speaker = (rejecting or doubting)[0]
+    if len(doubting) == len(seen) and not rejecting:
+        return Joined(speaker.ruling, seen.index(speaker), Accord.AGREE)
+    said = words.opinions_differ([(one.lens.value, leaning(one.ruling), one.ruling.concern) for one in seen])
+    return Joined(a_persons(speaker.ruling, said), seen.index(speaker), Accord.DIFFER)
+
+
+def _rejected(speaker: Seen, rejecting: Sequence[Seen], seen: Sequence[Seen]) -> Joined:
+    """The first that rejects speaks, with the places of all that do."""
+    places = dict.fromkeys(place for one in (speaker, *rejecting) for place in one.ruling.evidence)
+    confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
+    ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
+    return Joined(ruling, seen.index(speaker), Accord.AGREE if len(rejecting) == len(seen) else Accord.DIFFER)
+
+
+def _accepted(seen: Sequence[Seen]) -> Joined:
+    speaker = min(seen, key=lambda one: one.ruling.score)
+    places = dict.fromkeys(place for one in (speaker, *seen) for place in one.ruling.evidence)
+    confidence = min(one.ruling.confidence for one in seen)
+    ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
+    return Joined(ruling, seen.index(speaker), Accord.AGREE)

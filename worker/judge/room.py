@@ -1,0 +1,39 @@
+"""How much one question to a model may hold, and how many questions one change may take.
+
+Does not measure anything. Invariant: a room is in bytes, since a token is a byte at least: what fits the bytes fits the tokens.
+"""
+
+from typing import Final
+
+from worker.domain.money import LEAST_REPLIES, TOKEN_MARGIN, Density
+from worker.domain.value import Value
+
+PROMPT_TOKENS: Final = 60_000
+"""The most tokens of one question. At a token for each byte, nine of ten recorded changes of agents are read whole in one."""
+
+QUESTIONS: Final = 6
+"""The most parts that a change is judged in."""
+
+_STEP: Final = 1_000
+
+
+class Room(Value):
+    """`question_bytes`: of the whole question, system part and schema included. `questions`: for one change."""
+
+    question_bytes: int = PROMPT_TOKENS
+    questions: int = QUESTIONS
+
+
+ROOM: Final = Room()
+"""Where nothing else is set."""
+
+
+def room_of(tokens: int, density: Density) -> Room:
+    """The room in which a question surely is of at most so many *tokens*, by what was recorded of earlier ones.
+
+    In whole steps, so that not every reply moves the place where a file is cut.
+    """
+    if density.replies < LEAST_REPLIES:
+        return Room(tokens)
+    fits = int(tokens / (density.most * TOKEN_MARGIN)) // _STEP * _STEP
+    return Room(max(tokens, fits))

@@ -1,0 +1,185 @@
+"""The way of one judging, written down: each stage, what came of it, and why.
+
+Does not decide anything and asks nobody. Invariant: the same dossier, law and replies write the same trail, so that two
+trails differ first where the court's way did.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Final
+
+from worker.domain.audit import AuditRecord, Exchange, Law, OverBudget, Said, Stage, Step, Taken
+from worker.domain.opinion import HeuristicOpinion, Leaning, ModelOpinion
+from worker.domain.rubric import Rubric
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, Accept, Coverage, Finding, Reject
+from worker.errors import BudgetReached
+from worker.judge.bench import Bench, Sitting
+from worker.judge.rulings import Hearing, Ruling
+from worker.judge.validators import CiReport
+from worker.ports import Prompt, Reply
+
+USABLE: Final = "usable"
+NO_REPLY: Final = "none came"
+
+
+def written(hearing: Hearing, sitting: Sitting, verdict: Accept | Reject | Abstain, bench: Bench) -> AuditRecord:
+    """The whole record of a judging that has ended."""
+    steps = (
+        _law_step(law_of(bench)),
+        _validators(hearing.ci),
+        _code_checks(hearing.opinion),
+        Step(stage=Stage.ROUTE, outcome="the model is asked" if sitting.asked else "code alone", reason=sitting.reason),
+        *_asking(sitting.exchanges, sitting.coverage),
+        *sitting.steps,
+        _ruling(sitting.ruling),
+        _verdict(verdict),
+    )
+    return AuditRecord(
+        eval_id=verdict.eval_id,
+        law=law_of(bench),
+        steps=steps,
+        exchanges=sitting.exchanges,
+        redactions=tuple(Taken(one.kind.value, one.where, one.line) for one in sitting.redactions),
+    )
+
+
+def carried_over(verdict: Accept | Reject, bench: Bench) -> AuditRecord:
+    """The record of a verdict that stands for the same content: nobody judged."""
+    law = law_of(bench)
+    same = Step(
+        stage=Stage.CARRIED, outcome=f"from {verdict.carried_from}", reason="the same content was judged before"
+    )
+    return AuditRecord(eval_id=verdict.eval_id, law=law, steps=(_law_step(law), same, _verdict(verdict)))
+
+
+def law_of(bench: Bench) -> Law:
+    return Law(
+        rubric=f"{bench.rubric.id} {bench.rubric.version}",
+        rubric_hash=_of_rubric(bench.rubric),
+        prompt_version=bench.prompt.version,
+        threshold=bench.threshold,
+        model=bench.model.name if bench.model else None,
+        pricing_version=bench.model.pricing_version if bench.model else None,
+        round_limit=bench.round_limit,
+        question_bytes=bench.room.question_bytes,
+        questions=bench.room.questions,
+        pause=bench.pause.value if bench.pause else None,
+        second=bench.second.name if bench.second else None,
+        second_pricing_version=bench.second.pricing_version if bench.second else None,
+        board=bench.board,
+    )
+
+
+def exchange(prompt: Prompt, reply: Reply, fault: str | None = None, problems: tuple[str, ...] = ()) -> Exchange:
+    """A question that was answered. *fault* and *problems*: what its reading said, where the reply is unusable."""
+    said = Said(
+        text=reply.text,
+        stop=reply.stop.value,
+        stop_detail=reply.stop_detail,
+        tokens=reply.tokens,
+        cost_usd=reply.cost_usd,
+        request_id=reply.request_id,
+    )
+    return replace(_asked(prompt), reply=said, fault=fault, problems=problems)
+
+
+def unanswered(prompt: Prompt, failure: str) -> Exchange:
+    """A question to which no reply came."""
+    return replace(_asked(prompt), failure=failure)
+
+
+def unaffordable(prompt: Prompt, reached: BudgetReached) -> Exchange:
+    """A question that was never sent, since a cap stood before it."""
+    level = reached.level
+    over = OverBudget(cap=level.cap, used_usd=level.used_usd, cap_usd=level.cap_usd, asked_usd=reached.asked_usd)
+    return replace(_asked(prompt), failure=str(reached), over=over)
+
+
+def _asked(prompt: Prompt) -> Exchange:
+    return Exchange(system=_hash(prompt.system), form=_of_form(prompt.schema), turns=prompt.turns)
+
+
+def after_reading(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, ...]:
+    """What became of an opinion that could be read; nothing where there was none."""
+    if opinion is None:
+        return ()
+    places = [*opinion.evidence, *(pointer for one in opinion.criteria for pointer in one.evidence)]
+    counted = f"{len(places)} {'place' if len(places) == 1 else 'places'}, each found"
+    counted += f"; left out: {len(opinion.dropped)}" if opinion.dropped else ""
+    leaned = {Leaning.CANNOT_TELL: "abstain"}.get(opinion.decision, opinion.decision.value)
+    vetoed = leaned != ruling.decision or (opinion.category is not None and opinion.category is not ruling.category)
+    wanted = f"the model's {opinion.decision} does not stand" if vetoed else "none"
+    return (
+        Step(stage=Stage.EVIDENCE, outcome=counted, reason=", ".join(dict.fromkeys(one.place for one in places))),
+        Step(stage=Stage.VETOES, outcome=wanted, reason=ruling.concern if vetoed else ""),
+    )
+
+
+def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[Step | None, Step | None] | None:
+    """Where two trails part; None where they don't. A trail that ended before the other has no step there."""
+    return next(((one, other) for one, other in zip_longest(recorded, again) if one != other), None)
+
+
+def _law_step(law: Law) -> Step:
+    asked = f"model {law.model}" if law.model else "no model"
+    asked += ", a board of three" if law.board else ""
+    asked += f", second opinion of {law.second}" if law.second else ""
+    paused = f", paused by the {law.pause}" if law.pause else ""
+    reason = f"prompt {law.prompt_version[:19]}, threshold {law.threshold:g}, {law.round_limit} rounds, {asked}{paused}"
+    return Step(stage=Stage.LAW, outcome=f"rubric {law.rubric} ({law.rubric_hash[:19]})", reason=reason)
+
+
+def _validators(ci: CiReport) -> Step:
+    named = [*(f"failed: {one.name}" for one in ci.failed), *(f"not finished: {one.name}" for one in ci.unfinished)]
+    return Step(stage=Stage.VALIDATORS, outcome=ci.state.value, reason=", ".join(named))
+
+
+def _code_checks(opinion: HeuristicOpinion) -> Step:
+    outcome = f"score {opinion.score:.2f}, confidence {opinion.confidence:.2f}"
+    seen = "; ".join(map(_seen, opinion.findings))
+    return Step(stage=Stage.HEURISTICS, outcome=outcome, reason=seen or opinion.safe or opinion.reason)
+
+
+def _seen(finding: Finding) -> str:
+    line = "" if finding.line is None else f":{finding.line}"
+    where = f" at {finding.path}{line}" if finding.path else ""
+    return f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{where}"
+
+
+def _asking(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
+    read = f"{len(coverage.read)} files shown, {len(coverage.partly)} in part, {len(coverage.unread)} not"
+    for one in exchanges:
+        asked = "".join(one.turns[-1:])
+        outcome = f"{len(asked.encode('utf-8', 'surrogatepass'))} bytes, {_hash(asked)[:19]}"
+        stage, reason = (Stage.CORRECTION, "") if one.is_correction else (Stage.QUESTION, read)
+        yield Step(stage=stage, outcome=outcome, reason=reason)
+        if one.reply is None:
+            yield Step(stage=Stage.REPLY, outcome=NO_REPLY, reason=one.failure or "")
+        else:
+            yield Step(stage=Stage.REPLY, outcome=one.fault or USABLE, reason=" ".join(one.problems))
+
+
+def _ruling(ruling: Ruling) -> Step:
+    why = ruling.category or ruling.abstain_reason
+    outcome = f"{ruling.decision}, {why}" if why else ruling.decision
+    return Step(stage=Stage.RULING, outcome=outcome, reason=ruling.concern)
+
+
+def _verdict(verdict: Accept | Reject | Abstain) -> Step:
+    reason = f"score {verdict.score:.2f}, round {verdict.round}, {len(verdict.closing_conditions)} closing conditions"
+    return Step(stage=Stage.VERDICT, outcome=verdict.decision, reason=reason)
+
+
+def _of_rubric(rubric: Rubric) -> str:
+    return _hash(rubric.model_dump_json())
+
+
+def _of_form(schema: Mapping[str, object]) -> str:
+    return _hash(json.dumps(schema, sort_keys=True))
+
+
+def _hash(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"

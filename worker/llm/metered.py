@@ -1,0 +1,122 @@
+"""A model that is asked for reserved money only.
+
+Does not keep the books (the Purse does) and does not retry (the model does, and every retry is reserved anew).
+Invariant: no request leaves before the most that it can cost is reserved; a model whose price is not known is not
+asked; what may have been billed and was never told stays spent.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final, Protocol
+
+import anthropic
+import httpx2
+
+from worker.domain.money import Bill, Level, Reservation
+from worker.domain.request import PullRef
+from worker.domain.value import replace
+from worker.errors import Unavailable
+from worker.llm.prices import priced_models, worst_case
+from worker.ports import Prompt, Purse, Reply
+
+LOG: Final = logging.getLogger(__name__)
+WHAT: Final = "The model"
+
+FRAMING: Final = 1_000
+"""What the server adds to a prompt, in bytes: roles, and its words about the schema."""
+
+BUSY: Final = frozenset({503, 529})
+SERVER_ERROR: Final = 500
+
+Request = Callable[[Prompt], Reply]
+Each = Callable[[Prompt, Request], Reply]
+
+
+class Requesting(Protocol):
+    """A Model whose single requests can be watched."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pricing_version(self) -> str | None: ...
+
+    @property
+    def most_output(self) -> int: ...
+
+    def ask_each(self, prompt: Prompt, each: Each) -> Reply: ...
+
+
+class Metered:
+    """The Model port. *account* is the pull request that pays."""
+
+    def __init__(self, model: Requesting, purse: Purse, account: PullRef) -> None:
+        self._model = model
+        self._purse = purse
+        self._account = account
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def pricing_version(self) -> str | None:
+        return self._model.pricing_version
+
+    def ask(self, prompt: Prompt) -> Reply:
+        """Ask if there is money for it. Raises BudgetReached before a request that could break a cap, and Unavailable."""
+        return self._model.ask_each(prompt, self._paid)
+
+    def _paid(self, prompt: Prompt, request: Request) -> Reply:
+        size = size_of(prompt)
+        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst(size))
+        bill, near = Bill(None), None
+        try:
+            reply = request(prompt)
+            bill = Bill(reply.cost_usd, self.name, size, reply.tokens.prompt)
+        except anthropic.APIError as error:
+            bill = Bill(Decimal(0) if is_free(error) else None)
+            raise
+        finally:
+            near = self._settled(reservation, bill)
+        return replace(reply, near=near)
+
+    def _worst(self, size: int) -> Decimal:
+        tokens = self._purse.density(self._account, self.name).bound(size)
+        worst = worst_case(self.name, tokens, self._model.most_output)
+        if worst is None:
+            raise Unavailable(WHAT, unpriced(self.name))
+        return worst
+
+    def _settled(self, reservation: Reservation, bill: Bill) -> Level | None:
+        """What was paid for is not lost because the books can't be written: all that was reserved stays spent."""
+        try:
+            return self._purse.settle(reservation, bill)
+        except Unavailable as error:
+            LOG.warning("a reservation of %s dollars stays spent: %s", f"{reservation.usd:f}", error)
+            return None
+
+
+def unpriced(name: str) -> str:
+    """Why a model without a price is not asked, and what to do; for people."""
+    known = ", ".join(priced_models())
+    return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {known}'
+
+
+def size_of(prompt: Prompt) -> int:
+    """Bytes that the model reads. A token is a byte at least, so this bounds the tokens, too."""
+    texts = (prompt.system, *prompt.turns, json.dumps(prompt.schema, ensure_ascii=False))
+    return FRAMING + sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def is_free(error: anthropic.APIError) -> bool:
+    """Whether the request was surely not billed: the server refused it, or it was never sent.
+
+    A 500 or a gateway's 502 or 504 may come after the work was done.
+    """
+    if isinstance(error, anthropic.APIStatusError):
+        return error.status_code < SERVER_ERROR or error.status_code in BUSY
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)

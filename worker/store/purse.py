@@ -1,0 +1,123 @@
+"""The money for models in Redis: reserved before a request, settled after it.
+
+Does not know prices and asks nobody. The rules are in `scripts/reserve.lua` and `scripts/settle.lua`; this room gives
+them names and types. Invariant: what is reserved and what is spent never exceeds a cap, however many reserve at once
+and whoever dies; a reservation that nobody settles is spent.
+
+A repository may spend `share` of its installation's day, and no more, whenever another repository of the installation
+asked for money today or yesterday (UTC), whatever that one was told. Alone it may spend the whole day.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.money import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
+from worker.domain.request import PullRef
+from worker.errors import BudgetReached
+from worker.ports import Clock
+from worker.store.door import lifetime_s
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, items, text, whole
+
+LOG: Final = logging.getLogger(__name__)
+PER: Final = 1_000_000
+"""Densities are kept as tokens in that many bytes."""
+
+WEEK: Final = 7
+"""So many days of replies say how dense prompts are; the books of a day are kept longer."""
+
+GRANTED: Final = "granted"
+
+
+class RedisPurse:
+    """The Purse port."""
+
+    def __init__(self, wire: Wire, caps: Caps, clock: Clock) -> None:
+        self._wire = wire
+        self._caps = caps
+        self._clock = clock
+
+    def density(self, pull: PullRef, model: str) -> Density:
+        """The densest of the last seven days' replies."""
+        fields = (f"replies:{model}", f"dense:{model}")
+        week = _days(pull, self._clock.now(), WEEK)
+        days = [items(self._wire.call("HMGET", day.name, *fields)) for day in week]
+        known = [(int(text(replies)), int(text(most))) for replies, most in days if replies and most]
+        if not known:
+            return Density()
+        return Density(sum(replies for replies, _ in known), Decimal(max(most for _, most in known)) / PER)
+
+    def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
+        """Set money aside for one request. Raises BudgetReached."""
+        now, caps = self._clock.now(), self._caps
+        kept = keys.reservation(pull.installation_id, name)
+        today, yesterday = _days(pull, now, 2)
+        answer, used = items(
+            run(
+                self._wire,
+                Script.RESERVE,
+                [today, yesterday, keys.spent(pull), kept],
+                nano_of(usd),
+                *(_floor(caps.of(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
+                pull.repository_id,
+                lifetime_s(today),
+                lifetime_s(kept),
+            )
+        )
+        if text(answer) != GRANTED:
+            cap = Cap(text(answer))
+            raise BudgetReached(Level(cap, usd_of(whole(used)), caps.of(cap)), usd)
+        return Reservation(name, pull, _day(now), usd)
+
+    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+        """Give back what was not spent. Says in the log, once for each cap, that it is almost reached."""
+        pull, caps = reservation.pull, self._caps
+        is_counted = bill.size > 0
+        reply = run(
+            self._wire,
+            Script.SETTLE,
+            [
+                keys.purse(pull.installation_id, reservation.day),
+                keys.spent(pull),
+                keys.reservation(pull.installation_id, reservation.id),
+            ],
+            "" if bill.usd is None else nano_of(bill.usd),
+            pull.repository_id,
+            nano_of(NEAR * caps.pull_usd),
+            nano_of(NEAR * caps.day_usd),
+            bill.model,
+            -(-bill.tokens * PER // bill.size) if is_counted else "",
+        )
+        of_pull, is_first_of_pull, of_day, is_first_of_day = (whole(one) for one in items(reply))
+        levels = (Level(Cap.PULL, usd_of(of_pull), caps.pull_usd), Level(Cap.DAY, usd_of(of_day), caps.day_usd))
+        for level, is_first in zip(levels, (is_first_of_pull, is_first_of_day), strict=True):
+            if is_first:
+                _warn(level, pull)
+        near = [level for level in levels if level.is_near]
+        return max(near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR, default=None)
+
+
+def _warn(level: Level, pull: PullRef) -> None:
+    LOG.warning(
+        "the %s budget is almost used up: %s of %s dollars",
+        "pull request's" if level.cap is Cap.PULL else "day's",
+        f"{level.used_usd:f}",
+        f"{level.cap_usd:f}",
+        extra={"pull": pull.model_dump()},
+    )
+
+
+def _floor(usd: Decimal) -> int:
+    return int(usd * 10**9)
+
+
+def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
+    """The books of the last days, today's first."""
+    return [keys.purse(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
+
+
+def _day(at: datetime) -> str:
+    return f"{at:%Y-%m-%d}"

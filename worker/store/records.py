@@ -1,0 +1,144 @@
+"""What is on record, by eval id and by repository: found for people who ask, and forgotten whole.
+
+Looks through all keys: nothing here is for a judge. Does not edit anything. Invariant: what was found of a repository is
+what is deleted, and what is left of it then is its tombstone: when it was forgotten.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import Ask, JudgeRequest
+from worker.domain.value import Value
+from worker.store.codec import Codec
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, blob, items, text, whole
+
+BATCH: Final = 1_000
+
+
+class Owned(Value):
+    """The names of all keys of a repository under one pair of numbers, by what they hold."""
+
+    installation: InstallationId
+    repository: RepositoryId
+    names: Mapping[str, Sequence[str]]
+
+
+class Holdings(Value):
+    """All that is stored about a repository. `forgotten_at`: when it was forgotten before."""
+
+    repository: str
+    owned: tuple[Owned, ...]
+    commands: tuple[Ask, ...]
+    verdicts: int
+    forgotten_at: datetime | None
+
+    def count(self, what: str) -> int:
+        return sum(len(one.names[what]) for one in self.owned)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.commands and not any(names for one in self.owned for names in one.names.values())
+
+
+class Records:
+    """The reader of everything, and the one who forgets."""
+
+    def __init__(self, wire: Wire, codec: Codec) -> None:
+        self._wire = wire
+        self._codec = codec
+
+    def find(self, eval_id: EvalId) -> LedgerEntry | None:
+        """The entry of this name, in whatever ledger."""
+        for batch in self._scanned(keys.every("ledger")):
+            if found := items(run(self._wire, Script.FIND_ENTRY, batch, eval_id)):
+                return LedgerEntry.model_validate_json(self._codec.open(blob(found[1]), text(found[0])))
+        return None
+
+    def of_repository(self, repository: str) -> Holdings:
+        """All that is stored about a repository, under whatever numbers it was judged."""
+        numbers = sorted(self._numbers(repository))
+        owned = tuple(self._owned(*one) for one in numbers)
+        said = self._wire.call("GET", keys.forgotten(repository).name)
+        return Holdings(
+            repository,
+            owned,
+            commands=tuple(
+                one for one in self._asks() if (one.pull.installation_id, one.pull.repository_id) in numbers
+            ),
+            verdicts=sum(whole(self._wire.call("HLEN", name)) for one in owned for name in one.names["ledger"]),
+            forgotten_at=datetime.fromisoformat(text(said)) if said else None,
+        )
+
+    def forget(self, holdings: Holdings, at: datetime) -> None:
+        """Delete it, and leave the tombstone. A judge that is at it loses its lease."""
+        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.forgotten(holdings.repository))
+        for one in holdings.owned:
+            everything = [name for names in one.names.values() for name in names]
+            for start in range(0, len(everything), BATCH):
+                run(self._wire, Script.FORGET, [*on, *everything[start : start + BATCH]], one.installation, _stamp(at))
+        for ask in holdings.commands:
+            run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], ask.delivery_id)
+        last = keys.named(holdings.repository)
+        run(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
+
+    def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
+        """Of what was recorded, and of what only waits to be judged."""
+        listed = items(self._wire.call("SMEMBERS", keys.named(repository).name))
+        pairs = [text(one).split(":") for one in listed]
+        waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
+        return {(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs} | {
+            (request.pull.installation_id, request.pull.repository_id) for request in waiting
+        }
+
+    def _requests(self) -> Iterator[JudgeRequest]:
+        for batch in self._scanned(keys.every("pull")):
+            for name in batch:
+                if said := self._wire.call("HGET", name, "req"):
+                    yield JudgeRequest.model_validate_json(text(said))
+
+    def _asks(self) -> Iterator[Ask]:
+        return (Ask.model_validate_json(text(said)) for said in items(self._wire.call("HVALS", keys.ASK_TEXTS.name)))
+
+    def _owned(self, installation: InstallationId, repository: RepositoryId) -> Owned:
+        names: dict[str, list[str]] = {what: [] for what in keys.OF_PULLS}
+        beginnings = {what: keys.prefix(what, installation, repository) for what in keys.OF_PULLS}
+        for batch in self._scanned(keys.of_installation(installation)):
+            for what, beginning in beginnings.items():
+                names[what] += [name for name in batch if name.startswith(beginning)]
+        unique = {what: sorted(set(found)) for what, found in names.items()}
+        kept = keys.kept(installation, repository).name
+        ids = self._eval_ids(kept, unique["ledger"])
+        blobs = {
+            "dossier": self._there(keys.dossier(one).name for one in ids),
+            "audit": self._there(keys.audit(one).name for one in ids),
+            "kept": self._there(iter([kept])),
+        }
+        return Owned(installation, repository, {**unique, **blobs})
+
+    def _eval_ids(self, kept: str, ledgers: Sequence[str]) -> list[EvalId]:
+        listed = items(self._wire.call("ZRANGE", kept, 0, -1))
+        entered = [one for name in ledgers for one in items(self._wire.call("HKEYS", name))]
+        return sorted({EvalId(text(one)) for one in (*listed, *entered)})
+
+    def _there(self, names: Iterator[str]) -> list[str]:
+        return [name for name in names if whole(self._wire.call("EXISTS", name))]
+
+    def _scanned(self, pattern: str) -> Iterator[list[str]]:
+        """The names of all keys of a pattern, in batches, each name at least once."""
+        cursor = "0"
+        while True:
+            after, found = items(self._wire.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
+            if names := [text(one) for one in items(found)]:
+                yield names
+            cursor = text(after)
+            if cursor == "0":
+                return
+
+
+def _stamp(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")
