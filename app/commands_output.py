@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from app.exits import Answer, Exit
-from worker.domain.judgement import Criteria, Ruling
+from worker.domain.judgement import Criteria, Ruling, criteria_from
 from worker.errors import InputError
 
 BATCH: Final = ".jsonl"
@@ -84,7 +84,7 @@ def _task(line: str, place: str, criteria: Criteria) -> Task:
     """One task's result; *criteria* are for those that bring none. Raises InputError."""
     try:
         read: object = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not JSON: {error}. Expected one JSON object a line: docs/delegate.md.") from error
     if not isinstance(read, dict):
         raise InputError(f"{place}: expected a JSON object: docs/delegate.md.")
@@ -93,7 +93,16 @@ def _task(line: str, place: str, criteria: Criteria) -> Task:
     if not isinstance(output, str):
         raise InputError(f'{place}: "output" (or "summary"): expected a text: docs/delegate.md.')
     own = result.get("acceptance_criteria")
-    return Task(result, output, criteria if own is None else _own(own, place))
+    return Task(result, output, _usable(criteria if own is None else _own(own, place), place))
+
+
+def _usable(criteria: Criteria, place: str) -> Criteria:
+    """The same criteria: what can't be used of them is to be found out before anything is judged and paid for."""
+    try:
+        criteria_from(criteria)
+    except ValueError as error:
+        raise InputError(f"{place}: acceptance_criteria: {error}.") from error
+    return criteria
 
 
 def _own(given: object, place: str) -> Criteria:

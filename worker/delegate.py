@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from worker.bootstrap import judge_locally
+from worker.domain.dossier import Criterion
 from worker.domain.judgement import (
     Criteria,
     Judgement,
@@ -62,16 +63,16 @@ def enriched(result: Mapping[str, object], output: str, criteria: Criteria, judg
     return {**result, "judge": judge(output, criteria).model_dump(mode="json")}
 
 
-def _checked(criteria: Criteria) -> bool:
-    """Whether there are criteria. Raises InputError."""
+def _checked(criteria: Criteria) -> tuple[Criterion, ...]:
+    """The criteria that there are. Raises InputError."""
     try:
-        return bool(criteria_from(criteria))
+        return criteria_from(criteria)
     except ValueError as error:
         raise InputError(f"The acceptance criteria can't be used: {error}.") from error
 
 
 def _judged(output: str, given: Criteria, settings: Settings, store: Store) -> Judgement:
-    criteria = criteria_from(given)
+    criteria = _checked(given)
     if not criteria:
         return not_asked()
     if not output.strip():

@@ -63,6 +63,7 @@ def test_a_replay_gives_the_same_decision_and_writes_nothing(state: Path, exampl
     assert "Stored about local/widgets: 0 verdicts" not in run(state, "forget", EXAMPLE).stdout
 
 
+@pytest.mark.slow
 def test_a_replay_with_another_rubric_is_a_new_entry_beside_the_old_one(
     state: Path, example: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_report_is_judged_as_its_dossier_was(state: Path, example: dict[str, A
     assert {one: again[one] for one in same} == {one: example[one] for one in same}
 
 
+@pytest.mark.slow
 def test_a_report_goes_where_it_is_told_to(state: Path, example: dict[str, Any], tmp_path: Path) -> None:
     printed = run(state, "report", example["eval_id"], "--out", "-")
     assert json.loads(printed.stdout)["dossier_version"] == 1
@@ -103,6 +105,7 @@ def test_a_report_goes_where_it_is_told_to(state: Path, example: dict[str, Any],
     assert (refused.returncode, refused.stderr.startswith("assay: --out: /nowhere/report.json can't be")) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_verdict_that_was_carried_over_names_the_one_to_replay(tmp_path: Path) -> None:
     dossier = tmp_path / "dossier.json"
     first = verdict_of(run(tmp_path, "judge", "--example", "--json", "--save-dossier", str(dossier)))
@@ -116,6 +119,7 @@ def test_a_verdict_that_was_carried_over_names_the_one_to_replay(tmp_path: Path)
     assert "carried over from" in run(tmp_path, "show", carried["eval_id"]).stdout
 
 
+@pytest.mark.slow
 def test_with_a_retention_of_nothing_the_verdict_alone_is_on_record(tmp_path: Path) -> None:
     eval_id = verdict_of(run(tmp_path, "judge", "--example", "--json", ASSAY_RETENTION_DAYS="0"))["eval_id"]
     shown = run(tmp_path, "show", eval_id)

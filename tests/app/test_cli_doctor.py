@@ -179,6 +179,7 @@ def week(tmp_path: Path, repository: str, **more: str) -> str:
     return " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_week_of_a_repository_is_estimated_from_its_pull_requests(tmp_path: Path) -> None:
     with HTTPServer(threaded=True) as played:
         today = SystemClock().now().isoformat()

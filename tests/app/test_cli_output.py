@@ -44,6 +44,7 @@ def test_one_output_is_judged_and_told(model: Anthropic, told: dict[str, str], t
     assert "FAIL        AC1  has ten rows" in done.stdout
 
 
+@pytest.mark.slow
 def test_an_outage_is_its_own_exit_code_and_word(model: Anthropic, told: dict[str, str], tmp_path: Path) -> None:
     model.fails(529)
     done = judge(told, tmp_path, "--output", "out.txt", "--criteria", "asked.md", "--json")
@@ -57,6 +58,7 @@ def test_without_criteria_nobody_is_asked(model: Anthropic, told: dict[str, str]
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_batch_is_judged_line_by_line_with_the_criteria_of_each(
     model: Anthropic, told: dict[str, str], tmp_path: Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_batch_is_judged_line_by_line_with_the_criteria_of_each(
     assert "AC1: It is d." in model.asked[1].text
 
 
+@pytest.mark.slow
 def test_criteria_beside_a_batch_are_for_those_that_bring_none(
     model: Anthropic, told: dict[str, str], tmp_path: Path
 ) -> None:
@@ -108,7 +111,13 @@ def test_a_batch_whose_store_is_away_is_unavailable(told: dict[str, str], tmp_pa
         ('{"output": 1}', 'bad.jsonl:2: "output" (or "summary"): expected a text'),
         ('{"output": "x", "acceptance_criteria": 5}', "bad.jsonl:2: acceptance_criteria: expected a text or a list"),
         ('{"output": "x", "acceptance_criteria": [5]}', "bad.jsonl:2: acceptance_criteria: expected a text or a list"),
+        (
+            json.dumps({"output": "x", "acceptance_criteria": ["a"] * 100}),
+            "bad.jsonl:2: acceptance_criteria: at most 99",
+        ),
+        ("[" * 100_000, "bad.jsonl:2: not JSON"),
     ],
+    ids=["nonsense", "list", "no text", "number", "numbers", "too many criteria", "too deep"],
 )
 def test_a_bad_line_is_told_before_any_is_judged(
     model: Anthropic, told: dict[str, str], tmp_path: Path, line: str, said: str

@@ -202,6 +202,7 @@ def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
 
 
 @pytest.mark.parametrize("there", [True, False])
+@pytest.mark.slow
 def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
     told: dict[str, str],
     tmp_path: Path,
@@ -247,6 +248,7 @@ def test_a_limit_without_a_model_is_told(told: dict[str, str], history: Path, tm
     assert "--max-usd: no model would be asked" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_with_a_model_says_its_price_first_stops_at_the_limit_and_goes_on(
     with_key: dict[str, str], model: Anthropic, tmp_path: Path
 ) -> None:
@@ -287,6 +289,7 @@ def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
     return known.most_usd / 12 / CORRECTED
 
 
+@pytest.mark.slow
 def test_a_model_that_is_away_stops_the_run_instead_of_filling_it_with_abstains(
     with_key: dict[str, str], model: Anthropic, tmp_path: Path
 ) -> None:

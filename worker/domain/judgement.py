@@ -118,13 +118,18 @@ def _added(text: str) -> str:
     )
 
 
+_UNSAID: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evidence": ()}
+
+
 def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> Judgement:
-    """What a verdict on that dossier says of the output."""
+    """What a verdict on that dossier says of the output. What only code guessed of a criterion says nothing."""
     texts = {one.id: one.text for one in criteria}
+    nobody = isinstance(verdict, Abstain) and not verdict.scores
+    said = [one.model_copy(update=_UNSAID) if nobody else one for one in verdict.criteria]
     return Judgement(
         verdict=_ruling(verdict),
         reasoning=verdict.concern,
-        criteria=tuple(_criterion(one, texts[one.id]) for one in verdict.criteria),
+        criteria=tuple(_criterion(one, texts[one.id]) for one in said),
         next_step=verdict.next_step,
         reason=verdict.abstain_reason,
         cost_usd=verdict.judge_cost_usd,

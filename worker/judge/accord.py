@@ -33,14 +33,15 @@ class Joined(Value):
 
 
 def was_had(ruling: Ruling) -> bool:
-    return ruling.abstain_reason not in NOT_HAD
+    """Whether a model said it: at a cap code alone rules, and may even accept what is safe."""
+    return ruling.abstain_reason not in NOT_HAD and ruling.throttled_reason is None
 
 
 def leaning(ruling: Ruling) -> str:
     """What was meant: also where code did not let it stand."""
-    if ruling.decision != "abstain":
-        return ruling.decision
-    return str(ruling.signals.get("model_decision", "cannot_tell")) if was_had(ruling) else "no answer"
+    if not was_had(ruling):
+        return "no answer"
+    return ruling.decision if ruling.decision != "abstain" else str(ruling.signals.get("model_decision", "cannot_tell"))
 
 
 def a_persons(ruling: Ruling, said: tuple[str, str]) -> Ruling:

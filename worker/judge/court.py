@@ -145,8 +145,7 @@ def _unreadable(hearing: Hearing, problem: str) -> Sitting:
 
 def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
     coverage = Coverage(unread=tuple(file.path for file in hearing.dossier.files or ()))
-    reason = f"the model is not asked: {hearing.opinion.reason}"
-    return Sitting(ruling, coverage, reason, conditions=conditions_of(hearing.dossier.ledger))
+    return Sitting(ruling, coverage, hearing.opinion.reason, conditions=conditions_of(hearing.dossier.ledger))
 
 
 def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
@@ -157,8 +156,10 @@ def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> 
         return _nothing_read(hearing)
     if isinstance(chosen, AskModel) and bench.model is not None:
         from worker.judge.opinions import hear_opinions  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+        from worker.judge.patience import in_time  # noqa: PLC0415 - as above
 
-        return hear_opinions(hearing, docket, bench, bench.model, chosen.reason)
+        timed = in_time(bench, docket.monotonic_ms)
+        return hear_opinions(hearing, docket, timed, timed.model or bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
     coverage = coverage_of(hearing.dossier, hearing.diff)
     return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
@@ -174,7 +175,7 @@ def _with_conditions(chosen: Route, hearing: Hearing, standing: Standing, bench:
 def _nothing_read(hearing: Hearing) -> Sitting:
     """Something changed, and none of it could be read: nobody can judge that, and nobody is asked."""
     coverage = coverage_of(hearing.dossier, hearing.diff)
-    return Sitting(too_large(hearing, coverage), coverage, "the model is not asked: no changed file could be read")
+    return Sitting(too_large(hearing, coverage), coverage, "no changed file could be read")
 
 
 def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:

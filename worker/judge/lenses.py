@@ -1,9 +1,10 @@
 """The board: three lenses on one change, and the rule by which they rule together.
 
 Asks nobody. The rule, in this order: a reject for a category that its own lens looks for rejects, the first lens first; so do
-two rejects, whatever for; where a lens could not be had, nothing else is ruled; one reject from outside its lens, or a lens that
-can't tell, is a person's to decide; three accepts accept, in the words of the weakest. Invariant: no board accepts on fewer than three accepts; what was said outside the majority
-lowers the confidence, and is named.
+two rejects, whatever for; where a lens could not be had, nothing else is ruled (but what code accepts as safe at a cap, where no
+other lens doubts); one reject from outside its lens, or a lens that can't tell, is a person's to decide; three accepts accept, in
+the words of the weakest. Invariant: no board accepts on fewer than three accepts of a model or of code; what was said outside the
+majority lowers the confidence, and is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,9 +58,10 @@ def rule_of_board(seen: Sequence[Seen]) -> Joined:
     own = [one for one in rejecting if one.ruling.category in OWN[one.lens]]
     if own or len(rejecting) > 1:
         return _rejected((own or rejecting)[0], rejecting, seen)
-    if missing := [one for one in seen if not was_had(one.ruling)]:
-        return Joined(missing[0].ruling, seen.index(missing[0]), Accord.ALONE)
+    missing = [one for one in seen if not was_had(one.ruling)]
     doubting = [one for one in seen if one.ruling.decision != "accept"]
+    if absent := [one for one in missing if one in doubting] or (not doubting and missing):
+        return Joined(absent[0].ruling, seen.index(absent[0]), Accord.ALONE)
     if not doubting:
         return _accepted(seen)
     speaker = (rejecting or doubting)[0]

@@ -14,7 +14,7 @@ from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Spent
 from worker.judge.reply import ReplyError, ReplyFault
 from worker.judge.trail import exchange, unaffordable, unanswered
-from worker.judge.untrusted import cut, redacted, visible
+from worker.judge.untrusted import cut, fence_for, fence_of, redacted, visible
 from worker.ports import Model, Prompt, Reply
 
 Read = Callable[[Reply], ModelOpinion | ReplyError]
@@ -90,13 +90,19 @@ def corrected(prompt: Prompt, reply: Reply, error: ReplyError) -> Prompt:
     problems = "\n".join(f"{number}. {_shown(problem)}" for number, problem in enumerate(error.problems, start=1))
     correction = (
         "Your answer can't be used:\n"
-        f"{problems}\n"
+        f"{_fenced(prompt.turns[0], problems) if error.fault is ReplyFault.POINTER else problems}\n"
         "Judge again and answer with one whole JSON object in the schema. "
         "Correct what is named here; keep what was right."
     )
     return replace(prompt, turns=(*prompt.turns, said, correction))
 
 
+def _fenced(question: str, problems: str) -> str:
+    """What is wrong with places, by the fence of the request: it quotes lines and paths of the change."""
+    fence = fence_of(question) or fence_for(question, (question, problems))
+    return fence.around("places that do not hold", problems.replace(fence.word, "MARK"))
+
+
 def _shown(problem: str) -> str:
-    """Problems quote names and lines of the change: they are data here, too."""
+    """Problems quote names and lines of the change: they are data here, too, on one line each."""
     return cut(redacted(visible(problem)).replace("\n", " "), 1_000)

@@ -228,7 +228,7 @@ ENDING: Final = (
 def _fenced(parts: Iterable[Chapter], seed: str) -> str:
     whole = tuple(parts)
     fence = fence_for(seed, (word for part in whole for text in part.texts for word in text))
-    lines = [f"In this request MARK is `{fence.word}`."]
+    lines = [fence.told]
     for part in whole:
         lines.append(f"# {part.heading}\n\n{part.said}".rstrip())
         lines += [fence.around(label, text) for label, text in part.texts]

@@ -246,8 +246,7 @@ def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
 
 def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:
     """What a reject freezes: its next step, and each criterion that is not met (what is only suspected binds nobody)."""
-    if ruling.category is None or ruling.next_step is None:
-        return ()
+    assert ruling.next_step is not None  # noqa: S101 - a reject has one, and nothing else freezes any
     texts = {one.id: words.criterion_met(one) for one in hearing.criteria}
     suspected = {(one.id, one.note) for one in hearing.opinion.criteria}
     unmet = [

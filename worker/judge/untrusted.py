@@ -71,9 +71,24 @@ class Fence(Value):
 
     word: str
 
+    @property
+    def told(self) -> str:
+        """How a request begins: it tells its word once."""
+        return f"{_TOLD}`{self.word}`."
+
     def around(self, label: str, text: str) -> str:
         """*text* between the marks. The label is ours; what it quotes has to be a `shown_path`."""
         return f"[[{self.word} begin: {label}]]\n{text}\n[[{self.word} end]]"
+
+
+def fence_of(turn: str) -> Fence | None:
+    """The fence that a request told of."""
+    found = _WORD_TOLD.match(turn)
+    return Fence(found[1]) if found else None
+
+
+_TOLD: Final = "In this request MARK is "
+_WORD_TOLD: Final = pattern(rf"{_TOLD}`([a-z]+)`\.\n")
 
 
 def fence_for(seed: str, texts: Iterable[str]) -> Fence:

@@ -80,5 +80,13 @@ def test_each_criterion_says_why_and_where() -> None:
     assert set(STATES) == set(CriterionStatus)
 
 
+def test_where_nobody_judged_no_criterion_fails_on_what_code_guessed() -> None:
+    guessed = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note="no line speaks of it")
+    judgement = judgement_of(unjudged(criteria=(guessed,)), criteria_from(["a"]))
+    assert [(one.verdict, one.reasoning) for one in judgement.criteria] == [(Ruling.UNAVAILABLE, "unverifiable")]
+    undecided = unjudged(criteria=(guessed,), abstain_reason="needs_human", scores=rejected().scores)
+    assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is Ruling.FAIL
+
+
 def test_nothing_at_all_meets_nothing() -> None:
     assert [one.verdict for one in nothing_there(criteria_from(["a", "b"])).criteria] == [Ruling.FAIL] * 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.verdict import VERDICT, Accept, EvidencePointer
+from worker.domain.verdict import VERDICT, Accept, EvidencePointer, Tokens
 
 COMMON: dict[str, Any] = {
     "eval_id": "0192d0a0-0000-7000-8000-000000000000",
@@ -110,3 +110,7 @@ def test_a_pointer_does_not_end_before_it_starts(place: dict[str, int]) -> None:
 
 def test_a_pointer_names_its_place() -> None:
     assert [EvidencePointer(path="a.py", line=3).place, EvidencePointer(path="a.py").place] == ["a.py:3", "a.py"]
+
+
+def test_what_the_model_read_is_all_that_came_in() -> None:
+    assert Tokens(input=1, output=8, cache_read=2, cache_write=4).prompt == 7

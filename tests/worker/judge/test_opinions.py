@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
     reply,
 )
 from worker.domain.audit import Heard, Stage, audit_json, read_audit
-from worker.domain.dossier import Dossier, HeadFile, Policy
+from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, Policy
 from worker.domain.money import Cap, Level
 from worker.domain.value import replace
 from worker.domain.verdict import VERDICT, AbstainReason, Category
@@ -136,6 +136,43 @@ def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(fail
     assert heard.verdict.throttled_reason is None
     assert "second (claude-opus-5-5): no answer" in str(heard.verdict.signals["opinions"])
     assert next(one for one in heard.audit.steps if one.stage is Stage.OPINIONS).outcome == "one alone was had"
+
+
+SAFE = dossier(
+    diff=new_file("docs/busy.md", "# Busy", "", "The server is busy at noon."),
+    files=(HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),),
+    issues=(Issue(number=7, title="Docs: say when the server is busy", body=""),),
+    criteria=(Criterion(id="AC1", text="The docs say when the server is busy"),),
+)
+IN_DOCS = {"path": "docs/busy.md", "line": 3, "end_line": None, "side": "head", "quote": "The server is busy at noon."}
+MISSED = reject(criteria=criteria("missing"), evidence=[{**IN_DOCS, "note": "wrong hour"}], category="acceptance_gap")
+PRAISED = accept(criteria=criteria("met", at=[{**IN_DOCS, "note": "here"}]))
+
+
+def always(heard_by: Bench) -> Heard:
+    return hear(SAFE, docket(), replace(heard_by, threshold=2.0))
+
+
+def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
+    heard = always(replace(bench(model_of(MISSED)), second=strong(OVER)))
+    assert (heard.verdict.decision, heard.verdict.category) == ("reject", Category.ACCEPTANCE_GAP)
+    assert "second (claude-opus-5-5): no answer" in str(heard.verdict.signals["opinions"])
+
+
+@pytest.mark.parametrize(
+    ("said", "decision"),
+    [
+        ((PRAISED, OVER, PRAISED), "accept"),
+        ((OVER, OVER, OVER), "accept"),
+        ((PRAISED, OVER, MISSED), "abstain"),
+        ((OUTAGE, OVER, PRAISED), "abstain"),
+    ],
+)
+def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(said: tuple[Any, ...], decision: str) -> None:
+    heard = always(replace(bench(model_of(*said)), board=True))
+    assert heard.verdict.decision == decision
+    assert "tests (claude-haiku-5-5): no answer" in str(heard.verdict.signals["opinions"])
+    assert (heard.verdict.throttled_reason is not None) is (decision == "accept")
 
 
 # --- what is on record ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets.randomness import is_placeholder, is_random
+from worker.domain.secrets.randomness import is_password, is_placeholder, is_random
 from worker.domain.secrets.redaction import SecretKind
 from worker.domain.secrets.span import Span
 
@@ -51,6 +51,15 @@ def _is_key_inside(encoded: str) -> bool:
 def _is_credential(word: str) -> bool:
     """A password of an address: not the account that everybody's database has, and not a hole to fill."""
     return word.casefold() not in _EVERYBODYS and not _HOLE.search(word) and not is_placeholder(f"{word}{'~!' * 4}")
+
+
+def _is_login_inside(encoded: str) -> bool:
+    """What is packed is a name and a password, as registries are given them."""
+    try:
+        name, _, word = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(name and word) and word.isprintable() and _is_credential(word)
 
 
 _EVERYBODYS: Final = frozenset(
@@ -180,5 +189,17 @@ SHAPES: Final = (
         _is_credential,
     ),
     _shape(SecretKind.CREDENTIALS_IN_URL, "://", r"://(?P<secret>[A-Za-z0-9_-]{20,200}+)@(?=\w)", is_random),
+    _shape(
+        SecretKind.CREDENTIAL,
+        '"auth"',
+        r'"auth"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9+/]{8,1000}+={0,2})"',
+        _is_login_inside,
+    ),
+    _shape(
+        SecretKind.PASSWORD,
+        "curl",
+        r"(?<![\w-])(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:(?P<secret>[^\s\"'\\]{6,200}+)",
+        is_password,
+    ),
 )
 """Looked for in this order: of two that stand at one place the first gives the mark."""

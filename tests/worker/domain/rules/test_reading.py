@@ -339,3 +339,10 @@ def test_hostile_texts_cost_no_more_than_their_length(text: str) -> None:
     start = time.process_time()
     rules(text)
     assert time.process_time() - start < 3
+
+
+def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> None:
+    text = """- Every change must add a line to `docs/index.md`, not to the changelog.
+- When you change code, add an entry to `docs/index.md` and leave the changelog alone.
+"""
+    assert not [one for one in rules(text) if one.kind is RuleKind.CHANGELOG and one.targets]

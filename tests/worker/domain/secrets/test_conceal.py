@@ -1,5 +1,7 @@
 """Secrets are taken out by their shape or their name, and nothing else is."""
 
+import base64
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,28 @@ def test_a_password_is_known_by_its_name(text: str) -> None:
     clean = conceal(text.format(PASSWORD))
     assert clean.text == text.format("[redacted: password]")
     assert dict(clean.secrets) == {PASSWORD: SecretKind.PASSWORD}
+
+
+def login(word: str) -> str:
+    return base64.b64encode(f"bob:{word}".encode()).decode()
+
+
+def test_a_registrys_login_is_known_packed_as_it_is() -> None:
+    text = '{"auths": {"https://index.acme.dev/v1/": {"auth": "%s"}}}'
+    assert shown(text % login(PASSWORD)) == text % "[redacted: credential]"
+    for harmless in ("oauth2", "required", "c2Vzc2lvbg==", login("${TOKEN}"), login("password")):
+        assert shown(text % harmless) == text % harmless
+
+
+def test_a_password_on_curls_command_line_is_known() -> None:
+    assert shown(f"curl -u bob:{PASSWORD} https://acme.dev") == "curl -u bob:[redacted: password] https://acme.dev"
+    assert shown(f"curl --user 'bob:{PASSWORD}' x") == "curl --user 'bob:[redacted: password]' x"
+    for harmless in (
+        'curl -u "$NAME:$WORD" x',
+        "apt install curl\nUSER 1000:1000",
+        "curl x; docker run -u app:appgroup y",
+    ):
+        assert shown(harmless) == harmless
 
 
 @pytest.mark.parametrize(
