@@ -119,6 +119,7 @@ def test_a_batch_whose_store_is_away_is_unavailable(told: dict[str, str], tmp_pa
     ],
     ids=["nonsense", "list", "no text", "number", "numbers", "too many criteria", "too deep"],
 )
+@pytest.mark.slow
 def test_a_bad_line_is_told_before_any_is_judged(
     model: Anthropic, told: dict[str, str], tmp_path: Path, line: str, said: str
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_bad_line_is_told_before_any_is_judged(
         (("--output", "latin.txt"), "--output: latin.txt is not UTF-8 at byte 0"),
     ],
 )
+@pytest.mark.slow
 def test_what_a_caller_gets_wrong_is_said(
     told: dict[str, str], tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
