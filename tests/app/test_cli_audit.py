@@ -9,6 +9,8 @@ import pytest
 
 from tests.app.assay_command import assay, environment
 
+pytestmark = pytest.mark.slow  # each command is a process of its own
+
 EXAMPLE = "local/widgets"
 
 

@@ -12,6 +12,8 @@ from tests.app.assay_command import assay, environment
 from tests.world.anthropic import Anthropic
 from tests.world.replies import reject
 
+pytestmark = pytest.mark.slow  # each command is a process of its own
+
 TEXT = "name,price\napple,1\n"
 
 

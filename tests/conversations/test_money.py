@@ -104,6 +104,7 @@ LAPTOP: dict[str, tuple[dict[str, str], tuple[str, str | None], str]] = {
 
 
 @pytest.mark.parametrize("obstacle", LAPTOP)
+@pytest.mark.slow
 def test_on_a_laptop_the_same_purse_pays_and_nothing_is_asked_past_it(
     world: World, tmp_path: Path, obstacle: str
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import pytest
 from redis import Redis
 
 from tests.conversations.conftest import Open
@@ -13,6 +14,8 @@ from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
+
+pytestmark = pytest.mark.slow  # each command is a process of its own
 
 TOKEN = "ghp_" + "a1B2" * 9
 CANARY = "canary_in_the_source_5d1e"
