@@ -16,8 +16,6 @@ import os, signal, sys, time
 from pathlib import Path
 from worker.crew import Crew, Hand
 
-pytestmark = pytest.mark.slow  # real processes that come and go
-
 place = Path(sys.argv[1])
 
 def steady():
