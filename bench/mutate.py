@@ -154,8 +154,8 @@ MUTATIONS = (
     Mutation(
         "carry: the same content is judged again",
         "worker/pipeline.py",
-        "recorded or carried(dossier, opened, deps.bench) or judge",
-        "recorded or judge",
+        "known = None if dossier.contest else carried(dossier, opened, bench)",
+        "known = carried(dossier, opened, bench) if dossier.contest else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
     Mutation(

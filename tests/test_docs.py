@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from worker.domain.verdict import AbstainReason, Category
-from worker.settings import VARIABLES
+from worker.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 

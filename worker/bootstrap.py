@@ -203,6 +203,7 @@ def open_bench(
             second=others.get(settings.second_model or ""),
             board=settings.has_board,
             choices={name: others[name] for name in settings.models if name in others},
+            asking_ms=int(settings.timing.asking * 1000),
         )
 
 

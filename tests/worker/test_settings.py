@@ -9,7 +9,8 @@ import pytest
 from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Caps
 from worker.errors import SettingError
-from worker.settings import MAY_BE_ZERO, PEM, VARIABLES, Timing, read_settings
+from worker.settings import MAY_BE_ZERO, PEM, Timing, read_settings
+from worker.variables import VARIABLES
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
 APP = {"ASSAY_APP_ID": "7", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "hush"}

@@ -34,7 +34,7 @@ class Bench(Value):
     `second`: the model that is asked after a reject on suspicion and where a verdict is contested. `board`: three lenses look
     instead of one. `choices`: the models that a repository may choose from, by their names.
     `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much a
-    model is shown.
+    model is shown. `asking_ms`: how long after the first question further ones may begin.
     """
 
     rubric: Rubric
@@ -47,6 +47,7 @@ class Bench(Value):
     second: Model | None = None
     board: bool = False
     choices: Mapping[str, Model] = MappingProxyType({})
+    asking_ms: int = 600_000
 
     def chosen_by(self, policy: Policy | None) -> "Bench":
         """The same bench with the model that the repository chose, if it may; else as it is."""

@@ -1,19 +1,15 @@
 """The end of asking: all questions of one judging together, whoever is asked them.
 
-Does not end a question that is under way (the model's adapter does, each after its own time). Invariant: after PATIENCE_MS no
-new question begins, so a judging ends long before its check's deadline, whatever its models' servers do.
+Does not end a question that is under way (the model's adapter does, each after its own time). Invariant: after the bench's
+`asking_ms` no new question begins, so a judging ends before its check's deadline, whatever its models' servers do.
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from worker.domain.value import replace
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
 from worker.ports import Model, Prompt, Reply
-
-PATIENCE_MS: Final = 600_000
-"""Six parts, each asked twice, take a minute or two; ten are an outage that is not called one."""
 
 
 class InTime:
@@ -35,12 +31,12 @@ class InTime:
     def ask(self, prompt: Prompt) -> Reply:
         """Raises Unavailable, also for a question that comes too late."""
         if self._now_ms() >= self._end_ms:
-            raise Unavailable(self.name, f"its answers took {PATIENCE_MS // 60_000} minutes and were not all there")
+            raise Unavailable(self.name, "its answers took so long that no more were waited for (ASSAY_ASKING)")
         return self._model.ask(prompt)
 
 
 def in_time(bench: Bench, now_ms: Callable[[], int]) -> Bench:
     """The same bench, whose models are asked for so long from now on."""
-    end_ms = now_ms() + PATIENCE_MS
+    end_ms = now_ms() + bench.asking_ms
     model, second = (InTime(one, now_ms, end_ms) if one else None for one in (bench.model, bench.second))
     return replace(bench, model=model, second=second)

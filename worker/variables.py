@@ -1,0 +1,143 @@
+"""Every variable of the environment, as documentation and error messages tell it.
+
+Does not read any (`worker.settings` does). Invariant: what settings read is listed here once, with what is expected, its
+default and where to get it; docs/configuration.md is this list.
+"""
+
+from typing import Final
+
+from worker.domain.value import Value
+
+
+class Variable(Value):
+    """One variable of the environment, as documentation and error messages tell it."""
+
+    name: str
+    expected: str
+    default: str
+    where: str
+
+
+VARIABLES: Final[tuple[Variable, ...]] = (
+    Variable("ASSAY_APP_ID", "the App's number", "none", "the App's settings page, under About"),
+    Variable(
+        "ASSAY_APP_PRIVATE_KEY",
+        "the App's private key: PEM text, its base64, or the path of the .pem file; two while rotating",
+        "none",
+        'the App\'s settings page, "Generate a private key"',
+    ),
+    Variable(
+        "ASSAY_WEBHOOK_SECRET",
+        "the webhook secret; two, separated by a space, while rotating",
+        "none",
+        "the App's settings page, under Webhook",
+    ),
+    Variable(
+        "ANTHROPIC_API_KEY",
+        "a key of the Anthropic API",
+        "none: no model is asked, what needs one is `unproven`",
+        "Anthropic's console",
+    ),
+    Variable("ANTHROPIC_BASE_URL", "an http(s) URL", "Anthropic's own", "whoever runs your gateway"),
+    Variable("ASSAY_MODEL", "a model's name", "claude-haiku-5-5", "Anthropic's list of models"),
+    Variable("ASSAY_SECOND_MODEL", "a model's name, for second opinions", "none is asked", "docs/operating.md"),
+    Variable("ASSAY_BOARD", "1 looks through three lenses, at three times the price", "0", "docs/operating.md"),
+    Variable("ASSAY_MODELS", "models that a repository may choose besides ASSAY_MODEL", "none", "docs/operating.md"),
+    Variable("ASSAY_TIER", "heuristic, hybrid or llm", "hybrid", "docs/configuration.md"),
+    Variable(
+        "ASSAY_ESCALATION_THRESHOLD",
+        "a number; the model is asked below it (0: never, above 1: always)",
+        "the rubric's (0.7)",
+        "docs/configuration.md",
+    ),
+    Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "whoever runs your Redis"),
+    Variable("ASSAY_DATA_DIR", "a folder", "$XDG_STATE_HOME/assay or ~/.local/state/assay", "your choice"),
+    Variable(
+        "ASSAY_STORE_KEYS",
+        "base64 keys of 32 bytes, separated by spaces; the first encrypts",
+        "one is made in the data folder (embedded server only)",
+        "`openssl rand -base64 32`",
+    ),
+    Variable(
+        "ASSAY_GITHUB_API_URL",
+        "the API's URL",
+        "https://api.github.com",
+        "for GitHub Enterprise Server https://HOST/api/v3",
+    ),
+    Variable("GITHUB_TOKEN", "a token that may read the repository", "none", "`gh auth token`, or GitHub's settings"),
+    Variable("ASSAY_HOST", "an address to listen on", "127.0.0.1", "your choice"),
+    Variable("ASSAY_PORT", "a port, 0 for any free one", "8000", "your choice"),
+    Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", "your choice"),
+    Variable("ASSAY_RETRIES", "how often a failed judging is tried again", "3", "your choice"),
+    Variable(
+        "ASSAY_OUTAGE_RETRIES",
+        "how often a pull request is judged again by itself when no model could be reached",
+        "5",
+        "your choice",
+    ),
+    Variable(
+        "ASSAY_MODEL_TIMEOUT", "the most seconds that one question takes, all tries together", "120", "your choice"
+    ),
+    Variable("ASSAY_MODEL_ATTEMPTS", "how often one question is asked", "3", "your choice"),
+    Variable("ASSAY_MODEL_RETRY_DELAY", "seconds before the second try, then doubled", "1", "your choice"),
+    Variable("ASSAY_MAX_OUTPUT_TOKENS", "the longest reply", "8000", "your choice"),
+    Variable(
+        "ASSAY_PROMPT_TOKENS",
+        "the longest question to a model, in tokens; a larger change is asked about in parts",
+        "60000",
+        "your choice; some models cost more above 100,000",
+    ),
+    Variable(
+        "ASSAY_PR_MAX_USD", "the most that models may cost for one pull request, in dollars", "0.10", "your choice"
+    ),
+    Variable("ASSAY_DAY_MAX_USD", "the most that they may cost an installation a day (UTC)", "1.00", "your choice"),
+    Variable(
+        "ASSAY_REPOSITORY_SHARE",
+        "the part of that day that one repository may spend beside others, from 0 to 1",
+        "0.5",
+        "docs/money.md",
+    ),
+    Variable("ASSAY_PAUSED", "1 pauses all judging: checks are neutral, no model is asked", "0", "your choice"),
+    Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", "your choice"),
+    Variable(
+        "ASSAY_RETENTION_DAYS",
+        "days that what was judged is kept, and how; 0: nothing but the verdict's entry in the ledger",
+        "30",
+        "your choice",
+    ),
+    Variable(
+        "ASSAY_ROUND_LIMIT",
+        "how many rounds may end in a reject; then a person decides",
+        "5",
+        "your choice",
+    ),
+    Variable("ASSAY_QUIET_WINDOW", "seconds without a push before judging", "0", "your choice"),
+    Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", "your choice"),
+    Variable("ASSAY_LEASE", "seconds after which a silent judge has lost its pull request", "60", "keep it"),
+    Variable("ASSAY_HOLD", "seconds for a job to be taken by a worker", "15", "keep it"),
+    Variable("ASSAY_OPEN_HOLD", "seconds for a check run to be opened", "40", "keep it"),
+    Variable("ASSAY_LEADER", "seconds after which another dispatcher takes over", "15", "keep it"),
+    Variable("ASSAY_SWEEP", "seconds between two sweeps for lost jobs", "5", "keep it"),
+    Variable("ASSAY_TICK", "seconds between two looks at what is due", "0.1", "keep it"),
+    Variable("ASSAY_RETRY_DELAY", "seconds before the first retry, then three times as long each", "15", "keep it"),
+    Variable(
+        "ASSAY_ASKING",
+        "seconds after the first question about a change in which further ones may begin",
+        "600",
+        "keep it",
+    ),
+    Variable(
+        "ASSAY_OUTAGE_DELAY",
+        "seconds before the first try after an outage of the model, then twice as long each",
+        "600",
+        "your choice",
+    ),
+    Variable("ASSAY_CI_WAIT", "the longest to wait for other checks, in seconds", "1800", "your choice"),
+    Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", "your choice"),
+    Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
+    Variable("ASSAY_GITHUB_TIMEOUT", "seconds for one request to GitHub", "20", "keep it below ASSAY_LEASE / 3"),
+    Variable("ASSAY_REDIS_TIMEOUT", "seconds for one answer of Redis", "5", "keep it"),
+    Variable(
+        "ASSAY_STOP_GRACE", "seconds that running judgings get to finish when Assay is stopped", "10", "your choice"
+    ),
+)
