@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 
 from tests.app.assay_command import ASSAY, assay, environment
 from tests.worker.corpus.made import DONE, STUB, row, written
-from tests.world.anthropic import Anthropic
+from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
 from worker.bootstrap import open_bench
 from worker.corpus.forecast import CORRECTED, forecast
@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}
 UNTESTED = "def test_load():\n    load('a')\n"
 ROWS = 60
+EASY, HARD, HARDLY = 6, 6, "    # hardly anybody knows\n"
+"""Rows that the model answers at once, then rows that it thinks about, and what those say."""
 
 
 @pytest.fixture
@@ -57,27 +59,17 @@ def report(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "report.json").read_text())
 
 
-def stopped(told: dict[str, str], how: signal.Signals, *arguments: object) -> tuple[int, str]:
-    """Start a run, stop it as soon as something is judged, and see how it ended."""
-    folder = Path(str(arguments[arguments.index("--out") + 1]))
-    process = subprocess.Popen(
-        [str(ASSAY), "bench", *map(str, arguments)], env=told, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    for _ in growing(folder / "verdicts.jsonl", process):
-        break
+def stopped(process: "subprocess.Popen[str]", folder: Path, how: signal.Signals) -> tuple[int, str]:
+    """Stop a run whose model thinks about the first row that is not judged yet, and see how it ended."""
+    verdicts = folder / "verdicts.jsonl"
+    while not verdicts.exists() or verdicts.read_bytes().count(b"\n") < EASY:
+        assert process.poll() is None, process.communicate()
     if how is signal.SIGINT:
         os.killpg(process.pid, how)  # as a terminal does
     else:
         process.send_signal(how)
     _, said = process.communicate(timeout=60)  # it ends when the last process that could write there has
     return process.returncode, said
-
-
-def growing(path: Path, process: "subprocess.Popen[str]") -> Iterator[None]:
-    while process.poll() is None:
-        if path.exists() and path.stat().st_size:
-            yield
 
 
 def test_a_corpus_is_judged_and_reported(told: dict[str, str], history: Path, tmp_path: Path) -> None:
@@ -96,42 +88,6 @@ def test_a_corpus_is_judged_and_reported(told: dict[str, str], history: Path, tm
     for name in re.findall(r"!\[[^]]+\]\(([^)]+)\)", text):
         assert (out / name).read_text().startswith("<?xml")
     assert ("decisions.svg" in text) is not ("There are no plots: they need matplotlib. Install `assay[bench]`" in text)
-
-
-@pytest.mark.slow
-def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
-    told: dict[str, str], history: Path, tmp_path: Path
-) -> None:
-    out, whole = tmp_path / "out", tmp_path / "whole"
-    code, said = stopped(told, signal.SIGINT, history, "--out", out, "--jobs", 2)
-
-    assert code == 130
-    assert re.search(rf"^\d+ of {ROWS} are judged; the same command goes on from there\.$", said, re.MULTILINE)
-    assert "Traceback" not in said
-    kept = verdicts(out)
-    assert 0 < len(kept) < ROWS
-    assert not (out / "report.md").exists()
-
-    again = bench(told, history, "--out", out, "--jobs", 2)
-    assert (again.returncode, again.stderr) == (0, "")
-    assert verdicts(out)[: len(kept)] == kept, "what was judged is not judged again"
-    assert bench(told, history, "--out", whole, "--jobs", 1).returncode == 0
-    assert decided(out) == decided(whole)
-
-
-@pytest.mark.slow
-def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
-    told: dict[str, str], history: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    code, _ = stopped(told, signal.SIGKILL, history, "--out", out, "--jobs", 2)
-    assert code == -signal.SIGKILL
-    with (out / "verdicts.jsonl").open("a") as file:
-        file.write('{"id": "row-half", "verd')
-
-    again = bench(told, history, "--out", out)
-    assert (again.returncode, again.stderr) == (0, "")
-    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(ROWS)]
 
 
 @pytest.mark.slow
@@ -233,6 +189,66 @@ def model() -> Iterator[Anthropic]:
 @pytest.fixture
 def with_key(told: dict[str, str], model: Anthropic) -> dict[str, str]:
     return {**told, "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": model.url, "ASSAY_MODEL_ATTEMPTS": "1"}
+
+
+@pytest.fixture
+def hard(tmp_path: Path) -> Path:
+    rows = (row(f"row-{one}", DONE if one < EASY else f"{DONE}{HARDLY}") for one in range(EASY + HARD))
+    return written(tmp_path / "hard.jsonl", *rows)
+
+
+@pytest.fixture
+def thinking(model: Anthropic) -> Held:
+    held = model.holds(lambda asked: HARDLY in asked.text)
+    model.decides(lambda _: cannot_tell())
+    return held
+
+
+def started(told: dict[str, str], *arguments: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [str(ASSAY), "bench", *map(str, arguments)], env=told, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
+    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path
+) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    given = (hard, "--max-usd", "1", "--jobs", 2)
+    code, said = stopped(started(with_key, *given, "--out", out), out, signal.SIGINT)
+
+    assert code == 130
+    assert f"{EASY} of {EASY + HARD} are judged; the same command goes on from there." in said.splitlines()
+    assert "Traceback" not in said
+    kept = verdicts(out)
+    assert len(kept) == EASY
+    assert not (out / "report.md").exists()
+
+    thinking.arrives()
+    again = bench(with_key, *given, "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert verdicts(out)[:EASY] == kept, "what was judged is not judged again"
+    assert bench(with_key, hard, "--max-usd", "1", "--jobs", 1, "--out", whole).returncode == 0
+    assert decided(out) == decided(whole)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
+    with_key: dict[str, str], thinking: Held, hard: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    given = (hard, "--out", out, "--max-usd", "1", "--jobs", 2)
+    code, _ = stopped(started(with_key, *given), out, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    with (out / "verdicts.jsonl").open("a") as file:
+        file.write('{"id": "row-half", "verd')
+
+    thinking.arrives()
+    again = bench(with_key, *given)
+    assert again.returncode == 0, again.stderr
+    assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(EASY + HARD)]
 
 
 def test_a_run_that_asks_a_model_needs_a_limit(with_key: dict[str, str], history: Path, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ class Anthropic:
     _decide: Callable[[Asked], Reply] | None = None
     _otherwise: Answer | None = None
     _held: list[Held] = field(default_factory=list[Held])
+    _hold: tuple[Callable[[Asked], bool], Held] | None = None
     _over: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -116,6 +117,13 @@ class Anthropic:
             return _good(quoting(reply, asked.text), {})
 
         self._then(answer)
+        return held
+
+    def holds(self, which: Callable[[Asked], bool]) -> Held:
+        """From now on, the replies that `decides` gives to such questions wait until the test lets them go."""
+        held = Held()
+        self._held.append(held)
+        self._hold = which, held
         return held
 
     def stops(self, reason: str, text: str = "") -> Self:
@@ -178,6 +186,8 @@ class Anthropic:
         if self._answers:
             return self._answers.pop(0)(asked)
         if self._decide is not None:
+            if self._hold is not None and self._hold[0](asked):
+                self._hold[1].wait()
             return _good(quoting(self._decide(asked), asked.text), {})
         if self._otherwise is not None:
             return self._otherwise(asked)
