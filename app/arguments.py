@@ -1,7 +1,7 @@
 """The commands and their options.
 
 Does not run them (`app.cli` does) and imports none of them before it is called. Invariant: what a command costs to name is a
-line: options are made for the one that is called, since making those of all takes longer than answering `--help`.
+line: where one is called, only its options are made.
 """
 
 import argparse
@@ -173,30 +173,16 @@ def parser(called: str | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=CommandParser)
-    named = [one for one in COMMANDS if one.name == called]
-    for one in named or COMMANDS:
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for one in [one for one in COMMANDS if one.name == called] or COMMANDS:
         told = one.told or f"{one.words[0].upper()}{one.words[1:]}."
         made = commands.add_parser(
-            one.name, options=one.options, help=one.words, description=told, epilog=one.ending,
+            one.name, help=one.words, description=told, epilog=one.ending,
             formatter_class=argparse.RawDescriptionHelpFormatter if one.ending else argparse.HelpFormatter,
         )  # fmt: skip
+        one.options(made)
         made.set_defaults(run=one)
     return top
-
-
-class CommandParser(argparse.ArgumentParser):
-    """Gets its options when it is called."""
-
-    def __init__(self, *, options: Options | None = None, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._options = options
-
-    def parse_known_args(self, *args: Any, **settings: Any) -> Any:
-        if self._options is not None:
-            self._options(self)
-            self._options = None
-        return super().parse_known_args(*args, **settings)
 
 
 class ShowVersion(argparse.Action):

@@ -74,10 +74,6 @@ def counted(word: str, text: str) -> int:
     return len(re.findall(rf"(?<![\w$]){re.escape(word)}(?![\w$])", text))
 
 
-def names_test(routine: Routine | None, note: str) -> bool:
-    return routine is not None and any(one and one in f"`{routine.name}`" for one in told(note))
-
-
 def not_found(claim: Claim, what: str = "function") -> Answer:
     return cannot_tell(f"no {what} can be cut out of what is shown around line {claim.line}")
 

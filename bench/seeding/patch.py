@@ -43,10 +43,6 @@ class Hunk:
     def count(self, side: Mark) -> int:
         return sum(line.mark in {" ", side} for line in self.lines)
 
-    @property
-    def is_change(self) -> bool:
-        return any(line.mark != " " for line in self.lines)
-
     def printed(self) -> Iterator[str]:
         base, head = self.count("-"), self.count("+")
         yield f"@@ -{_range(self.base_start, base)} +{_range(self.head_start, head)} @@{self.section}"

@@ -6,7 +6,7 @@ Does not rule (`second` and `lenses` do) and asks nobody. Invariant: what severa
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.value import Value, replace
+from worker.domain.value import Value
 from worker.domain.verdict import AbstainReason
 from worker.judge.rulings import Ruling
 
@@ -42,16 +42,3 @@ def leaning(ruling: Ruling) -> str:
     if not was_had(ruling):
         return "no answer"
     return ruling.decision if ruling.decision != "abstain" else str(ruling.signals.get("model_decision", "cannot_tell"))
-
-
-def a_persons(ruling: Ruling, said: tuple[str, str]) -> Ruling:
-    """The opinions don't go together: a person decides. What the speaker thought stays on record."""
-    concern, next_step = said
-    return replace(
-        ruling,
-        concern=concern,
-        next_step=next_step,
-        category=None,
-        abstain_reason=AbstainReason.NEEDS_HUMAN,
-        signals={**ruling.signals, "model_decision": leaning(ruling)},
-    )

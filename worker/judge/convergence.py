@@ -14,7 +14,6 @@ from worker.domain.opinion import ConditionAnswer
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.domain.verdict import (
-    AbstainReason,
     ClosingCondition,
     ConditionState,
     CriterionStatus,
@@ -23,7 +22,7 @@ from worker.domain.verdict import (
     Reject,
 )
 from worker.judge import words
-from worker.judge.rulings import Hearing, Ruling, closing_conditions
+from worker.judge.rulings import Hearing, Ruling, closing_conditions, left_to_a_person
 from worker.judge.since import Since
 from worker.judge.standing import UNMET, Raised, Standing, seen, surface_of
 
@@ -62,7 +61,11 @@ def converge(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Stand
         case "reject":
             return _reject(ruling, answers, hearing, replace(standing, conditions=conditions), limit)
         case "accept" if left := still_open(conditions):
-            return Held(_a_persons(ruling, words.conditions_left(left)), conditions, "conditions are open")
+            return Held(
+                left_to_a_person(ruling, words.conditions_left(left), ruling.decision),
+                conditions,
+                "conditions are open",
+            )
         case _:
             return Held(ruling, conditions)
 
@@ -147,20 +150,7 @@ def _reject(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Standi
 
 
 def _refuse(ruling: Ruling, said: tuple[str, str], standing: Standing, why: str) -> Held:
-    return Held(_a_persons(ruling, said), standing.conditions, why)
-
-
-def _a_persons(ruling: Ruling, said: tuple[str, str]) -> Ruling:
-    """What was thought stays on record; a person decides."""
-    concern, next_step = said
-    return replace(
-        ruling,
-        concern=concern,
-        next_step=next_step,
-        category=None,
-        abstain_reason=AbstainReason.NEEDS_HUMAN,
-        signals={**ruling.signals, "model_decision": ruling.decision},
-    )
+    return Held(left_to_a_person(ruling, said, ruling.decision), standing.conditions, why)
 
 
 def grounds_of(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Standing) -> Grounds:

@@ -15,8 +15,8 @@ from typing import Final
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Category
 from worker.judge import words
-from worker.judge.accord import Accord, Joined, a_persons, leaning, was_had
-from worker.judge.rulings import Ruling
+from worker.judge.accord import Accord, Joined, leaning, was_had
+from worker.judge.rulings import Ruling, left_to_a_person
 
 
 class Lens(StrEnum):
@@ -68,7 +68,7 @@ def rule_of_board(seen: Sequence[Seen]) -> Joined:
     if len(doubting) == len(seen) and not rejecting:
         return Joined(speaker.ruling, seen.index(speaker), Accord.AGREE)
     said = words.opinions_differ([(one.lens.value, leaning(one.ruling), one.ruling.concern) for one in seen])
-    return Joined(a_persons(speaker.ruling, said), seen.index(speaker), Accord.DIFFER)
+    return Joined(left_to_a_person(speaker.ruling, said, leaning(speaker.ruling)), seen.index(speaker), Accord.DIFFER)
 
 
 def _rejected(speaker: Seen, rejecting: Sequence[Seen], seen: Sequence[Seen]) -> Joined:

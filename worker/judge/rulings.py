@@ -114,6 +114,19 @@ def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> R
     )
 
 
+def left_to_a_person(ruling: Ruling, said: tuple[str, str], meant: str, **signals: str) -> Ruling:
+    """What was thought can't stand as it is: a person decides. What it *meant* stays on record."""
+    concern, next_step = said
+    return replace(
+        ruling,
+        concern=concern,
+        next_step=next_step,
+        category=None,
+        abstain_reason=AbstainReason.NEEDS_HUMAN,
+        signals={**ruling.signals, "model_decision": meant, **signals},
+    )
+
+
 def stopped(hearing: Hearing, stop: Stop) -> Ruling:
     """Nobody was asked: the validators' report, or that this is unproven."""
     match stop.abstain:

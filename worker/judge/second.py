@@ -9,8 +9,8 @@ from typing import Final
 
 from worker.domain.value import replace
 from worker.judge import words
-from worker.judge.accord import Accord, Joined, a_persons, leaning, was_had
-from worker.judge.rulings import Hearing, Ruling
+from worker.judge.accord import Accord, Joined, leaning, was_had
+from worker.judge.rulings import Hearing, Ruling, left_to_a_person
 
 HALF: Final = 0.5
 
@@ -31,7 +31,7 @@ def rule_of_two(first: Ruling, second: Ruling) -> Joined:
     if {leaning(first), leaning(second)} == {"accept", "reject"}:
         opinions = (("first", leaning(first), first.concern), ("second", leaning(second), second.concern))
         doubtful = replace(second, confidence=min(first.confidence, second.confidence) * HALF)
-        return Joined(a_persons(doubtful, words.opinions_differ(opinions)), 1, Accord.DIFFER)
+        return Joined(left_to_a_person(doubtful, words.opinions_differ(opinions), leaning(doubtful)), 1, Accord.DIFFER)
     if first.decision == second.decision:
         return _same(first, second)
     decided = 0 if second.decision == "abstain" else 1

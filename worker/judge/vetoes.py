@@ -9,12 +9,11 @@ from typing import Final
 
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
-from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason, ClaimStatus, ClaimVerdict
+from worker.domain.verdict import ClaimStatus, ClaimVerdict
 from worker.judge import words
 from worker.judge.claims import meant
 from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.rulings import Hearing, Ruling
+from worker.judge.rulings import Hearing, Ruling, left_to_a_person
 
 _TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"
@@ -32,20 +31,13 @@ def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
         return ruling
     against = next(contradicted(hearing), None)
     if against is not None:
-        return _a_persons(ruling, words.contradicted(*against), "claims")
+        return _held_against(ruling, words.contradicted(*against), "claims")
     bare = shown_by_others_alone(opinion, hearing)
-    return _a_persons(ruling, words.shown_by_tests_alone(bare), "evidence") if bare else ruling
+    return _held_against(ruling, words.shown_by_tests_alone(bare), "evidence") if bare else ruling
 
 
-def _a_persons(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
-    concern, next_step = said
-    return replace(
-        ruling,
-        concern=concern,
-        next_step=next_step,
-        abstain_reason=AbstainReason.NEEDS_HUMAN,
-        signals={**ruling.signals, "model_decision": Leaning.ACCEPT.value, "vetoed_by": why},
-    )
+def _held_against(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
+    return left_to_a_person(ruling, said, ruling.decision, vetoed_by=why)
 
 
 def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:

@@ -90,7 +90,3 @@ class Vault:
         key = keys.vault(name)
         sealed = self._wire.call("GET", key.name)
         return self._codec.open(blob(sealed), key.name) if sealed else None
-
-    def drop(self, name: str) -> None:
-        """Forget a secret that turned out to be good no more."""
-        self._wire.call("DEL", keys.vault(name).name)

@@ -230,7 +230,7 @@ def has(verdict: Verdict, condition: ClosingCondition) -> bool:
 
 
 Rounds.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=settings().max_examples * 6 // 10,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
