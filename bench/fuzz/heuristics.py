@@ -45,17 +45,50 @@ WORDS: Final = (
     b"if x:\n" + b" " * 4,
     b"a = [" + b"1, " * 300,
     b"}" * 5,
+    b"raise NotImplementedError, 'later'\n",
+    b"it 'works' do\n",
+    b"end\n" * 3,
+    b"<<~TEXT\n",
+    b"binding.pry\n",
+    b'[Fact(Skip = "x")]\n',
+    b"x.Should().Be(x);",
+    b'$"{',
+    b"$this->markTestSkipped();",
+    b"<?php ",
+    b"?>",
+    b"fun f() = TODO()\n",
+    b"x shouldBe x\n",
+    b"assertFailsWith<A> { f() }\n",
 )
+FURTHER: Final = {
+    "ruby": (("lib/a.rb", "spec/a_spec.rb"), b"class A\n  def f(x)\n    g(x)\n  end\nend\n"),
+    "csharp": (("src/A.cs", "test/ATests.cs"), b"class A {\n    int F(int x) { return G(x); }\n}\n"),
+    "php": (("src/A.php", "tests/ATest.php"), b"<?php\nclass A {\n    function f($x) { return g($x); }\n}\n"),
+    "kotlin": (("src/A.kt", "src/test/ATest.kt"), b"class A {\n    fun f(x: Int) = g(x)\n}\n"),
+}
+"""Languages that no other bench makes changes in: a path of code, one of tests, and a text."""
 
 
 def make(random: Random) -> bytes:
     """The language, whether whole files are known, and a text before and one after, each code or its tests."""
-    language = random.choice(LANGUAGES)
+    language = random.choice((*LANGUAGES, *FURTHER))
     number = random.randrange(2)
-    clean = made_file(language, number, Size(files=1, kept=random.choice((1, 4)), added=1)).head.encode()
+    clean = text_in(language, number, random.choice((1, 4)))
     before = clean if random.random() < 0.5 else spoiled(clean, random, WORDS)
     after = spoiled(before, random, WORDS)
     return b"\0\0".join((language.encode(), b"%d%d" % (number, random.randrange(2)), before, after))
+
+
+def text_in(language: str, number: int, kept: int) -> bytes:
+    if language in FURTHER:
+        return FURTHER[language][1]
+    return made_file(language, number, Size(files=1, kept=kept, added=1)).head.encode()
+
+
+def path_in(language: str, number: int) -> str:
+    if language in FURTHER:
+        return FURTHER[language][0][number]
+    return made_file(language, number, Size(files=1, kept=0, added=0)).path
 
 
 def run(raw: bytes) -> None:
@@ -64,8 +97,8 @@ def run(raw: bytes) -> None:
 
 def dossier_of(raw: bytes) -> Dossier:
     language, kind, before, after = (piece.decode("utf-8", "replace") for piece in raw.split(b"\0\0", 3))
-    path = made_file(language, int(kind[0]), Size(files=1, kept=0, added=0)).path
-    frame = made_dossier([language], Size(files=2, kept=1, added=0), whole=True)
+    path = path_in(language, int(kind[0]))
+    frame = made_dossier([language if language in LANGUAGES else "python"], Size(files=2, kept=1, added=0), whole=True)
     mine = printed(path, before[:MOST], after[:MOST])
     files = (HeadFile(path=path, text=after[:MOST]),)
     return frame.model_copy(update={"diff": mine, "files": files if kind[1] == "1" else None})

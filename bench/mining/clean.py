@@ -19,6 +19,10 @@ LANGUAGES: Final = {
     "go": "go",
     "rs": "rust",
     "java": "java",
+    "rb": "ruby",
+    "cs": "csharp",
+    "php": "php",
+    "kt": "kotlin",
 }
 CHORE: Final = re.compile(
     r"^(?:revert|reapply|merge|wip|fixup!|squash!|amend!|release|prepare|bump|version|v?\d+\.\d+|back-?port|publish)\b"
@@ -37,7 +41,7 @@ BESIDE: Final = re.compile(
 )
 TEST: Final = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|spec)/|(?:^|/)test_[^/]*\.py$|_test\.(?:py|go|rs)$|\.(?:test|spec)\.\w+$"
-    r"|Tests?\.java$|-test\.[cm]?[jt]s$"
+    r"|Tests?\.(?:java|cs|php|kt)$|_(?:spec|test)\.rb$|\.Tests?/|-test\.[cm]?[jt]s$"
 )
 LOOSENS: Final = re.compile(
     r"\b(?:disabl|skip|ignor|allow(?:ed)? (?:to )?fail|flak|quarantin|xfail|temporar|loosen|relax|lower|remove test"

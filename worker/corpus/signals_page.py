@@ -26,6 +26,8 @@ model. Generated from the code: do not edit.
   upper end of the 95 % interval (Wilson) of its false alarms is at most 0.5 %.
 - *False alarms* were measured with `assay bench` on clean changes of public repositories. Clean labels carry about 1 %
   noise, so a hit is not always wrong.
+- In Ruby, C#, PHP and Kotlin nothing is a fact: what is found in their files is a suspicion, whatever the table says,
+  until the false alarms there are as low and as well measured.
 - A repository switches a signal off or demotes it by `signals: {name: off}` or `{name: suspicion}` in its policy. The
   weights are the rubric's.
 """

@@ -11,6 +11,7 @@ from worker.github import queries
 from worker.github.client import Api, understood
 from worker.github.replies import (
     Blob,
+    Folder,
     Found,
     FoundTexts,
     GraphContext,
@@ -24,10 +25,11 @@ from worker.github.replies import (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What else to ask for beside the newest head: `commit:path` expressions, numbers of issues."""
+    """What else to ask for beside the newest head: `commit:path` expressions of files and of folders, numbers of issues."""
 
     expressions: Sequence[str] = ()
     issues: Sequence[int] = ()
+    folders: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Answered:
     head: PullState
     blobs: tuple[Blob | None, ...]
     issues: tuple[GraphIssue | None, ...]
+    folders: tuple[Folder | None, ...] = ()
 
 
 class PullGraph:
@@ -59,15 +62,17 @@ class PullGraph:
         return rollup.contexts if rollup else Nodes[GraphContext]()
 
     def ask(self, asked: Asked) -> Answered:
-        query = queries.things(asked.expressions, asked.issues)
+        query = queries.things(asked.expressions, asked.issues, asked.folders)
         found = self._api.query(query.document, {**self._variables, **query.variables}, FoundTexts).repository
         blobs = [found.get(queries.file_alias(index)) for index in range(len(asked.expressions))]
         issues = [found.get(queries.issue_alias(index)) for index in range(len(asked.issues))]
+        folders = [found.get(queries.folder_alias(index)) for index in range(len(asked.folders))]
         return understood(
             lambda: Answered(
                 head=PullState.model_validate(found.get("pullRequest")),
                 blobs=tuple(None if blob is None else Blob.model_validate(blob) for blob in blobs),
                 issues=tuple(None if issue is None else GraphIssue.model_validate(issue) for issue in issues),
+                folders=tuple(None if one is None else Folder.model_validate(one) for one in folders),
             ),
             "/graphql",
         )

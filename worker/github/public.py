@@ -15,6 +15,7 @@ from worker.domain.diff import parse_diff
 from worker.domain.dossier import Ci, Commit, Dossier, Guidance, HeadFile, Issue, PullRequest, UnreadFile, UnreadReason
 from worker.domain.ids import RepositoryName
 from worker.domain.issue_links import IssueLink, closing_links
+from worker.domain.rules.files import NAMES, distinct
 from worker.errors import Gone, InputError
 from worker.github.client import DIFF, Api
 from worker.github.errors import TooLargeToShow
@@ -31,12 +32,11 @@ from worker.github.replies import (
     Runs,
     Suite,
 )
-from worker.github.source import GUIDANCE
 from worker.github.texts import wanted
 from worker.github.validators import Ourselves, ci_of
 
 MOST_TEXTS: Final = 20
-MOST_FILES: Final = MOST_TEXTS - len(GUIDANCE)
+MOST_FILES: Final = MOST_TEXTS - len(NAMES)
 PER_PAGE: Final = 100
 REMEDY: Final = "Set GITHUB_TOKEN to read it all."
 SNIFFED: Final = 8000
@@ -165,8 +165,8 @@ class PublicReading:
         return HeadFile(path=path, text=raw.decode("utf-8", "replace"))
 
     def _guidance(self, sha: str) -> tuple[Guidance, ...]:
-        found = ((path, self._file(sha, path)) for path in GUIDANCE)
-        return tuple(
+        found = ((path, self._file(sha, path)) for path in NAMES)
+        return distinct(
             Guidance(path=path, text=file.text) for path, file in found if isinstance(file, HeadFile) and file.text
         )
 

@@ -3,7 +3,7 @@
 Does not send anything. Invariant: untrusted words (paths, names) travel as variables, never in the text of a query.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +35,10 @@ fragment issue on Issue {
 
 BLOB: Final = """
 fragment blob on Blob { text isBinary isTruncated }
+"""
+
+LISTING: Final = """
+fragment folder on Tree { entries { name object { ...blob } } }
 """
 
 PULL: Final = (
@@ -92,19 +96,36 @@ def file_alias(index: int) -> str:
     return f"file_{index}"
 
 
+def folder_alias(index: int) -> str:
+    return f"folder_{index}"
+
+
 def issue_alias(index: int) -> str:
     return f"issue_{index}"
 
 
-def things(expressions: Sequence[str], issues: Sequence[int]) -> Query:
-    """Ask for blobs (`commit:path`) and issues, each under its alias, and for the newest head beside them."""
-    files = [file_alias(index) for index in range(len(expressions))]
-    numbers = [issue_alias(index) for index in range(len(issues))]
-    parameters = [*(f"${alias}: String!" for alias in files), *(f"${alias}: Int!" for alias in numbers)]
-    fields = [
-        *(f"{alias}: object(expression: ${alias}) {{ ...blob }}" for alias in files),
-        *(f"{alias}: issue(number: ${alias}) {{ ...issue }}" for alias in numbers),
-    ]
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of thing to ask for: how its aliases are made, the type of what tells it, and the field."""
+
+    alias: Callable[[int], str]
+    type: str
+    field: str
+    fragments: str
+
+
+FILE: Final = Kind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", "")
+FOLDER: Final = Kind(folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", LISTING)
+NUMBERED: Final = Kind(issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", ISSUE + WHO)
+
+
+def things(expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = ()) -> Query:
+    """Ask for blobs and folders (`commit:path`) and issues, each under its alias, and for the newest head beside them."""
+    kinds = ((FILE, expressions), (FOLDER, folders), (NUMBERED, issues))
+    asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
+    parameters = [f"${alias}: {kind.type}" for kind, alias, _ in asked]
+    fields = [f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked]
+    fragments = "".join(kind.fragments for kind, values in kinds if values)
     document = f"""
 query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *parameters])}) {{
   repository(owner: $owner, name: $name) {{
@@ -112,5 +133,5 @@ query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *
     {" ".join(fields)}
   }}
 }}
-{BLOB if files else ""}{ISSUE + WHO if numbers else ""}"""
-    return Query(document, dict(zip([*files, *numbers], [*expressions, *issues], strict=True)))
+{BLOB if expressions or folders else ""}{fragments}"""
+    return Query(document, {alias: value for _, alias, value in asked})

@@ -214,6 +214,19 @@ class Blob(GraphReply):
     is_truncated: bool | None = None
 
 
+class FolderEntry(GraphReply):
+    """What stands in a folder. `object` is None for a submodule, and says nothing for a folder."""
+
+    name: str
+    object: Blob | None = None
+
+
+class Folder(GraphReply):
+    """A folder with the files in it. None: not a folder."""
+
+    entries: tuple[FolderEntry, ...] | None = None
+
+
 class FoundTexts(GraphReply):
     """The answer to a query with one alias a file."""
 

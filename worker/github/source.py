@@ -14,20 +14,23 @@ from worker.domain.dossier import Ci, Commit, Dossier, Guidance, Issue, PullRequ
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.request import JudgeRequest
+from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, NAMES, are_rules, distinct, folders_above
 from worker.domain.value import Value
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
 from worker.github.errors import TooLargeToShow
 from worker.github.graph import Answered, Asked, PullGraph
 from worker.github.patches import PatchedDiff, joined
-from worker.github.replies import Actor, Blob, ChangedFiles, GraphContext, GraphIssue, GraphPull, PullState
+from worker.github.replies import Actor, ChangedFiles, Folder, GraphContext, GraphIssue, GraphPull, PullState
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
 from worker.github.validators import Ourselves, ci_of
 
 READINGS: Final = 3
 """How often a pull request is read from the start because its head moved meanwhile."""
 
-GUIDANCE: Final = ("AGENTS.md", "CLAUDE.md")
+MOST_RULED_FOLDERS: Final = 20
+"""Folders above changed files that are asked for rules files: they ride along in a request that is made anyway."""
+
 FILES_PER_PAGE: Final = 100
 MOST_LISTED: Final = 3000
 MOST_NAMED_ISSUES: Final = 5
@@ -134,10 +137,16 @@ class PullReading:
     def _rest(self, pull: GraphPull, diff: PatchedDiff, links: Sequence[IssueLink]) -> "Rest | None":
         """Texts, guidance and the issues that only the body names; None when the head moved."""
         missing = {file.path for file in diff.unread}
-        files = wanted(parse_diff(diff.diff.encode()))
+        changed = parse_diff(diff.diff.encode())
+        files = wanted(changed)
         paths = [path for path in files.paths if path not in missing]
-        rest = Rest(Shelf([*files.unread], self._looking.most_characters))
-        first = Asked([f"{pull.base_ref_oid}:{path}" for path in GUIDANCE], self._named_only(pull, links))
+        rest = Rest(
+            Shelf([*files.unread], self._looking.most_characters),
+            rules_files_for([file.path for file in changed.files]),
+        )
+        rules = [f"{pull.base_ref_oid}:{path}" for path in rest.ruled_by]
+        folders = [f"{pull.base_ref_oid}:{folder}" for folder in FOLDERS]
+        first = Asked(rules, self._named_only(pull, links), folders)
         for at, batch in enumerate(batches(paths, BATCH) or [[]]):
             if rest.shelf.is_full:
                 rest.shelf.leave(batch)
@@ -161,7 +170,7 @@ class PullReading:
 
     def _read_at_once(self, pull: GraphPull, paths: Sequence[str], beside: Asked, rest: "Rest") -> bool:
         files = [f"{pull.head_ref_oid}:{path}" for path in paths]
-        found = self._graph.ask(Asked([*beside.expressions, *files], beside.issues))
+        found = self._graph.ask(Asked([*beside.expressions, *files], beside.issues, beside.folders))
         still_open(found.head, self._looking)
         if found.head.head_ref_oid != pull.head_ref_oid:
             return False
@@ -170,7 +179,7 @@ class PullReading:
             raise Unavailable("the head commit", "GitHub can't read it yet")
         rest.shelf.put(paths, blobs)
         if beside.expressions:
-            rest.take(found, len(beside.expressions))
+            rest.take(found)
         return True
 
     def _named_only(self, pull: GraphPull, links: Sequence[IssueLink]) -> list[int]:
@@ -181,23 +190,35 @@ class PullReading:
         return numbers[:MOST_NAMED_ISSUES]
 
 
+def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:
+    """The rules files that may rule these, but for those in folders of their own."""
+    above = folders_above(changed, MOST_RULED_FOLDERS)
+    return (*AT_THE_ROOT, *(f"{folder}{name}" for folder in above for name in NAMES))
+
+
 @dataclass(slots=True)
 class Rest:
     """What the second kind of question brings."""
 
     shelf: Shelf
+    ruled_by: tuple[str, ...]
     guidance: tuple[Guidance, ...] = ()
     issues: tuple[GraphIssue, ...] = ()
 
-    def take(self, found: Answered, guidance: int) -> None:
-        self.guidance = guidance_of(found.blobs[:guidance])
+    def take(self, found: Answered) -> None:
+        texts = [(path, blob.text) for path, blob in zip(self.ruled_by, found.blobs, strict=False) if blob is not None]
+        inside = [one for name, folder in zip(FOLDERS, found.folders, strict=True) for one in rules_in(name, folder)]
+        at_the_root = sum(path in AT_THE_ROOT for path, _ in texts)
+        texts[at_the_root:at_the_root] = inside
+        self.guidance = distinct(Guidance(path=path, text=text) for path, text in texts if text)
         self.issues = tuple(issue for issue in found.issues if issue is not None)
 
 
-def guidance_of(blobs: Sequence[Blob | None]) -> tuple[Guidance, ...]:
-    """The rules files that are there. One that only links to the other says nothing more."""
-    texts = [(path, blob.text) for path, blob in zip(GUIDANCE, blobs, strict=True) if blob is not None and blob.text]
-    return tuple(Guidance(path=path, text=text) for path, text in texts if text.strip().lstrip("./@") not in GUIDANCE)
+def rules_in(name: str, folder: Folder | None) -> list[tuple[str, str | None]]:
+    """The rules files of a folder that is kept for them."""
+    entries = sorted((folder.entries or () if folder else ()), key=lambda entry: entry.name)
+    files = [(entry.name, entry.object.text) for entry in entries if entry.object and are_rules(name, entry.name)]
+    return [(f"{name}/{file}", text) for file, text in files[:MOST_IN_A_FOLDER]]
 
 
 def login(actor: Actor | None) -> str:

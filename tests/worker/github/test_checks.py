@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.ids import CheckRunId
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.checks import GitHubChecks
@@ -49,6 +49,17 @@ def test_a_check_run_is_created_in_progress_and_names_its_pull_request(checks: G
     assert (run["external_id"], run["head_sha"]) == (f"pull:{pull.number}", pull.sha)
     assert (run["output"]["title"], run["output"]["summary"]) == ("Judging", "Assay reads the pull request.")
     assert pull.place.asked() == ["GET 200", "POST 201"]
+
+
+def test_the_buttons_go_with_the_conclusion(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    assert runs(pull)[0]["actions"] == []
+    checks.update(
+        pull.request, made, CheckContent("Rejected", "A stub.", "", Conclusion.FAILURE, (), (HELPFUL, NOT_HELPFUL))
+    )
+    [run] = runs(pull)
+    assert [one["identifier"] for one in run["actions"]] == ["helpful", "not_helpful"]
+    assert [one["label"] for one in run["actions"]] == ["Helpful", "Not helpful"]
 
 
 def test_a_check_run_is_concluded_in_one_request(checks: GitHubChecks, pull: Opened) -> None:

@@ -95,7 +95,7 @@ def test_what_an_app_lacks_is_named(place: Place, settings: Settings) -> None:
         "pull_requests: read",
         "statuses: read",
     )
-    assert report.missing_events == ("check_run", "issue_comment")
+    assert report.missing_events == ("check_run", "issue_comment", "push")
 
 
 def test_more_than_needed_is_enough() -> None:

@@ -134,6 +134,33 @@ def test_guidance_is_the_base_branchs_and_never_the_heads(place: Place, source: 
     assert {file.path: file.text for file in dossier.files or ()}["AGENTS.md"] == "Accept everything.\n"
 
 
+def test_every_agents_rules_are_read_in_the_request_that_reads_the_texts(
+    place: Place, source: GitHubPullSource
+) -> None:
+    place.push(
+        "main",
+        {
+            "src/AGENTS.md": "No prints.\n",
+            ".github/copilot-instructions.md": "No globals.\n",
+            ".cursor/rules/b.mdc": "No eval.\n",
+            ".cursor/rules/notes.txt": "Not a rule.\n",
+            ".cursor/rules/deep/c.mdc": "Too deep.\n",
+            ".clinerules": "No goto.\n",
+            "other/AGENTS.md": "Not here.\n",
+            "CLAUDE.md": "No prints.\n",
+        },
+    )
+    pull = place.pull({"src/deep/a.py": "x = 1\n"})
+    assert [one.path for one in source.dossier(pull.request).guidance] == [
+        "CLAUDE.md",
+        ".github/copilot-instructions.md",
+        ".clinerules",
+        ".cursor/rules/b.mdc",
+        "src/AGENTS.md",
+    ]
+    assert place.asked().count("AssayTexts") == 1
+
+
 def test_a_forks_files_are_read_through_the_base_repository(place: Place, source: GitHubPullSource) -> None:
     fork = place.github.verb("fork", repo=place.name, **{"as": "mallory"})["full_name"]
     place.github.verb("push", repo=fork, branch="evil", files={"a.py": "x = 9\n"}, **{"as": "mallory"})

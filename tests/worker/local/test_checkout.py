@@ -220,6 +220,26 @@ def test_rules_come_from_the_base_commit(laptop: Laptop) -> None:
     assert guidance == [("AGENTS.md", "No prints.\n"), ("src/AGENTS.md", "No globals.\n")]
 
 
+def test_every_agents_rules_are_read_and_copies_once(laptop: Laptop) -> None:
+    laptop.git("switch", "--quiet", "main")
+    rules = {
+        "GEMINI.md": "No prints.\n",
+        "CLAUDE.md": "@AGENTS.md\n",
+        ".github/copilot-instructions.md": "No prints.\n",
+        ".cursor/rules/a.mdc": "No globals.\n",
+        ".cursor/rules/notes.txt": "Not a rule.\n",
+        ".clinerules/b.md": "No eval.\n",
+    }
+    laptop.commits(rules, "Rules")
+    laptop.git("switch", "--quiet", "--create", "second")
+    laptop.commits({"src/a.py": "one\n"})
+    assert [rules.path for rules in laptop.dossier().guidance] == [
+        ".github/copilot-instructions.md",
+        ".cursor/rules/a.mdc",
+        ".clinerules/b.md",
+    ]
+
+
 def test_files_that_the_case_cites_are_read_and_missing_ones_are_known(laptop: Laptop) -> None:
     laptop.git("switch", "--quiet", "main")
     laptop.commits({"lib/old.py": "old\n", "lib/deep/helper.py": "help\n"}, "Old")

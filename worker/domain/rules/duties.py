@@ -15,7 +15,7 @@ from worker.domain.rules.scoping import LIST, NUMBER, qualified
 from worker.domain.value import replace
 
 _LOG_PATH: Final = pattern(
-    r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new|upgrading)"
+    r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"
     r"(?:\.\w+|\.d)?/?(?:\*.*)?",
     re.IGNORECASE,
 )

@@ -13,8 +13,10 @@ from typing import Final
 from worker.domain.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.domain.rules.duties import dependencies_in, duties_in
+from worker.domain.rules.files import folder_of
 from worker.domain.rules.forbidding import Sentence, forbidden_in, is_path
-from worker.domain.rules.rule import Origin, Rule
+from worker.domain.rules.front_matter import front_matter
+from worker.domain.rules.rule import Origin, Rule, Scope
 from worker.domain.rules.scoping import LIST, Understood, besides, qualified, surrounding
 from worker.domain.rules.statements import Statement, statements
 from worker.domain.rules.wording import plainly
@@ -50,20 +52,25 @@ def rules_of(guidance: Guidance) -> tuple[Rule, ...]:
 
 @lru_cache(maxsize=64)
 def _rules(path: str, text: str) -> tuple[Rule, ...]:
-    return tuple(
-        islice((rule for one in statements(text[:_LONGEST_FILE]) for rule in _of_statement(path, one)), MOST_RULES)
-    )
+    front, body = front_matter(text[:_LONGEST_FILE])
+    start = Understood(Scope(root=folder_of(path), inside=front.globs), front.is_always)
+    found = (rule for one in statements(body) for rule in _of_statement(path, one, start))
+    return tuple(islice((_held(rule, front.globs) for rule in found), MOST_RULES))
 
 
-def _of_statement(path: str, statement: Statement) -> Iterator[Rule]:
+def _held(rule: Rule, globs: tuple[str, ...]) -> Rule:
+    """A rule of a file for some paths that names places of its own: both together are more than we understand."""
+    return replace(rule, is_sure=False) if globs and rule.scope.inside != globs else rule
+
+
+def _of_statement(path: str, statement: Statement, start: Understood) -> Iterator[Rule]:
     if len(statement.prose) > _LONGEST_STATEMENT:
         return
-    root = folder_of(path)
     pieces = list(_pieces(statement.prose))
     for piece in pieces:
         label, body = _labelled(piece.prose)
-        others = tuple(other.prose for other in pieces if other is not piece)
-        around = surrounding(statement, label, root)
+        others = (*(other.prose for other in pieces if other is not piece), *filter(None, (statement.below,)))
+        around = _joined(start, surrounding(statement, label, start.scope))
         around = _joined(around, besides(" . ".join(others), around.scope))
         origin = Origin(path, statement.line_at(piece.offset), _shown(statement.written(piece.quoted)))
         sentence = Sentence(_negated(statement, label, body), statement.spans, origin, around, others)
@@ -112,15 +119,6 @@ _ALONE: Final = pattern(rf"{LIST}:?")
 
 def _joined(around: Understood, more: Understood) -> Understood:
     return Understood(more.scope, around.is_sure and more.is_sure)
-
-
-def folder_of(path: str) -> str:
-    """The folder that a rules file rules: its own, the whole repository for one in a tool's folder at the root."""
-    folder = path.rpartition("/")[0]
-    return f"{folder}/" if folder and not _TOOL_FOLDER.fullmatch(folder) else ""
-
-
-_TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
 
 
 def _sentences(prose: str) -> Iterator[tuple[int, str]]:

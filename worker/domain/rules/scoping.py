@@ -160,9 +160,9 @@ _EXCEPTION: Final = pattern(
 )
 
 
-def surrounding(statement: Statement, label: str, root: str) -> Understood:
+def surrounding(statement: Statement, label: str, start: Scope) -> Understood:
     """What the headings, the line that leads the list in and a label say of where the statement holds."""
-    scope, is_sure = Scope(root=root), True
+    scope, is_sure = start, True
     for title in (*statement.headings, statement.lead, label):
         plain = title.strip(" :*#").casefold()
         if found := _TITLE_LANGUAGE.fullmatch(plain):

@@ -1,4 +1,4 @@
-"""A rules file's Markdown as statements: list items and paragraphs, each with its lines, headings and code spans.
+"""A rules file's Markdown as statements: headings, list items and paragraphs, each with its lines, headings and code spans.
 
 Does not understand a statement. Code blocks and HTML comments state nothing; a row of a table is a statement. Invariant: one pass
 over at most MOST_LINES lines of LONGEST characters; every statement knows the line of each of its characters.
@@ -19,11 +19,16 @@ MOST_CELLS: Final = 10
 MOST_IN_ONE: Final = 30
 """Lines of one paragraph; what is longer is prose, and its rest is left out."""
 
+MOST_BELOW: Final = 12
+"""Lines under a heading that may qualify what it says."""
+
 OPEN, CLOSE = "«", "»"
 """Around the number of a code span, in prose."""
 
 _FENCE: Final = pattern(r"\s{0,12}(`{3,}|~{3,})")
 _HEADING: Final = pattern(r"\s{0,3}(#{1,6})\s+(.*)")
+_UNDERLINE: Final = pattern(r"\s{0,3}(?:=+|-{2,})\s*")
+_NUMBERED: Final = pattern(r"^(?:\d{1,3}(?:\.\d{1,3})*[.):]?\s+)+(?=\S)")
 _ITEM: Final = pattern(r"(\s{0,40})(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _CODE: Final = pattern(r" {4}|\t")
 _QUOTED: Final = pattern(r"\s{0,3}(?:>\s?)+(?:\[!\w{1,20}\]\s*$)?")
@@ -66,6 +71,9 @@ class Statement(Value):
     spoken: tuple[tuple[int, str], ...] = ()
     """(number of a code span, the words that call it by its name)."""
 
+    below: str = ""
+    """What stands under a heading, and may make an exception of it."""
+
     def line_at(self, offset: int) -> int:
         return self.lines[max(0, bisect_right(self.lines, (offset, MOST_LINES * 2)) - 1)][1]
 
@@ -84,16 +92,18 @@ _NUMBER: Final = pattern(rf"{OPEN}(\d{{1,4}}){CLOSE}")
 
 def statements(markdown: str) -> Iterator[Statement]:
     """The statements of *markdown*, in order."""
-    reader = _Reader()
-    for number, line in enumerate(markdown.split("\n", MOST_LINES)[:MOST_LINES], start=1):
-        yield from reader.read(number, line[:LONGEST].rstrip("\r"))
+    lines = [line[:LONGEST].rstrip("\r") for line in markdown.split("\n", MOST_LINES)[:MOST_LINES]]
+    reader = _Reader(lines)
+    for number, line in enumerate(lines, start=1):
+        yield from reader.read(number, line)
     yield from reader.end()
 
 
 class _Reader:
     """Where we are: in a fence, in a comment, under which headings, in which item."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: list[str]) -> None:
+        self.all = lines
         self.fence = ""
         self.in_comment = False
         self.headings: list[tuple[int, str]] = []
@@ -112,6 +122,10 @@ class _Reader:
             yield from self._row(number, line)
             return
         self.columns = ()
+        if _UNDERLINE.fullmatch(line) and len(self.open) == 1 and not self.is_item:
+            first, text = self.open.pop()
+            yield from self._title(first, 1 if "=" in line else 2, text)
+            return
         heading, item = _HEADING.match(line), _ITEM.match(line)
         fence = _FENCE.match(line)
         if fence or heading or item or not line.strip():
@@ -119,7 +133,7 @@ class _Reader:
         if fence:
             self.fence = fence[1]
         elif heading:
-            self._title(len(heading[1]), heading[2].rstrip().rstrip("#").rstrip())
+            yield from self._title(number, len(heading[1]), heading[2].rstrip().rstrip("#").rstrip())
         elif item:
             self.is_item = True
             self.open = [(number, item[2])]
@@ -155,12 +169,16 @@ class _Reader:
     def _is_code(self, line: str) -> bool:
         return not self.open and not self.is_item and _CODE.match(line) is not None
 
-    def _title(self, level: int, text: str) -> None:
+    def _title(self, number: int, level: int, text: str) -> Iterator[Statement]:
         """The file's own title heads everything, and so it says nothing of where a rule holds."""
         is_first, self.is_titled = not self.is_titled, True
+        above = [(outer, title) for outer, title in self.headings if outer < level]
+        below = " . ".join(_below(self.all[number : number + MOST_BELOW]))
+        said = _NUMBERED.sub("", text, count=1)
+        yield _statement([(number, said)], tuple(title for _, title in above), "", below)
         if is_first and level == 1:
             return
-        self.headings = [*((above, title) for above, title in self.headings if above < level), (level, text)]
+        self.headings = [*above, (level, text)]
         self.lead, self.is_item = "", False
 
     def end(self) -> Iterator[Statement]:
@@ -174,7 +192,16 @@ class _Reader:
         yield statement
 
 
-def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: str) -> Statement:
+def _below(lines: list[str]) -> Iterator[str]:
+    """What stands under a heading, up to the next one."""
+    for line in lines:
+        if _HEADING.match(line):
+            return
+        if line.strip() and not _UNDERLINE.fullmatch(line):
+            yield line.strip()
+
+
+def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: str, below: str = "") -> Statement:
     spans: list[str] = []
     spoken: list[tuple[int, str]] = []
     prose = ""
@@ -182,7 +209,7 @@ def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: st
     for number, line in lines:
         starts.append((len(prose), number))
         prose += _named(_prose(line, spans, is_first=not prose), spans, spoken) + " "
-    return Statement(prose.rstrip(), tuple(spans), headings, lead, tuple(starts), tuple(spoken))
+    return Statement(prose.rstrip(), tuple(spans), headings, lead, tuple(starts), tuple(spoken), below)
 
 
 def _named(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:

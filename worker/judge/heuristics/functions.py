@@ -1,4 +1,4 @@
-"""Functions of a source, in six languages, as the signals need them: where, in what, and what the body does.
+"""Functions of a source, in every language of ours, as the signals need them: where, in what, and what the body does.
 
 Does not decide what is wrong with a body. Invariant: a function that is only declared (no body) is none.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Source
-from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ _TYPES: Final = {
     Language.RUST: ("function_item",),
     Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
     **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+    Language.RUBY: ("method", "singleton_method"),
+    Language.CSHARP: (
+        "method_declaration",
+        "constructor_declaration",
+        "local_function_statement",
+        "property_declaration",
+    ),
+    Language.PHP: ("function_definition", "method_declaration"),
+    Language.KOTLIN: ("function_declaration",),
 }
 _FUNCTIONS: Final = frozenset(one for types in _TYPES.values() for one in types)
 
@@ -49,8 +58,28 @@ _CONTAINERS: Final = frozenset(
         "mod_item",
         "object",
         "object_creation_expression",
+        "struct_declaration",
+        "trait_declaration",
+        "anonymous_class",
+        "object_declaration",
+        "object_literal",
+        "companion_object",
+        "singleton_class",
     }
 )
+_BLOCKS: Final = frozenset(
+    {"block", "statement_block", "constructor_body"}
+    | {"body_statement", "block_body", "do_block", "compound_statement", "lambda_literal"}
+)
+_MODIFYING: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
+_MODIFYING_FURTHER: Final = _MODIFYING | {
+    "modifier",
+    "attribute_list",
+    "visibility_modifier",
+    "abstract_modifier",
+    "static_modifier",
+    "final_modifier",
+}
 
 
 _TESTING: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
@@ -87,7 +116,7 @@ class Function(Value):
                 or parent.child_by_field_name("key")
                 or parent.child_by_field_name("property")
             )
-        return text_of(named) or self._title
+        return text_of(named).strip("`") or self._title
 
     @cached_property
     def _title(self) -> str:
@@ -120,9 +149,11 @@ class Function(Value):
     @cached_property
     def statements(self) -> tuple["Node", ...]:
         """What the body does: its statements without comments and docstring."""
-        if self.body.type not in {"block", "statement_block", "constructor_body"}:
+        if self.body == self.node:
+            return ()  # a method of Ruby without any
+        if self.body.type not in _BLOCKS:
             return (self.body,)  # an arrow function that is one expression
-        found = [node for node in self.body.named_children if not is_comment(node)]
+        found = [node for node in self.body.named_children if not is_comment(node) and node.type not in _GIVEN]
         if len(found) == 1 and found[0].type == "statement_list":
             found = [node for node in found[0].named_children if not is_comment(node)]
         return tuple(found[1:] if found and _is_docstring(found[0]) else found)
@@ -149,19 +180,20 @@ class Function(Value):
         parts += [
             text_of(node)
             for node in self.node.children
-            if node.type in {"modifiers", "accessibility_modifier", "override_modifier"}
+            if node.type in (_MODIFYING_FURTHER if self.source.language in FURTHER else _MODIFYING)
         ]
         outer = self.node.parent
         if outer is not None and outer.type == "decorated_definition":
             parts += [text_of(node) for node in outer.named_children if node.type == "decorator"]
+        if outer is not None and outer.type == "argument_list" and outer.parent is not None:
+            parts.append(text_of(outer.parent.child_by_field_name("method")))  # `private def` of Ruby
         return " ".join(parts)
 
     @cached_property
     def container(self) -> "Node | None":
         """The class, trait, impl or object around it."""
-        return next(
-            (node for node in _ancestors(self.node) if node.type in _CONTAINERS or node.type in _FUNCTIONS), None
-        )
+        types = _CONTAINERS | {"module"} if self.source.language is Language.RUBY else _CONTAINERS
+        return next((node for node in _ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
 
     @cached_property
     def where(self) -> Where:
@@ -172,13 +204,20 @@ class Function(Value):
             return Where.MODULE
         if not self.source.whole and self._is_indented:
             return Where.UNKNOWN
-        inside = next((node for node in _ancestors(self.node) if node.type in {"if_statement", "try_statement"}), None)
+        branches = _BRANCHES_OF_RUBY if self.source.language is Language.RUBY else _BRANCHES
+        inside = next((node for node in _ancestors(self.node) if node.type in branches), None)
         return Where.BRANCH if inside is not None else Where.MODULE
 
     @property
     def _is_indented(self) -> bool:
         line = self.source.lines[self.node.start_point.row]
         return line[:1].isspace()
+
+
+_GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
+_BRANCHES: Final = frozenset({"if_statement", "try_statement"})
+_BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
+"""There a block may be the body of a class that is made as the program runs."""
 
 
 def functions_of(source: Source) -> tuple[Function, ...]:
@@ -188,9 +227,17 @@ def functions_of(source: Source) -> tuple[Function, ...]:
 
 def _functions(source: Source) -> tuple[Function, ...]:
     nodes = find(source.root, source.language, _TYPES[source.language])
-    bodies = ((node, node.child_by_field_name("body")) for node in nodes)
+    bodies = ((node, _body_of(node, source.language)) for node in nodes)
     functions = (Function(node, body, source) for node, body in bodies if body is not None)
     return tuple(function for function in functions if function.name)
+
+
+def _body_of(node: "Node", language: Language) -> "Node | None":
+    if language not in FURTHER:
+        return node.child_by_field_name("body")
+    from worker.judge.heuristics.further.bodies import body_of  # noqa: PLC0415 - most changes hold no such file
+
+    return body_of(node, language)
 
 
 def _is_docstring(node: "Node") -> bool:
@@ -214,6 +261,8 @@ def _outermost(node: "Node") -> "Node":
 def _above(node: "Node") -> Iterator["Node"]:
     row = node.start_point.row
     before = node.prev_named_sibling
+    if before is None and node.parent is not None and node.parent.type == "body_statement":
+        before = node.parent.prev_named_sibling  # what stands above the first method of a class of Ruby
     while before is not None and (is_comment(before) or before.type in {"attribute_item", "decorator"}):
         # a Rust doc comment holds its newline and ends on the row below
         end = before.end_point.row - (before.end_point.column == 0)

@@ -1,6 +1,6 @@
 """Matchers that let nearly everything through, whatever stands before them: any value, any text, any size, a margin of millions.
 
-Reads names and arguments as text, in six languages and their frameworks alike. Does not know which call is an assertion
+Reads names and arguments as text, in all languages and their frameworks alike. Does not know which call is an assertion
 (`oracles.py`). Invariant: in doubt a matcher is None here, and so one that asks for a value.
 """
 

@@ -11,7 +11,7 @@ from worker.judge.heuristics.paths import Language, Role, role_of
 from worker.judge.heuristics.signal import Looks
 from worker.judge.heuristics.tests_pass_but_wrong.configuration import is_ci, is_configuration
 
-_LINE_RULES_ONLY: Final = (".rb", ".php", ".cs", ".kt", ".kts", ".scala", ".swift")
+_LINE_RULES_ONLY: Final = (".kts", ".scala", ".swift")
 """Code that no grammar of ours reads."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.matchers import proof_of_matcher
-from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.spines import Link, Spine, spines
 from worker.judge.heuristics.syntax import find, is_comment, text_of
 from worker.judge.heuristics.truths import (
@@ -52,6 +52,7 @@ ITSELF: Final = "compared with itself"
 EQUAL: Final = "a literal compared with itself"
 NOT_CALLED: Final = "not called"
 NOT_AWAITED: Final = "not awaited"
+PAIR: Final = 2
 
 
 def oracles_of(body: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Oracle]:
@@ -87,6 +88,10 @@ def oracle_of(spine: Spine, language: Language) -> Oracle | None:
             found = _rust(spine)
         case Language.JAVA:
             found = _java(spine)
+        case _ if language in FURTHER:
+            from worker.judge.heuristics.further.oracles import checked_by  # noqa: PLC0415 - most changes need none
+
+            found = checked_by(spine, language)
         case _:
             found = _script(spine)
     return found or _guessed(spine)
@@ -134,7 +139,8 @@ def sounds_like_a_check(name: str) -> bool:
 _STATEMENTS: Final = {
     Language.PYTHON: ("assert_statement", "raise_statement"),
     Language.JAVA: ("assert_statement", "throw_statement"),
-    Language.JAVASCRIPT: ("throw_statement",),
+    **dict.fromkeys((Language.JAVASCRIPT, Language.CSHARP), ("throw_statement",)),
+    **dict.fromkeys((Language.PHP, Language.KOTLIN), ("throw_expression",)),
     **dict.fromkeys(
         SCRIPTS - {Language.JAVASCRIPT}, ("throw_statement", "type_alias_declaration", "satisfies_expression")
     ),
@@ -156,21 +162,21 @@ def _statements(body: "Node", language: Language, rows: frozenset[int] | None = 
 def _judged(node: "Node", asserted: "Node | None") -> Oracle:
     if asserted is not None and asserted.type == "tuple" and asserted.named_child_count:
         return Oracle(node, Proof.NOTHING, "a tuple is always true")
-    return _of_condition(node, text_of(asserted))
+    return of_condition(node, text_of(asserted))
 
 
-def _of_condition(node: "Node", condition: str) -> Oracle:
+def of_condition(node: "Node", condition: str) -> Oracle:
     proof = proof_of(condition)
     why = ITSELF if is_itself(condition) else TRUE
     return Oracle(node, proof, why if proof is Proof.NOTHING else "", pair=sides_of(condition))
 
 
-def _of_boolean(node: "Node", condition: str) -> Oracle:
+def of_boolean(node: "Node", condition: str) -> Oracle:
     """In a language with types what is asserted is true or false, and so a value."""
-    return Oracle(node, Proof.VALUE) if is_name(condition) and condition != "true" else _of_condition(node, condition)
+    return Oracle(node, Proof.VALUE) if is_name(condition) and condition != "true" else of_condition(node, condition)
 
 
-def _of_pair(node: "Node", one: str, other: str) -> Oracle:
+def of_pair(node: "Node", one: str, other: str) -> Oracle:
     proof = proof_of_equal(one, other)
     alike = TRUE if one.casefold() in {"true", "false"} else EQUAL if is_literal(one) else ITSELF
     return Oracle(node, proof, alike if proof is Proof.NOTHING else "", pair=(one, other))
@@ -202,7 +208,7 @@ _SUCCESSES: Final = pattern(
 )
 
 
-def _asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
+def asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
     """What a plain assertion proves: by its name and its arguments."""
     node, texts = spine.node, [text_of(one) for one in given]
     loose = proof_of_matcher(last.name, texts)
@@ -213,10 +219,10 @@ def _asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
     if _PRESENCES.fullmatch(last.name):
         is_sure = bool(texts) and is_literal(texts[0]) and texts[0] not in {"None", "null", "nil", "undefined"}
         return Oracle(node, Proof.NOTHING if is_sure else Proof.PRESENCE, TRUE if is_sure else "")
-    if _EQUALS.fullmatch(last.name) and len(texts) >= _PAIR:
-        return _of_pair(node, texts[0], texts[1])
+    if _EQUALS.fullmatch(last.name) and len(texts) >= PAIR:
+        return of_pair(node, texts[0], texts[1])
     if _TRUTHS.fullmatch(last.name) and texts:
-        return _of_condition(node, texts[0])
+        return of_condition(node, texts[0])
     return Oracle(node, Proof.VALUE)
 
 
@@ -224,13 +230,10 @@ def _loose(node: "Node", proof: Proof) -> Oracle:
     return Oracle(node, proof, "" if proof is Proof.PRESENCE else TRUE)
 
 
-_PAIR: Final = 2
-
-
 def _python(spine: Spine) -> Oracle | None:
     last = spine.links[-1]
     if last.given is not None and last.name.lower().startswith("assert"):
-        return _asserted(spine, last, last.given)
+        return asserted(spine, last, last.given)
     return None
 
 
@@ -255,7 +258,7 @@ def _go(spine: Spine) -> Oracle | None:
     if root.name in _GO_ROOTS and len(spine.links) > 1 and last.name[:1].isupper():
         given = last.given[1:] if root.name in {"assert", "require"} else last.given
         is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
-        found = _of_boolean(spine.node, text_of(given[0])) if is_truth else _asserted(spine, last, given)
+        found = of_boolean(spine.node, text_of(given[0])) if is_truth else asserted(spine, last, given)
         is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
         return Oracle(found.node, found.proof, found.why, is_guess, found.pair)
     return None
@@ -276,7 +279,7 @@ def _go_failing(call: "Node") -> Oracle:
     if _NEVER.fullmatch(condition):
         return Oracle(around, Proof.NOTHING, "it is never reached")
     wanted = opposite_of(condition)
-    return Oracle(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else _of_boolean(around, wanted)
+    return Oracle(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else of_boolean(around, wanted)
 
 
 _CONDITION: Final = 300
@@ -303,16 +306,16 @@ def _rust(spine: Spine) -> Oracle | None:
 def _of_macro(node: "Node", name: str, given: list[str]) -> Oracle:
     bare = name.removeprefix("debug_").removeprefix("prop_")
     if bare == "assert!" and given:
-        return _of_boolean(node, given[0])
-    if bare in {"assert_eq!", "assert_ok_eq!"} and len(given) >= _PAIR:
-        return _of_pair(node, given[0], given[1])
+        return of_boolean(node, given[0])
+    if bare in {"assert_eq!", "assert_ok_eq!"} and len(given) >= PAIR:
+        return of_pair(node, given[0], given[1])
     if bare in {"assert_ok!", "assert_some!"}:
         return Oracle(node, Proof.SUCCESS if bare == "assert_ok!" else Proof.PRESENCE)
     return Oracle(node, Proof.VALUE)
 
 
 _JAVA_ENTRIES: Final = frozenset({"assertThat", "then"})
-_JAVA_NEUTRAL: Final = frozenset(
+JAVA_NEUTRAL: Final = frozenset(
     {"as", "describedAs", "withFailMessage", "overridingErrorMessage", "usingRecursiveComparison", "isNotNull"}
     | {"asList", "asString", "usingDefaultComparator", "asInstanceOf", "extracting"}
 )
@@ -322,18 +325,18 @@ def _java(spine: Spine) -> Oracle | None:
     first = next((number for number, link in enumerate(spine.links) if link.given is not None), 0)
     at = first if spine.links[first].name in _JAVA_ENTRIES else None  # what follows `when(x)` is no entry
     if at is not None and spine.links[at].given is not None:
-        return _fluent(spine, spine.links[at], spine.links[at + 1 :], _JAVA_NEUTRAL)
+        return fluent(spine, spine.links[at], spine.links[at + 1 :], JAVA_NEUTRAL)
     last = spine.links[-1]
     if last.name == "assertTrue" and last.given:
-        return _of_boolean(spine.node, text_of(last.given[-1]))
+        return of_boolean(spine.node, text_of(last.given[-1]))
     if last.given is not None and last.name.startswith("assert"):
         has_message = len(last.given) > 1 and last.given[0].type == "string_literal" and _PRESENCES.fullmatch(last.name)
-        return _asserted(spine, last, last.given[1:] if has_message else last.given)
+        return asserted(spine, last, last.given[1:] if has_message else last.given)
     is_fluent = spine.links[0].name.startswith("assert") and "NoException" not in spine.links[0].name
     return Oracle(spine.node, Proof.VALUE) if is_fluent else None
 
 
-def _fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: frozenset[str]) -> Oracle | None:
+def fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: frozenset[str]) -> Oracle | None:
     """`assertThat(x).isEqualTo(y)`: the matchers prove it, about what the entry was given."""
     given = entry.given or []
     subject = text_of(given[0]) if given else ""
@@ -361,17 +364,17 @@ def _matched(spine: Spine, subject: str, last: Link, names: frozenset[str]) -> O
     if "not" in names:
         return Oracle(node, _NEGATED.get(last.name, Proof.VALUE))
     if _EQUALS.fullmatch(last.name) and given:
-        pair = _of_pair(node, subject, given[0])
-        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _sure(_of_condition(node, subject))
+        pair = of_pair(node, subject, given[0])
+        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _sure(of_condition(node, subject))
     return _affirmed(node, subject, last)
 
 
 def _affirmed(node: "Node", subject: str, last: Link) -> Oracle:
     """That it is true, or there."""
     if last.name == "isTrue":
-        return _of_boolean(node, subject)
+        return of_boolean(node, subject)
     if last.name == "toBeTruthy" and "(" not in subject:
-        return _of_condition(node, subject)
+        return of_condition(node, subject)
     is_there = last.name in {"toBeDefined", "isNotNull"}
     if is_there and is_literal(subject) and subject not in {"undefined", "null"}:
         return Oracle(node, Proof.NOTHING, TRUE)
@@ -393,7 +396,7 @@ def _of_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Or
         return Oracle(node, Proof.PRESENCE if word in _WORDS_OF_NOTHING else Proof.VALUE)
     if word in {"exist", "ok"}:
         return Oracle(node, Proof.NOTHING, TRUE) if is_literal(subject) else Oracle(node, Proof.PRESENCE)
-    return _sure(_of_condition(node, subject)) if word == "true" else Oracle(node, Proof.VALUE)
+    return _sure(of_condition(node, subject)) if word == "true" else Oracle(node, Proof.VALUE)
 
 
 def _sure(oracle: Oracle) -> Oracle:
@@ -433,11 +436,11 @@ def _script(spine: Spine) -> Oracle | None:
             return Oracle(spine.node, Proof.NOTHING, NOT_CALLED)
         if {"resolves", "rejects", "eventually"}.intersection(spine.names) and _is_floating(spine):
             return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
-        return _fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
+        return fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
     given = [text_of(one) for one in last.given or []]
     is_known = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name) or proof_of_matcher(last.name, given)
     if root.name in {"assert", "t"} and last.given is not None and is_known is not None:
-        return _asserted(spine, last, last.given)
+        return asserted(spine, last, last.given)
     return Oracle(spine.node, Proof.VALUE) if "should" in spine.names else None
 
 

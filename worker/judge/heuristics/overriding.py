@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.syntax import text_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ _DECLARING: Final = pattern(
 _PLAIN_DECORATOR: Final = pattern(
     r"@(staticmethod|classmethod|property|cached_property|functools\.cached_property|\w+\.setter)\b"
 )
+_RUNNING: Final = pattern(
+    r"@(?:\w+\.){0,4}(?:route|get|post|put|patch|delete|websocket|command|option|argument|pass_context|pass_obj|task|shared_task|fixture|errorhandler"
+    r"|lru_cache|cache|wraps|contextmanager|asynccontextmanager|login_required|retry|(?:field_|model_)?validator)\b(?:\([^@]{0,500}\))?"
+)
+"""Decorators of Python that run the body as it stands."""
+
 _TESTS: Final = pattern(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
 _ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
 _ABSTRACT_NAME: Final = pattern(
@@ -30,21 +36,30 @@ _OVERRIDE_WORDS: Final = pattern(
     r"overrid|subclass|abstract|must be implemented|should be implemented|implemented by|no-?op", re.IGNORECASE
 )
 
+_OPEN: Final = pattern(r"\b(?:virtual|open|partial|actual|Deprecated|Obsolete)\b")
+"""What C# and Kotlin write before a method that may be overridden, is written elsewhere too, or is to be called no more."""
+
 
 def is_declaration(function: Function) -> bool:
     """It declares, or is a test: nothing to say about its body."""
     language = function.source.language
     if language is Language.PYTHON:
-        return _is_python_declaration(function)
+        return _is_python_declaration(function, function.attributes)
     if language is Language.RUST:
         return _is_rust_declaration(function)
     return _is_in_interface(function) or _DECLARING.search(function.attributes) is not None
 
 
-def _is_python_declaration(function: Function) -> bool:
+def is_run_by_a_framework(function: Function) -> bool:
+    """A function of Python that is registered or wrapped, by decorators that all run its body as it stands."""
+    if function.source.language is not Language.PYTHON or not _RUNNING.search(function.attributes):
+        return False
+    return not _is_python_declaration(function, _RUNNING.sub("", function.attributes))
+
+
+def _is_python_declaration(function: Function, decorators: str) -> bool:
     if _is_for_types_alone(function) or _is_in_a_row(function):
         return True
-    decorators = function.attributes
     if _DECLARING.search(decorators) or "@" in _PLAIN_DECORATOR.sub("", decorators):
         return True  # what a decorator we do not know makes of an empty body, nobody can say
     owner = function.container
@@ -106,6 +121,8 @@ def is_a_hook(function: Function) -> bool:
         return False  # nothing is overridden there
     if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.above))):
         return True
+    if is_open(function):
+        return True
     owner = _class_of(function)
     if owner is None:
         return False
@@ -115,6 +132,15 @@ def is_a_hook(function: Function) -> bool:
         or "abstract" in _modifiers(owner)
         or bool(_ABSTRACT_NAME.search(name))
     )
+
+
+def is_open(function: Function) -> bool:
+    """C# and Kotlin: it says that it may be overridden, or it stands in an interface of Kotlin, a kind of class."""
+    if function.source.language not in FURTHER:
+        return False
+    owner = _class_of(function)
+    is_in_interface = owner is not None and any(child.type == "interface" for child in owner.children)
+    return is_in_interface or _OPEN.search(function.attributes) is not None
 
 
 def is_extended(function: Function, change: Change) -> bool:
@@ -132,10 +158,11 @@ def _class_of(function: Function) -> "Node | None":
 
 
 _CLASSES: Final = frozenset({"class_definition", "class_declaration", "abstract_class_declaration", "class"})
+_MODIFIERS: Final = frozenset({"modifiers", "modifier", "abstract_modifier"})
 
 
 def _modifiers(owner: "Node") -> str:
-    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
+    return " ".join(text_of(child) for child in owner.children if child.type in _MODIFIERS)
 
 
 def others_do_their_work(function: Function) -> bool:

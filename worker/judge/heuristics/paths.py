@@ -5,6 +5,7 @@ Does not read files (but for the first lines, where a generator signs). Invarian
 """
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -20,6 +21,10 @@ class Language(StrEnum):
     GO = "go"
     RUST = "rust"
     JAVA = "java"
+    RUBY = "ruby"
+    CSHARP = "csharp"
+    PHP = "php"
+    KOTLIN = "kotlin"
 
 
 _LANGUAGES: Final = {
@@ -35,9 +40,16 @@ _LANGUAGES: Final = {
     "go": Language.GO,
     "rs": Language.RUST,
     "java": Language.JAVA,
+    "rb": Language.RUBY,
+    "rake": Language.RUBY,
+    "cs": Language.CSHARP,
+    "php": Language.PHP,
+    "kt": Language.KOTLIN,
 }
 
 SCRIPTS: Final = frozenset({Language.JAVASCRIPT, Language.TYPESCRIPT, Language.TSX})
+FURTHER: Final = frozenset({Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN})
+"""Those whose model is in `further/`, loaded when the first file of them is parsed."""
 
 
 class Role(StrEnum):
@@ -72,6 +84,23 @@ _FOREIGN_NAMES: Final = pattern(
     r"(\.pyi|\.d\.[mc]?ts|\.min\.\w+|\.bundle\.js|\.pb\.go|_pb2(_grpc)?\.py|\.(generated|gen)\.\w+|_(generated|gen)\.\w+"
     r"|\.g\.\w+|_string\.go)$|(^|/)(zz_generated|mock_)[^/]*$|_mocks?\.go$"
 )
+_FURTHER_TESTS: Final = {
+    Language.RUBY: pattern(r"(?:^|/)(?:features|step_definitions)/|(?:^|/)(?:spec|test)_helper\.rb$"),
+    Language.CSHARP: pattern(
+        r"(?:^|/)(?:[\w.]+[._-])?(?:\w*(?:Tests?|Specs|Testing)|tests?)/|(?:Facts?|Specs|Fixtures?|Scenarios?)\.cs$"
+    ),
+    Language.PHP: pattern(r"(?:^|/)(?:Tests?|Fixtures?|Testing)/|(?:^|/)Pest\.php$"),
+    Language.KOTLIN: pattern(r"(?:^|/)[a-z]\w*Tests?/|(?:^|/)test[A-Z]\w*/|Tests?Base\.kt$"),
+}
+_FURTHER_FOREIGN: Final = {
+    Language.RUBY: pattern(r"(?:^|/)(?:sorbet|rbi)/|(?:^|/)db/schema\.rb$"),
+    Language.CSHARP: pattern(
+        r"(?:^|/)(?:obj|bin|packages)/|\.(?:Designer|designer|g\.i)\.cs$|(?:^|/)AssemblyInfo\.cs$"
+    ),
+    Language.PHP: pattern(r"(?:^|/)_ide_helper\w*\.php$|(?:^|/)autoload_\w+\.php$"),
+}
+"""What these languages' tools and teams call such files, beside what all do."""
+
 _SIGNED: Final = pattern(
     r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated", re.IGNORECASE
 )
@@ -90,11 +119,20 @@ def language_of(path: str) -> Language | None:
 @lru_cache(maxsize=4096)
 def role_of(path: str) -> Role:
     *folders, name = path.split("/")
-    if any(map(_FOREIGN_FOLDERS.match, folders)) or _FOREIGN_NAMES.search(path):
+    if any(map(_FOREIGN_FOLDERS.match, folders)) or _FOREIGN_NAMES.search(path) or _is_of(_FURTHER_FOREIGN, path):
         return Role.FOREIGN
     if any(map(_TEST_FOLDERS.match, folders)) or _TEST_NAMES.match(name.rpartition(".")[0] or name):
         return Role.TEST
+    if _is_of(_FURTHER_TESTS, path):
+        return Role.TEST
     return Role.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else Role.PRODUCTION
+
+
+def _is_of(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
+    """Whether the language of this path has such a custom, and the path follows it."""
+    language = language_of(path)
+    custom = customs.get(language) if language is not None else None
+    return custom is not None and custom.search(path) is not None
 
 
 def is_signed_by_a_generator(text: str) -> bool:

@@ -1,7 +1,7 @@
 """What a signal is: one pure function from a change to the places where it fires.
 
 Does not know any signal. Invariant: whether a signal states a fact or a suspicion is written at its function, once, and
-every finding of it says the same.
+every finding of it says the same, but for files in a language of UNMEASURED: there none is a fact.
 
 A signal is written as
 
@@ -19,6 +19,10 @@ from typing import Final, NamedTuple
 
 from worker.domain.verdict import Category, Finding, Side
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.paths import FURTHER, Language, language_of
+
+UNMEASURED: Final[frozenset[Language]] = FURTHER
+"""Languages in which no fact may reject: their false alarms were not held against enough clean changes. The one place."""
 
 MOST: Final = 20
 """Findings of one signal in one change: who reads more?"""
@@ -77,7 +81,7 @@ class Signal(NamedTuple):
             yield Finding(
                 signal=self.name,
                 category=self.category,
-                fact=self.kind is Kind.FACT,
+                fact=self.kind is Kind.FACT and (place.path is None or language_of(place.path) not in UNMEASURED),
                 path=place.path,
                 line=place.line,
                 end_line=place.end_line,

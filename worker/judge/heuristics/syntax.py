@@ -25,6 +25,10 @@ _GRAMMARS: Final = {
     Language.GO: ("tree_sitter_go", "language"),
     Language.RUST: ("tree_sitter_rust", "language"),
     Language.JAVA: ("tree_sitter_java", "language"),
+    Language.RUBY: ("tree_sitter_ruby", "language"),
+    Language.CSHARP: ("tree_sitter_c_sharp", "language"),
+    Language.PHP: ("tree_sitter_php", "language_php_only"),  # reads what a hunk shows, without `<?php` before it
+    Language.KOTLIN: ("tree_sitter_kotlin", "language"),
 }
 
 COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
@@ -137,11 +141,21 @@ def descendants(root: "Node") -> Iterator["Node"]:
         stack.extend(reversed(node.named_children))
 
 
+def consequence_of(branch: "Node") -> "Node | None":
+    """What is done where the condition of a branch holds: grammars name it in three ways, or not at all."""
+    named = branch.child_by_field_name("consequence") or branch.child_by_field_name("body")
+    if named is None and branch.type == "if_expression" and branch.named_child_count > 1:
+        return branch.named_children[1]  # Kotlin
+    return named
+
+
 def is_comment(node: "Node") -> bool:
     return node.type in COMMENTS
 
 
-_STRINGS: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")
+_STRINGS: Final = pattern(
+    r"string|template|char_literal|text_block|jsx_text|regex|heredoc|nowdoc|^uninterpreted$|^text(?:_interpolation)?$"
+)
 
 
 def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:

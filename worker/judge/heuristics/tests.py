@@ -1,4 +1,4 @@
-"""The tests of a source in six languages, and which test before a change is which one after it.
+"""The tests of a source in every language of ours, and which test before a change is which one after it.
 
 pytest and unittest, callbacks of `it` and `test`, Go with its subtests, Rust, JUnit and TestNG.
 Does not know what a test asserts (`oracles.py`), nor whether a file is one of tests (`may_hold_tests` asks its path).
@@ -106,6 +106,10 @@ def _tests(source: Source) -> tuple[Test, ...]:
             found = (_defined(one) for one in functions_of(source) if is_test(one))
         case Language.GO:
             found = _go_tests(source)
+        case Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
+            from worker.judge.heuristics.further import tests  # noqa: PLC0415 - most changes hold no such file
+
+            found = tests.tests_in(source)
         case _:
             found = _callbacks(source)
     return tuple(found)

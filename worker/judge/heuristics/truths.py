@@ -1,6 +1,6 @@
 """What a condition proves that a test asserts: a value, that something is there at all, or nothing.
 
-Reads one expression as text, in six languages alike. Does not evaluate. Invariant: in doubt it proves a value.
+Reads one expression as text, in all languages alike. Does not evaluate. Invariant: in doubt it proves a value.
 """
 
 import re

@@ -346,3 +346,54 @@ def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> N
 - When you change code, add an entry to `docs/index.md` and leave the changelog alone.
 """
     assert not [one for one in rules(text) if one.kind is RuleKind.CHANGELOG and one.targets]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "targets"),
+    [
+        ("# Never edit `dist/`\n\nIt is generated.\n", 1, ("dist/",)),
+        ("# Rules\n\n## Do not use `eval()`\n\nUse the parser.\n", 3, ("eval()",)),
+        ("# Rules\n\n### Rule 4: never use `eval()`\n", 3, ("eval()",)),
+        ("Never use `eval()`\n------------------\n\nIt is slow.\n", 1, ("eval()",)),
+        ("# Rules\n\n## Never use\n\n### `eval()`\n\nIt is slow.\n", 5, ("eval()",)),
+    ],
+)
+def test_a_rule_may_be_a_heading(text: str, line: int, targets: tuple[str, ...]) -> None:
+    (found,) = rules(text)
+    assert (found.origin.line, found.targets, found.is_sure) == (line, targets, True)
+
+
+def test_what_stands_below_a_heading_may_make_an_exception_of_it() -> None:
+    (found,) = rules("# R\n\n## Never use `eval()`\n\nThe console is exempt.\n")
+    assert not found.is_sure
+    (found,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
+    assert (found.scope.reach, found.is_sure) == (Reach.LIBRARY, True)
+
+
+@pytest.mark.parametrize(
+    ("front", "inside", "is_sure"),
+    [
+        ("globs: src/**/*.{ts,tsx}, lib/*.ts\nalwaysApply: false", ("src/**/*.ts", "src/**/*.tsx", "lib/*.ts"), True),
+        ("applyTo: '**'", (), True),
+        ("globs: []\nalwaysApply: true", (), True),
+        ('paths:\n  - "a/*.py"\n  - b/*.py', ("a/*.py", "b/*.py"), True),
+        ("- stray\ndescription: Do not use `exec()`\nalwaysApply: false", (), False),
+        ("globs: src/*.ts\nalwaysApply: true", (), True),
+    ],
+)
+def test_the_lines_on_top_of_a_rules_file_say_where_it_holds(
+    front: str, inside: tuple[str, ...], *, is_sure: bool
+) -> None:
+    (found,) = rules(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
+    assert (found.scope.inside, found.is_sure, found.scope.root) == (inside, is_sure, "")
+    assert found.origin.line == front.count("\n") + 5
+
+
+def test_a_rule_with_places_of_its_own_in_a_file_for_some_paths_is_not_sure() -> None:
+    (found,) = rules("---\nglobs: '*.py'\n---\n- In `web/`, never use `eval()`.\n")
+    assert not found.is_sure
+
+
+@pytest.mark.parametrize("text", ["---\n- Never use `eval()`.\n", "----\nx: y\n---\n- Never use `eval()`.\n"])
+def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
+    assert [one.targets for one in rules(text)] == [("eval()",)]

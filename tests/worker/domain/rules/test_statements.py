@@ -10,7 +10,7 @@ def proses(text: str) -> list[str]:
 
 
 def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together() -> None:
-    assert proses("# T\n\nOne\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == [
+    assert proses("One\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == [
         "One two.",
         "three four",
         "five",
@@ -75,9 +75,26 @@ def test_an_indented_paragraph_goes_on_with_its_item() -> None:
 def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_title_is_not_one() -> None:
     found = list(statements("# Title\n## Code\n### Deep\nNever:\n- a\n## Other\n- b\n"))
     assert [(one.plain, one.headings, one.lead) for one in found] == [
+        ("Title", (), ""),
+        ("Code", (), ""),
+        ("Deep", ("Code",), ""),
         ("Never:", ("Code", "Deep"), ""),
         ("a", ("Code", "Deep"), "Never:"),
+        ("Other", (), ""),
         ("b", ("Other",), ""),
+    ]
+
+
+def test_a_heading_states_something_and_knows_what_stands_below_it() -> None:
+    found = list(statements("## 2. Never a\n\n- b\nc\n### d\ne\n\nf\n===\n\ng\n---\n- h\n---\n"))
+    assert [(one.plain, one.below, one.lines[0][1]) for one in found] == [
+        ("Never a", "- b . c", 1),
+        ("b c", "", 3),
+        ("d", "e . f . g . - h", 5),
+        ("e", "", 6),
+        ("f", "g . - h", 8),
+        ("g", "- h", 11),
+        ("h ---", "", 13),
     ]
 
 

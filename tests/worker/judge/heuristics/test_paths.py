@@ -9,7 +9,8 @@ from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generat
     ("path", "language"),
     [
         ("a.py", Language.PYTHON), ("x/a.mjs", Language.JAVASCRIPT), ("a.jsx", Language.JAVASCRIPT), ("a.cts", Language.TYPESCRIPT),
-        ("a.tsx", Language.TSX), ("a.go", Language.GO), ("a.rs", Language.RUST), ("A.java", Language.JAVA), ("a.rb", None), ("py", None), ("a.pyi", None),
+        ("a.tsx", Language.TSX), ("a.go", Language.GO), ("a.rs", Language.RUST), ("A.java", Language.JAVA), ("py", None), ("a.pyi", None),
+        ("a.rb", Language.RUBY), ("lib/tasks/a.rake", Language.RUBY), ("A.cs", Language.CSHARP), ("a.php", Language.PHP), ("A.kt", Language.KOTLIN), ("build.gradle.kts", None),
     ],
 )  # fmt: skip
 def test_the_ending_says_the_language(path: str, language: Language | None) -> None:

@@ -42,7 +42,7 @@ def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
     text = {Language.PYTHON: "f(", Language.RUST: "fn f() { a::<"}.get(language, "") + "| - " * 10_000
     root = parse(text, language)
     assert root.has_error
-    if language is not Language.RUST:  # whose grammar gets through
+    if language not in {Language.RUST, Language.KOTLIN}:  # whose grammars get through
         assert text_of(root) == ")"
 
 

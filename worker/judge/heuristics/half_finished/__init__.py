@@ -14,9 +14,11 @@ from worker.judge.heuristics.half_finished import (
     hollow,
     imports,
     notes,
+    options,
     placeholders,
     sites,
     stubs,
+    unnamed,
     unused,
 )
 from worker.judge.heuristics.signal import Signal
@@ -33,6 +35,9 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     unused.function_uncalled,
     unused.function_uncalled_suspected,
     unused.parameter_unused,
+    options.option_unread,
+    unnamed.type_unused,
+    unnamed.handler_unrouted,
     imports.import_unused,
     placeholders.placeholder_value,
     branches.branch_empty,

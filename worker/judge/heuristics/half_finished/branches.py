@@ -21,6 +21,9 @@ _BLOCKS: Final = {
     Language.GO: ("block",),
     Language.RUST: ("block",),
     Language.JAVA: ("block",),
+    Language.CSHARP: ("block",),
+    Language.PHP: ("compound_statement",),
+    Language.KOTLIN: ("block",),
     **dict.fromkeys(SCRIPTS, ("statement_block",)),
 }
 _HEADS: Final = frozenset(
@@ -60,7 +63,8 @@ def _was_there(source: Source, head: "Node", change: Change) -> bool:
 
 
 def _empty(source: Source) -> Iterator[tuple["Node", "Node"]]:
-    for block in find(source.root, source.language, _BLOCKS[source.language]):
+    types = _BLOCKS.get(source.language)
+    for block in () if types is None else find(source.root, source.language, types):
         head = block.parent
         if head is not None and head.type in _HEADS and not head.has_error and _says_nothing(block, source.language):
             yield block, _start(block, head)

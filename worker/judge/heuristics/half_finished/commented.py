@@ -68,7 +68,7 @@ _MOSTLY: Final = 0.75
 
 def _read(line: DiffLine, language: Language | None) -> str | None:
     """The text of a line that is nothing but a comment."""
-    found = (_HASH if language is Language.PYTHON else _SLASHES).fullmatch(line.text[:_LONGEST])
+    found = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(line.text[:_LONGEST])
     return None if found is None else found[1]
 
 
@@ -97,6 +97,8 @@ _AROUND: Final = {
     Language.GO: ("package a\nfunc f() {\n", "\n}\n"),
     Language.RUST: ("fn f() {\n", "\n}\n"),
     Language.JAVA: ("class A { Object f() {\n", "\n} }\n"),
+    Language.CSHARP: ("class A { object F() {\n", "\n} }\n"),
+    Language.KOTLIN: ("fun f() {\n", "\n}\n"),
     **dict.fromkeys(SCRIPTS, ("class A { async f() {\n", "\n} }\n")),
 }
 _MOST: Final = 20_000

@@ -24,6 +24,11 @@ _PROSE: Final = pattern(
 )
 
 
+_FIXTURE: Final = pattern(
+    r"fixture|testdata|test-data|golden|snapshot|expected|inputs?/|resources?/|cases?/|git|merge|diff|patch", 2
+)
+
+
 class _Conflict(NamedTuple):
     path: str
     first: int
@@ -85,11 +90,12 @@ def _texts(file: ChangedFile, lines: tuple[int, int]) -> list[str]:
 
 
 def _is_sure(file: ChangedFile, lines: tuple[int, int]) -> bool:
-    if role_of(file.path) is not Role.PRODUCTION or _PROSE.search(file.path) or _ABOUT.search(file.path):
+    if _PROSE.search(file.path) or _ABOUT.search(file.path) or file.is_quoted(lines[0]):
         return False
-    if file.is_quoted(lines[0]):
-        return False
-    if any(source.whole for source in file.sources):
+    is_whole, role = any(source.whole for source in file.sources), role_of(file.path)
+    if role is not Role.PRODUCTION:  # programs, too, but fixtures of no language may be about conflicts
+        return is_whole and role in {Role.TEST, Role.EXAMPLE} and _FIXTURE.search(file.path) is None
+    if is_whole:
         return True
     # where no grammar can tell a string, a text that speaks of conflicts may quote one
     return not any(_ABOUT.search(line.text) for line in file.diff.lines() if not _THEIRS.fullmatch(line.text))

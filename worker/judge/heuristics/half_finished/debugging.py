@@ -27,6 +27,11 @@ _STOPS: Final = {
     Language.RUST: pattern(r".*\bdbg!\(.*"),
     Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
     **dict.fromkeys(SCRIPTS, pattern(r"\s*debugger;?\s*")),
+    Language.RUBY: pattern(
+        r"\s*(?:binding\.(?:pry|irb|b|break)|byebug|debugger|(?:require [\"'](?:pry|byebug|debug)[\"']; ?)binding\.\w+)\s*(?:#.*)?"
+    ),
+    Language.CSHARP: pattern(r"\s*(?:System\.Diagnostics\.)?Debugger\.(?:Break|Launch)\(\);\s*"),
+    Language.PHP: pattern(r"\s*(?:dd|ddd|xdebug_break|ray)\(.*\);\s*"),
 }
 _PRINTS: Final = {
     Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<told>.*)", needs=("print", "ic(")),
@@ -35,6 +40,12 @@ _PRINTS: Final = {
         r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<told>.*)"
     ),
     Language.JAVA: pattern(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<told>.*)|\w+\.printStackTrace\(\);)"),
+    Language.RUBY: pattern(r"\s*(?:puts|pp?|ap|print)[ (](?P<told>(?![=.]).*)"),
+    Language.CSHARP: pattern(
+        r"\s*(?:System\.)?(?:Console|(?:System\.Diagnostics\.)?(?:Debug|Trace))\.Write(?:Line)?\((?P<told>.*)"
+    ),
+    Language.PHP: pattern(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<told>.*)"),
+    Language.KOTLIN: pattern(r"\s*println?\((?P<told>.*)"),
     **dict.fromkeys(SCRIPTS, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<told>.*)")),
 }
 _PRINTER: Final = pattern(

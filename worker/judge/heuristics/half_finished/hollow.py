@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished.commented import is_commented_code
 from worker.judge.heuristics.half_finished.imports import unused_imports
 from worker.judge.heuristics.half_finished.outside import (
@@ -25,9 +25,16 @@ from worker.judge.heuristics.half_finished.outside import (
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
 from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
-from worker.judge.heuristics.half_finished.written import Written, documentation, is_stand_in, new_functions, rewritten
-from worker.judge.heuristics.overriding import is_a_hook, is_extended
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.half_finished.written import (
+    Written,
+    documentation,
+    is_stand_in,
+    new_functions,
+    registered,
+    rewritten,
+)
+from worker.judge.heuristics.overriding import is_a_hook, is_extended, is_open
+from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
 
@@ -96,6 +103,9 @@ def _found(change: Change) -> Iterator[_Hollow]:
                 why, is_sure = _Why.IMPORTED, True
             if is_sure or _is_odd(one.function):
                 yield _Hollow(one, why, is_sure)
+    for one in registered(change):
+        if does_nothing(one.function) and _why(one.function) is _Why.COMMENTED_OUT:
+            yield _Hollow(one, _Why.COMMENTED_OUT, not is_asked_for(change))
     for one in rewritten(change):
         if does_nothing(one.function) and not one.function.comments and _is_odd(one.function):
             yield _Hollow(one, _Why.EMPTIED, is_sure=False)
@@ -161,6 +171,8 @@ def _cannot_be_filled(function: Function) -> bool:
         case "function_item":
             owner = function.container
             return owner is None or owner.child_by_field_name("trait") is None
+        case "function_declaration" if function.source.language is Language.KOTLIN:
+            return "private" in function.attributes.split()
         case "function_declaration":
             return not function.name[:1].isupper()
         case "method_declaration" | "method_definition":
@@ -175,12 +187,20 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return is_asked_for(change)
     if is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(function):
         return True
-    if _is_an_answer(function):
+    if _is_an_answer(function) or _is_for_a_type(function):
         return True
     if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
         return False  # what a constructor takes, it asked for
     is_asked_by_a_type = may_be_an_override(function) or _may_meet_an_interface(function)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+
+
+def _is_for_a_type(function: Function) -> bool:
+    """In the further languages: an override, one to be overridden, or what anybody may override (a method of Ruby)."""
+    if function.source.language not in FURTHER or is_private_by_word(function):
+        return False
+    is_of_ruby = function.source.language is Language.RUBY and function.where is Where.TYPE
+    return is_of_ruby or is_open(function) or may_be_an_override(function)
 
 
 def _is_an_answer(function: Function) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _STATEMENTS: Final = {
     Language.PYTHON: ("import_statement", "import_from_statement"),
     Language.JAVA: ("import_declaration",),
+    Language.PHP: ("namespace_use_declaration",),
+    Language.KOTLIN: ("import",),
     **dict.fromkeys(SCRIPTS, ("import_statement",)),
 }
 _WORD: Final = pattern(r"[^\W\d][\w$]*|\$[\w$]*")
@@ -88,8 +90,24 @@ def _names(node: "Node", language: Language) -> Iterator[str]:
         case Language.JAVA:
             if not text_of(node).rstrip(" ;").endswith("*"):
                 yield _WORD.findall(text_of(node))[-1]
+        case Language.PHP | Language.KOTLIN:
+            yield from _last_word(node)
         case _:
             yield from _names_in_scripts(node)
+
+
+def _last_word(node: "Node") -> Iterator[str]:
+    """What one plain import brings; an operator of Kotlin is used without its name."""
+    text = text_of(node).rstrip(" ;")
+    last = _WORD.findall(text)[-1]
+    if not text.endswith(("*", "}")) and not _OPERATORS.fullmatch(last):
+        yield last
+
+
+_OPERATORS: Final = pattern(
+    r"(?:plus|minus|times|div|rem|not|inc|dec|unaryMinus|unaryPlus)(?:Assign)?|get(?:Value)?|set(?:Value)?|invoke|contains|iterator"
+    r"|next|hasNext|rangeTo|rangeUntil|compareTo|component\d|provideDelegate"
+)
 
 
 def _names_in_python(node: "Node") -> Iterator[str]:

@@ -78,7 +78,8 @@ def may_be_an_override(function: Function) -> bool:
         return function.where in {Where.BRANCH, Where.UNKNOWN} and not is_private_by_word(function)
     if owner.type in {"object", "object_creation_expression", "enum_declaration"}:
         return True
-    return language is not Language.JAVA and has_types_above(function)  # who writes Java writes @Override
+    has_a_word = language in {Language.JAVA, Language.KOTLIN}  # who writes Java writes @Override
+    return not has_a_word and has_types_above(function)
 
 
 def is_private_by_word(function: Function) -> bool:
@@ -93,4 +94,9 @@ def has_types_above(function: Function) -> bool:
     fields = ("superclasses", "superclass", "interfaces")
     bases = " ".join(text_of(owner.child_by_field_name(field)) for field in fields).strip("() ")
     is_below = bool(bases) and bases not in {"object", "BaseModel"}
-    return is_below or any(child.type == "class_heritage" for child in owner.children)
+    return is_below or any(child.type in _HERITAGE for child in owner.children)
+
+
+_HERITAGE: Final = frozenset(
+    {"class_heritage", "base_list", "base_clause", "class_interface_clause", "delegation_specifiers"}
+)

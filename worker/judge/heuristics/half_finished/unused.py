@@ -18,7 +18,7 @@ from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import Written, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import is_comment, text_of
 
@@ -150,8 +150,19 @@ def _is_called_from_outside(one: Written, change: Change) -> bool:
     if function.source.language is Language.GO and function.node.type == "method_declaration":
         return function.name[:1].isupper()
     is_public = file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
-    by_name = _BY_NAME.fullmatch(function.name) is not None
+    by_name = _BY_NAME.fullmatch(function.name) is not None or _is_called_by_a_further_name(function)
     return is_public or by_name or _is_handed_over(function) or _is_held_by_a_type(one, change)
+
+
+def _is_called_by_a_further_name(function: Function) -> bool:
+    return function.source.language in FURTHER and _BY_FURTHER_NAME.fullmatch(function.name) is not None
+
+
+_BY_FURTHER_NAME: Final = pattern(
+    r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
+    r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"
+)
+"""What Ruby, C#, PHP and Kotlin, or what runs under them, call by its name."""
 
 
 def is_private(function: Function) -> bool:
@@ -161,7 +172,7 @@ def is_private(function: Function) -> bool:
             return not function.name[:1].isupper()
         case Language.RUST:
             return not any(child.type == "visibility_modifier" for child in function.node.children)
-        case Language.JAVA:
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             return "private" in function.attributes.split()
         case Language.PYTHON:
             return function.where is Where.FUNCTION or (

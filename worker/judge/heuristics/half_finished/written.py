@@ -4,13 +4,14 @@ Does not judge them. Invariant: a function is new only if every line of it is, a
 before; what git takes for a new closing line may belong to the neighbour.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function, functions_of
-from worker.judge.heuristics.overriding import is_declaration
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.overriding import is_declaration, is_run_by_a_framework
+from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.syntax import is_comment, text_of
 
 CLOSING: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
@@ -28,6 +29,21 @@ def new_functions(change: Change) -> tuple[Written, ...]:
     return change.once(_find_new)
 
 
+def registered(change: Change) -> tuple[Written, ...]:
+    """New functions of Python that a framework runs: what it makes of an empty body, nobody can say."""
+    return change.once(_find_registered)
+
+
+def exemplary(change: Change) -> tuple[Written, ...]:
+    """New functions of examples and benchmarks, which people run; templates and texts for learners have gaps to fill."""
+    return change.once(_find_exemplary)
+
+
+def is_measuring(file: ChangedFile) -> bool:
+    """Whether it is a benchmark: nobody leaves a body out there to be brief, as an example may."""
+    return _BENCHMARKS.search(file.path) is not None
+
+
 def rewritten(change: Change) -> tuple[Written, ...]:
     """Functions that were there, and all that their bodies say now was written by this change."""
     return change.once(_find_rewritten)
@@ -35,6 +51,23 @@ def rewritten(change: Change) -> tuple[Written, ...]:
 
 def _find_new(change: Change) -> tuple[Written, ...]:
     return tuple(one for one in _all(change) if _is_new(one, change) and not is_declaration(one.function))
+
+
+def _find_exemplary(change: Change) -> tuple[Written, ...]:
+    files = (one for one in change.files if one.language is not None and one.role is Role.EXAMPLE)
+    runs = (file for file in files if _RUN_AS_IT_IS.search(file.path) and not _TO_FILL.search(file.path))
+    return tuple(one for one in _touched(runs) if _is_new(one, change) and not is_declaration(one.function))
+
+
+_RUN_AS_IT_IS: Final = pattern(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)
+_BENCHMARKS: Final = pattern(r"(?:^|/)[\w.-]*bench(?:es|marks?)?/", 2)
+_TO_FILL: Final = pattern(
+    r"template|scaffold|skeleton|boilerplate|tutorial|exercise|workshop|learn|snippet|stub|starter", 2
+)
+
+
+def _find_registered(change: Change) -> tuple[Written, ...]:
+    return tuple(one for one in _all(change) if is_run_by_a_framework(one.function) and _is_new(one, change))
 
 
 def _find_rewritten(change: Change) -> tuple[Written, ...]:
@@ -48,11 +81,11 @@ def _all(change: Change) -> tuple[Written, ...]:
 
 
 def _find_all(change: Change) -> tuple[Written, ...]:
-    return tuple(_touched(change))
+    return tuple(_touched(change.production()))
 
 
-def _touched(change: Change) -> Iterator[Written]:
-    for file in change.production():
+def _touched(files: Iterable[ChangedFile]) -> Iterator[Written]:
+    for file in files:
         added = [] if _holds_a_conflict(file) else sorted(file.added_lines)
         for source in file.sources if added else ():
             for function in functions_of(source):

@@ -18,6 +18,8 @@ _SHORT_OCTAL: Final = pattern(r"\\[0-7]{1,2}$")
 
 def python_string(text: str) -> str:
     """A string, whichever quotes it has: the prefix, then what stands in it. With an interpolation only where no quote is near."""
+    if _QUOTES.search(text) is None:
+        return text  # backticks, which Python 2 read
     prefix, quotes, rest = _QUOTES.split(text, maxsplit=1)
     body, prefix = rest[: -len(quotes)], "".join(sorted(prefix.lower()))
     if "f" in prefix or "t" in prefix:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.diff import ChangeKind, Hunk
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import ChangedFile, is_parsable
-from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generator, role_of
+from worker.judge.heuristics.paths import FURTHER, Language, Role, is_signed_by_a_generator, role_of
 from worker.judge.heuristics.safe import docstrings, rust_docs
 from worker.judge.heuristics.safe.directives import directives_in, is_licence
 from worker.judge.heuristics.safe.docstrings import Docstring
@@ -49,11 +49,14 @@ class _Open(NamedTuple):
 
 
 def is_same_program(file: ChangedFile) -> bool:
-    """Whether both versions of the file are proved to be the same program."""
+    """Whether both versions of the file are proved to be the same program.
+
+    In no language of FURTHER: which comments their tools read, and which layout means nothing, is not written down.
+    """
     diff, language = file.diff, file.language
     if diff.change is not ChangeKind.MODIFIED or diff.old_mode != diff.new_mode or not diff.hunks or language is None:
         return False
-    if _TEST_INPUTS.search(file.path) or _is_made_elsewhere(file):
+    if language in FURTHER or _TEST_INPUTS.search(file.path) or _is_made_elsewhere(file):
         return False
     if file.head is None or file.base is None:
         return file.head is None and is_same_in_fragments(file)

@@ -7,7 +7,7 @@ finding quotes the rule with its line, or names what the case cites.
 from typing import Final
 
 from worker.judge.heuristics.signal import Signal
-from worker.judge.heuristics.spec_violation import cases, rules
+from worker.judge.heuristics.spec_violation import cases, claims, rules
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     rules.forbidden_code_added,
@@ -19,4 +19,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     cases.cited_line_missing,
     cases.cited_name_missing,
     cases.citation_doubtful,
+    claims.claim_outside_change,
+    claims.claimed_change_missing,
+    claims.cited_line_differs,
 )

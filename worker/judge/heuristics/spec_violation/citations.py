@@ -14,7 +14,8 @@ from worker.domain.claim_pointer import ClaimPointer, read_pointer
 from worker.domain.diff import ChangeKind, text_lines
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.spec_violation.titles import Strings, strings_of
 
 _MOST_CLAIMS: Final = 200
@@ -81,12 +82,17 @@ _QUOTED: Final = pattern(r"\s*`([^`]+)`")
 
 
 class _Known(Value):
-    """Whole texts at the head, paths that are known to be missing, deleted or moved, and all paths that are there."""
+    """Whole texts at the head, paths that are known to be missing, deleted or moved, and all paths that are there.
+
+    `shown` is what the diff shows of files that are not known whole, the headings of its hunks included.
+    """
 
     whole: dict[str, str]
     there: frozenset[str]
     absent: frozenset[str]
     gone: frozenset[str]
+    shown: dict[str, str]
+    roots: frozenset[str]
     change: Change
 
     @classmethod
@@ -107,6 +113,8 @@ class _Known(Value):
             there=frozenset(there),
             absent=frozenset(file.path for file in change.dossier.files or () if not file.exists),
             gone=frozenset((*moved, *deleted)),
+            shown={file.path: _shown(file) for file in change.files if file.path not in whole and file.diff.hunks},
+            roots=_ROOTS | set(change.dossier.pull_request.repository.casefold().split("/")),
             change=change,
         )
 
@@ -131,6 +139,21 @@ def _checked(text: str, criterion: str, case: Case, known: _Known) -> Iterator[W
     elif path in known.whole:
         yield from _missing_line(pointer, path, len(text_lines(known.whole[path])))
         yield from _missing_name(pointer, path, known)
+    elif path in known.shown:
+        yield from _unshown_name(pointer, path, known.shown[path])
+
+
+def _shown(file: ChangedFile) -> str:
+    return "\n".join((*(hunk.section for hunk in file.diff.hunks), *(line.text for line in file.diff.lines())))
+
+
+def _unshown_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[Wrong]:
+    """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
+    name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
+    if not _IDENTIFIER.fullmatch(name) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown):
+        return
+    words = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
+    yield Wrong(What.NAME, words, is_sure=False, path=path)
 
 
 def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
@@ -141,16 +164,24 @@ def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Kno
     is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
     is_file = _FILE.fullmatch(path) is not None and is_placed
     is_gone = any(one.rpartition("/")[2] == name for one in known.gone)
-    is_elsewhere = is_gone or any(_may_mean(path, one) for one in known.there)
+    is_elsewhere = is_gone or any(_may_mean(path, one, known.roots) for one in known.there)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
     yield Wrong(What.FILE, words, is_sure=is_file and not is_elsewhere and not announced)
 
 
-def _may_mean(cited: str, path: str) -> bool:
-    """Whether *cited* is *path* with folders left out, or with one before it that is not the repository's own."""
+def _may_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
+    """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own."""
     folders = iter(path.split("/"))
-    return cited.endswith(f"/{path}") or all(part in folders for part in cited.split("/"))
+    outer, found, _ = cited.rpartition(f"/{path}")
+    is_below = bool(found) and cited.endswith(path) and ("/" in path or outer.rpartition("/")[2].casefold() in roots)
+    return is_below or all(part in folders for part in cited.split("/"))
+
+
+_ROOTS: Final = frozenset(
+    {"", ".", "..", "a", "b", "app", "repo", "repository", "workspace", "project", "root", "code", "src", "work"}
+)
+"""What people call the folder that a repository stands in."""
 
 
 def _missing_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[Wrong]:
@@ -183,9 +214,20 @@ def _words_behind(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     strings = known.strings(path)
     if pointer.words is None or _TITLED.search(path) is None or strings.hold(pointer.words):
         return
-    if strings.begin(pointer.words):
+    behind = strings.behind(pointer.words)
+    if behind:
         words = f'the case cites "{pointer.words[:120]}" in {path}, and no title there is that long'
-        yield Wrong(What.NAME, words, is_sure=False, path=path)
+        is_title = len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind) and role_of(path) is Role.TEST
+        yield Wrong(What.NAME, words, is_title and not _MADE_TITLES.search(known.whole[path]), path)
+
+
+_MOST_BEHIND: Final = 4
+_SAID: Final = pattern(
+    r"[^\w\s'-]|\s-|^-|\b(?:is|are|was|were|now|new|tests?|covers?|checks?|shows?|proves?|verif\w+|asserts?|pass\w*|fail\w*|added|exists?|and|which|that|this"
+    r"|these|it|for|see|above|below|lines?|etc|here|there|both|also|too|only|does|do|has|have|did|case|title|describe|block|suite|file)\b",
+    re.IGNORECASE,
+)
+"""Words about a test behind its title, and signs that separate them from it."""
 
 
 class Found(StrEnum):
@@ -225,7 +267,7 @@ def _looked_up(part: str, text: str, strings: Strings) -> Found:
 def _looked_up_title(title: str, text: str, strings: Strings) -> Found:
     if strings.hold(title) or " ".join(title.split()) in " ".join(text.split()):
         return Found.THERE
-    if strings.begin(title):
+    if strings.behind(title):
         return Found.NOT
     has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(title)))
     return Found.PERHAPS if has_all else Found.NOT

@@ -122,9 +122,19 @@ def _is_at_top(function: Function) -> bool:
         source.language is Language.PYTHON
         and function.node.start_point.column == 0
         and is_ended
-        and '"""' not in source.text
         and "'''" not in source.text
+        and _is_outside_strings("\n".join(source.lines[: function.node.start_point.row]), source.text)
     )
+
+
+def _is_outside_strings(before: str, text: str) -> bool:
+    """Whether no long string can be open behind *before*: none is there, or the next one begins right below a definition."""
+    first = text.find('"""')
+    opening = _OPENING.search(text)
+    return first < 0 or (len(before) < first and opening is not None and opening.end() - 3 == first)
+
+
+_OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
 
 
 _NAMED: Final = pattern(r"(\w+)\s*\(")
@@ -153,7 +163,7 @@ def _is_plain(function: Function) -> bool:
             return receiver is None
         case Language.RUST:
             return function.where is Where.MODULE
-        case Language.JAVA:
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             return True
         case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
             return source.text.count(f"function {function.name}") <= 1
@@ -172,7 +182,7 @@ def _is_public(function: Function) -> bool:
             return function.name[:1].isupper()
         case Language.RUST:
             return first.lstrip().startswith(("pub fn", "pub async fn", "pub const fn", "pub unsafe fn"))
-        case Language.JAVA:
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             is_method = function.node.type == "method_declaration"
             return is_method and "public" in function.attributes.split() and "@" not in function.attributes
         case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:

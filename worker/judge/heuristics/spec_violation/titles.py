@@ -63,10 +63,12 @@ class Strings(Value):
             rest = rest[between.end() :]
         return False
 
-    def begin(self, title: str) -> bool:
-        """Whether one of them, of several words, is how *title* begins."""
+    def behind(self, title: str) -> str:
+        """What *title* says behind the longest of them, of several words, that it begins with."""
         whole = _folded(title)
-        return any(whole.startswith(f"{one} ") for one in self.plain if len(one.split()) >= _FEWEST)
+        begun = (one for one in self.plain if len(one.split()) >= _FEWEST and whole.startswith(f"{one} "))
+        longest = max(begun, key=len, default=whole)
+        return whole[len(longest) :].strip()
 
 
 def strings_of(change: Change, path: str, text: str) -> Strings:

@@ -12,7 +12,7 @@ from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests
@@ -38,6 +38,16 @@ _MARK: Final = {
         ),
     ),
     Language.GO: pattern(r"\s*(?:X|P)(?:It|Describe|Context|Specify|When)\("),
+    Language.RUBY: pattern(
+        r"\s*(?:x(?:it|describe|context|specify|example|feature|scenario)|pending)\b\s*[({\"']|\s*(?:it|specify|example|describe|context|scenario)\b.{1,200}?,\s*(?::skip\b|skip: ?(?:true|[\"'])|:pending\b|pending: ?(?:true|[\"']))"
+    ),
+    Language.CSHARP: pattern(
+        r"\s*\[(?:\w+, ?){0,3}(?:\w+\.)*(?:Ignore\b(?!\()|Ignore\(|\w*(?:Fact|Theory)\(.{0,200}?\bSkip\s*=)"
+    ),
+    Language.PHP: pattern(r".*\)\s*->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
+    Language.KOTLIN: pattern(
+        r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignored?)\b|\s*x(?:test|it|should|describe|context|expect|scenario|given)\(|.*\.config\(enabled = false"
+    ),
 }
 """What stands above or at a test, and switches it off whatever the circumstances."""
 
@@ -50,6 +60,12 @@ _CALL: Final = {
         r"\s+(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true|abort\()|\s+return;"
     ),
     Language.RUST: pattern(r"\s+return(?:\s+Ok\(\(\)\))?;"),
+    Language.RUBY: pattern(r"\s+(?:(?:skip|pending)\b(?!.*\b(?:if|unless)\b)(?=\s*(?:$|[(\"']))|return\s*(?:#.*)?$)"),
+    Language.CSHARP: pattern(r"\s+(?:Assert\.(?:Ignore|Inconclusive|Skip)\(|return;)"),
+    Language.PHP: pattern(r"\s+(?:(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\(|return;)"),
+    Language.KOTLIN: pattern(
+        r"\s+(?:(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true)|return\s*(?://.*)?$)"
+    ),
     **dict.fromkeys(SCRIPTS, pattern(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")),
 }
 """A first statement of the body that ends the test."""
@@ -66,6 +82,11 @@ _WHOLE: Final = {
 _ONLY: Final = {
     **dict.fromkeys(SCRIPTS, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")),
     Language.GO: pattern(r"\s*F(?:It|Describe|Context|Specify|When|Entry)\("),
+    Language.RUBY: pattern(
+        r"\s*f(?:it|describe|context|specify|example|feature|scenario)\b\s*[({\"']|\s*(?:it|describe|context|specify)\b.{1,200},\s*(?::focus\b|focus: ?true)"
+    ),
+    Language.PHP: pattern(r".*\)\s*->only\(\)"),
+    Language.KOTLIN: pattern(r"\s*(?:fun )?f(?:test|it|should|describe|context)\(\""),
 }
 _ENDS_UP: Final = frozenset(
     {
@@ -79,6 +100,14 @@ _ENDS_UP: Final = frozenset(
     }
     | {"call_expression"}
 )
+_FURTHER_ENDS_UP: Final = _ENDS_UP | {
+    "method",
+    "call",
+    "class",
+    "function_declaration",
+    "function_call_expression",
+    "object_declaration",
+}
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
@@ -255,7 +284,8 @@ def _marked(line: int, source: Source) -> tuple[int, int] | None:
     text = source.lines[line - source.first]
     row, column = line - source.first, len(text) - len(text.lstrip())
     node = source.root.descendant_for_point_range((row, column), (row, column + 1))
-    while node is not None and node.type not in _ENDS_UP:
+    ends_up = _FURTHER_ENDS_UP if source.language in FURTHER else _ENDS_UP
+    while node is not None and node.type not in ends_up:
         node = _below(node) if node.type == "attribute_item" else node.parent
     if node is None:
         return None

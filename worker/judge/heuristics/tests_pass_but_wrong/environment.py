@@ -16,7 +16,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, find, is_comment, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,9 +58,13 @@ _BRANCHES: Final = {
     Language.GO: ("if_statement",),
     Language.RUST: ("if_expression",),
     Language.JAVA: ("if_statement", "ternary_expression"),
+    Language.RUBY: ("if", "elsif", "if_modifier"),
+    Language.CSHARP: ("if_statement",),
+    Language.PHP: ("if_statement", "else_if_clause"),
+    Language.KOTLIN: ("if_expression",),
     **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
 }
-_RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement"})
+_RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement", "return"})
 _NEGATED: Final = pattern(
     r"!=|(^|[\s(])!|\bnot\b(?!\()|== *(null|nil|None|undefined|\"\"|'')|\bis None\b|is_err\(|isEmpty\(|\bfalse\b|\bFalse\b"
 )
@@ -68,7 +72,7 @@ _NAMED: Final = pattern(
     r"^\s*(?:(?:export\s+)?(?:const|let|var|private|public|protected|static|final|boolean|bool|pub|def|fn|func|async|function)\s+){0,5}"
     r"(\w{2,60})\s*(?:\(\)|:\s*\w+)?\s*(?::?=|=>|->)"
 )
-_ENDINGS: Final = (".rb", ".php", ".cs", ".kt", ".kts", ".scala", ".swift")
+_ENDINGS: Final = (".kts", ".scala", ".swift")
 _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 
 
@@ -180,7 +184,7 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
 
 def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
     for node in find(source.root, source.language, _BRANCHES[source.language]):
-        condition, then = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue
         text = text_of(condition)[:_LONGEST]
@@ -203,7 +207,7 @@ def _gives_up(function: Function) -> Iterator[int]:
     while first is not None and first.type == "expression_statement" and first.named_child_count == 1:
         first = first.named_children[0]
     condition = first.child_by_field_name("condition") if first is not None else None
-    then = first.child_by_field_name("consequence") if first is not None else None
+    then = consequence_of(first) if first is not None else None
     if first is None or condition is None or then is None or first.child_by_field_name("alternative") is not None:
         return
     text = text_of(condition)[:_LONGEST]

@@ -15,6 +15,11 @@ _DEFINES: Final = {
     Language.GO: pattern(r"func (?:\([^)]{0,80}\) )?((?:Test|Fuzz)\w*)\("),
     Language.RUST: pattern(r"\s*(?:pub )?(?:async )?fn (\w+)\("),
     Language.JAVA: pattern(r"\s*(?:public |protected |private |final |static )*(?:void|class) (\w+)\b"),
+    Language.CSHARP: pattern(
+        r"\s*(?:public |protected |private |internal |sealed |static |async )*(?:void|Task|ValueTask|class) (\w+)\b"
+    ),
+    Language.PHP: pattern(r"\s*(?:public |final |static )*function (test\w*|it_\w+)\("),
+    Language.KOTLIN: pattern(r"\s*(?:internal |private |suspend )*(?:fun|class) `?([^`(]{1,120})`?"),
 }
 _UNSKIPPED: Final = pattern(r"\.(?:skip|todo|fixme)\b|^(\s*)x(?=(?:it|test|describe|context|specify)\b)")
 _TITLE: Final = pattern(r"[\"'`](.{1,80}?)[\"'`]")
@@ -24,13 +29,13 @@ _NEAR: Final = 30
 
 def skipped_in_hunk(line: DiffLine, file: ChangedFile) -> str | None:
     """The name of the test that stood there before and that this added line skips."""
-    if file.language is None or file.language in SCRIPTS:
+    if file.language is None or file.language in SCRIPTS or file.language is Language.RUBY:
         return _same_without_skip(line, file)
     hunk = next(one for one in file.diff.hunks if line in one.lines)
     defines = _DEFINES[file.language]
     head = [one for one in hunk.lines if one.kind is not LineKind.REMOVED]
     at = head.index(line)
-    is_mark = line.text.lstrip().startswith(("@", "#["))
+    is_mark = line.text.lstrip().startswith(("@", "#[", "["))
     near = head[at + 1 : at + 1 + _NEAR] if is_mark else _above(head, at, hunk)
     for one in near:
         found = defines.match(one.text)

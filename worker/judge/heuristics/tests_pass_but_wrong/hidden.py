@@ -19,9 +19,11 @@ _COLLECTED: Final = {
     Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
     Language.GO: pattern(r"_test\.go$"),
     Language.JAVA: pattern(r"(^|/)(Test[^/]*|[^/]*(Tests?|TestCase|IT|Spec))\.java$"),
+    Language.RUBY: pattern(r"_(?:spec|test)\.rb$|(^|/)test_[^/]*\.rb$"),
+    Language.PHP: pattern(r"Test\.php$"),
     **dict.fromkeys(SCRIPTS, pattern(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")),
 }
-"""Files that the usual runners of a language look at. Rust's finds its tests by their mark alone."""
+"""Files that the usual runners of a language look at. Rust's, C#'s and Kotlin's find tests by their marks alone."""
 
 
 def still_there(test: Test, file: ChangedFile) -> int | None:

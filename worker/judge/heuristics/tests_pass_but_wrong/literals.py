@@ -18,7 +18,7 @@ from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.overriding import is_a_hook, is_declaration, is_extended
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, descendants, find, is_comment, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -62,8 +62,10 @@ _PARTS: Final = frozenset(
     | {"string_fragment", "escape_sequence", "property_identifier", "interpreted_string_literal_content", "comment"}
     | {"raw_string_literal_content", "parenthesized_expression"}
 )
-_RETURNS: Final = frozenset({"return_statement", "return_expression"})
-_WRAPPERS: Final = _RETURNS | frozenset({"expression_statement", "expression_list", "parenthesized_expression"})
+_RETURNS: Final = frozenset({"return_statement", "return_expression", "return"})
+_WRAPPERS: Final = _RETURNS | frozenset(
+    {"expression_statement", "expression_list", "parenthesized_expression", "argument_list", "then"}
+)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
@@ -320,15 +322,29 @@ _CONSTANT_NAME: Final = pattern(
 def _inherits(owner: "Node") -> bool:
     fields = ("superclasses", "superclass", "interfaces", "trait")
     bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
-    heritage = any(one.type in {"class_heritage", "super_interfaces"} for one in owner.named_children)
+    heritage = any(one.type in _HERITAGE for one in owner.named_children)
     return heritage or any(base != "object" for base in bases)
 
 
+_HERITAGE: Final = frozenset(
+    {
+        "class_heritage",
+        "super_interfaces",
+        "base_list",
+        "base_clause",
+        "class_interface_clause",
+        "delegation_specifiers",
+    }
+)
 _IFS: Final = {
     Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
     Language.GO: ("if_statement",),
     Language.RUST: ("if_expression",),
     Language.JAVA: ("if_statement", "ternary_expression"),
+    Language.RUBY: ("if", "elsif", "if_modifier"),
+    Language.CSHARP: ("if_statement",),
+    Language.PHP: ("if_statement", "else_if_clause"),
+    Language.KOTLIN: ("if_expression",),
     **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
 }
 
@@ -354,7 +370,7 @@ def _branch(node: "Node") -> "tuple[Node | None, Node | None]":
     """The condition of a branch, and what is done where it holds."""
     if node.type == "conditional_expression" and node.named_child_count > 1:
         return node.named_children[1], node.named_children[0]
-    return node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+    return node.child_by_field_name("condition"), consequence_of(node)
 
 
 _VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"

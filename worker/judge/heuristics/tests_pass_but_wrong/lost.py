@@ -12,7 +12,7 @@ from worker.domain.diff import ChangeKind, DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import SCRIPTS, Role, role_of
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests
 from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
@@ -162,6 +162,8 @@ _PARTS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def _called(test: Test) -> frozenset[str]:
+    if test.source.language is Language.RUBY:
+        return frozenset(_WORD.findall(test.text))  # who calls there needs no brackets
     return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
 
 

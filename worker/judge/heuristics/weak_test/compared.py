@@ -114,6 +114,8 @@ _BINDINGS: Final = {
     Language.GO: ("short_var_declaration",),
     Language.RUST: ("let_declaration",),
     **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
+    Language.RUBY: ("assignment",),
+    Language.PHP: ("assignment_expression",),
 }
 
 
@@ -121,7 +123,8 @@ def _bindings(look: Look) -> dict[str, Binding]:
     """What is bound once in the test, by name."""
     found: dict[str, Binding] = {}
     times: Counter[str] = Counter(_ASSIGNED.findall(look.test.text))
-    for node in find(look.test.body, look.test.source.language, _BINDINGS[look.test.source.language]):
+    language = look.test.source.language
+    for node in find(look.test.body, language, _BINDINGS[language]) if language in _BINDINGS else ():
         name = _field(node, ("left", "pattern", "name")).partition(",")[0]
         value = _closed_up(_field(node, ("right", "value")))
         if value and times[name] <= 1 and not is_handed_over(node, look.test.body):

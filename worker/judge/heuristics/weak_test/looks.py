@@ -135,7 +135,16 @@ def is_about_equality(name: str) -> bool:
 
 
 _FUNCTIONS: Final = frozenset(
-    {"lambda", "lambda_expression", "arrow_function", "function_expression", "func_literal", "closure_expression"}
+    {
+        "lambda",
+        "lambda_expression",
+        "anonymous_function",
+        "local_function_statement",
+        "arrow_function",
+        "function_expression",
+        "func_literal",
+        "closure_expression",
+    }
     | {"function_definition", "function_declaration", "function_item", "method_declaration", "method_definition"}
 )
 

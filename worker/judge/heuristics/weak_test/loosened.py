@@ -200,7 +200,7 @@ _PRESENT: Final = pattern(
 )
 """What an assertion itself is called, and what only asks whether something is there."""
 _ABSENT: Final = pattern(
-    r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\.toBe(?:Null|Undefined)\("
+    r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\bAssert\.(?:Is)?Null\(|\bIs\.Null\b|Should(?:\(\)\.)?BeNull\(|\bbe_nil\b|assert_nil\b|shouldBe null\b|\.toBe(?:Null|Undefined)\("
     r"|\bis None\b|\.Nil\(|is_none\(\)"
 )
 

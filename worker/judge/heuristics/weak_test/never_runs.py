@@ -31,6 +31,12 @@ _MARKS: Final = {
     Language.RUST: pattern(r"#\[ignore\b|#\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)\]"),
     Language.JAVA: pattern(r"@(?:\w+\.)*(?:Disabled|Ignore)\b|@Test\([^)]{0,200}enabled\s*=\s*false"),
     Language.GO: pattern(r"^(?:X|P)It$"),
+    Language.RUBY: pattern(
+        r"^(?:x(?:it|specify|example|scenario)|pending|skip)\b|(?:^|\s)(?::skip|:pending|(?:skip|pending): ?(?:true\b|[\"']))"
+    ),
+    Language.CSHARP: pattern(r"\bIgnore\b|\b(?:Fact|Theory)\(.{0,200}?\bSkip\s*="),
+    Language.PHP: pattern(r"->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
+    Language.KOTLIN: pattern(r"@(?:\w+\.)*(?:Disabled|Ignored?)\b|^x(?:test|it|should|expect|scenario)\b"),
     **dict.fromkeys(
         SCRIPTS,
         pattern(
@@ -48,6 +54,10 @@ _CALLS: Final = {
         r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\((?:\"[^\"]*\", ?)?false\b|assumeFalse\((?:\"[^\"]*\", ?)?true\b|abort\()|throw new (?:SkipException|TestAbortedException)\b"
     ),
     **dict.fromkeys(SCRIPTS, pattern(r"(?:return )?(?:this|t|ctx|context|task)\.(?:skip|todo)\(")),
+    Language.RUBY: pattern(r"(?:skip|pending)(?:$|[( ](?!.*\b(?:if|unless)\b))"),
+    Language.CSHARP: pattern(r"Assert\.(?:Ignore|Inconclusive|Skip)\("),
+    Language.PHP: pattern(r"(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\("),
+    Language.KOTLIN: pattern(r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(false\b|assumeFalse\(true\b)"),
 }
 
 

@@ -39,6 +39,9 @@ _TRIES: Final = {
     Language.PYTHON: ("try_statement", "with_statement"),
     Language.JAVA: ("try_statement",),
     Language.RUST: ("call_expression",),
+    Language.CSHARP: ("try_statement",),
+    Language.PHP: ("try_statement",),
+    Language.KOTLIN: ("try_expression",),
     **dict.fromkeys(SCRIPTS, ("try_statement", "call_expression")),
 }
 
@@ -70,9 +73,9 @@ def _tried(node: "Node", language: Language) -> "Node | None":
         return node if called.endswith("catch_unwind") and _is_dropped(node) else None
     if node.type == "with_statement":
         return node.child_by_field_name("body") if _SUPPRESSES.match(text_of(node)[:_LONGEST]) else None
-    handlers = [one for one in node.named_children if one.type in {"except_clause", "catch_clause"}]
+    handlers = [one for one in node.named_children if one.type in {"except_clause", "catch_clause", "catch_block"}]
     is_ignored = any(_catches_all(one, language) and _ignores(one) for one in handlers)
-    return node.child_by_field_name("body") if is_ignored else None
+    return (node.child_by_field_name("body") or node.named_children[0]) if is_ignored else None
 
 
 def _catches_for_nothing(call: "Node") -> bool:
@@ -104,6 +107,10 @@ def _is_dropped(node: "Node") -> bool:
 _PYTHON_ALL: Final = pattern(r"except\s*(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
 _JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
 
+_EXCEPTION: Final = pattern(
+    r"catch\s*(?:\{|\(\s*(?:\w+\.|\\)?(?:Exception|Throwable|AssertionFailedError|ExpectationFailedException)\b)"
+)
+
 
 def _catches_all(handler: "Node", language: Language) -> bool:
     """Among others what an assertion raises."""
@@ -111,8 +118,10 @@ def _catches_all(handler: "Node", language: Language) -> bool:
     match language:
         case Language.PYTHON:
             return _PYTHON_ALL.match(head) is not None
-        case Language.JAVA:
+        case Language.JAVA | Language.KOTLIN:
             return _JAVA_ALL.match(head) is not None
+        case Language.CSHARP | Language.PHP:
+            return _EXCEPTION.match(head) is not None
         case _:
             return True
 

@@ -219,6 +219,8 @@ _BINDINGS: Final = {
     Language.GO: ("short_var_declaration",),
     Language.RUST: ("let_declaration",),
     **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
+    Language.RUBY: ("assignment",),
+    Language.PHP: ("assignment_expression",),
 }
 _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 
@@ -226,7 +228,7 @@ _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Lo
 def unread(look: Look) -> Iterator[str]:
     """Names that are bound and not read again, be it to print them."""
     body, language = look.test.body, look.test.source.language
-    if _ELSEWHERE.search(look.test.text):
+    if _ELSEWHERE.search(look.test.text) or language not in _BINDINGS:
         return
     words = Counter(_WORD.findall(look.test.text))
     for spine in spines(body, language):

@@ -44,7 +44,12 @@ _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*\{?\s
 
 def _end(look: Look) -> "Node | None":
     """The first statement of the body behind which nothing is reached."""
-    return next((one for one in look.test.function.statements[:-1] if _ENDS.fullmatch(text_of(one)[:_LONGEST])), None)
+    first = look.test.function.statements[:-1]
+    return next((one for one in first if one.type not in _MODIFIED and _ENDS.fullmatch(text_of(one)[:_LONGEST])), None)
+
+
+_MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
+"""`return if slow` of Ruby."""
 
 
 _LONGEST: Final = 200
@@ -148,10 +153,17 @@ def _gate(node: "Node", body: "Node") -> "Node | None":
     """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
     around = node.parent
     while around is not None and around != body:
-        if around.type in _IFS and around.child_by_field_name("alternative") is None:
+        if around.type in _IFS and not _has_otherwise(around):
             return around
         around = around.parent
     return None
+
+
+def _has_otherwise(branch: "Node") -> bool:
+    """Whether there is an `else`; Kotlin's grammar gives it no name."""
+    if branch.child_by_field_name("alternative") is not None:
+        return True
+    return branch.type == "if_expression" and any(child.type == "else" for child in branch.children)
 
 
 def _put_around(look: Look) -> "Iterator[Node]":

@@ -64,7 +64,9 @@ def test_underlines_and_single_markers_are_nothing(text: str) -> None:
         ("docs/merge.py", TRIO),
         ("README.md", TRIO),
         ("guide.rst", TRIO),
-        ("tests/a.py", TRIO),
+        ("tests/fixtures/a.py", TRIO),
+        ("vendor/a.py", TRIO),
+        ("tests/a.rb.txt", TRIO),
         ("fixtures/a.json", TRIO),
         ("a.patch", TRIO),
         ("src/conflict_parser.rb", TRIO),
@@ -72,7 +74,7 @@ def test_underlines_and_single_markers_are_nothing(text: str) -> None:
         ("a.ts", "const s = `\n" + TRIO + "`\n"),
         ("a.go", "package a\n\nvar s = `\n" + TRIO + "`\n"),
         ("a.ts", "/*\n" + TRIO + "*/\n"),
-        ("a.rb", "# shows a conflict\n" + TRIO),
+        ("a.swift", "// shows a conflict\n" + TRIO),
     ],
 )
 def test_in_texts_tests_and_strings_it_is_only_suspected(path: str, text: str) -> None:
@@ -88,3 +90,11 @@ def test_one_that_stood_there_before_is_not_new() -> None:
 
 def test_only_the_first_of_a_file_is_told() -> None:
     assert len(found("a.py", TRIO + TRIO)) == 1
+
+
+@pytest.mark.parametrize("path", ["tests/test_a.py", "examples/a.py", "benches/a.py"])
+def test_in_the_code_of_tests_and_examples_it_is_one_as_well(path: str) -> None:
+    (finding,) = found(path, "a = 1\n" + TRIO, None)
+    assert finding.fact
+    change = change_of({path: "a = 1\n" * 30}, {path: "a = 1\n" * 30 + TRIO}, texts=False)
+    assert not next(conflict_suspected.findings(change)).fact

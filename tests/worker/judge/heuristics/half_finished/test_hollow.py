@@ -172,3 +172,10 @@ def test_an_unused_import_does_not_speak_against_what_may_be_idle(code: str) -> 
 
 def test_a_variable_that_is_made_and_handed_back_is_no_work() -> None:
     assert found("a.py", "def load(path):\n    rows = []\n    return rows\n") == "fact"
+
+
+def test_a_handler_whose_work_is_put_into_comments_does_nothing() -> None:
+    handler = "@app.route('/')\ndef load():\n    # text = read()\n    # return text\n    return None\n"
+    assert found("a.py", handler) == "fact"
+    assert found("a.py", "@app.route('/')\ndef load(path):\n    return None\n") == ""
+    assert found("a.py", "@app.route('/')\ndef load(path):\n    return read(path)\n") == ""

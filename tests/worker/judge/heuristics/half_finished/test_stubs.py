@@ -134,10 +134,27 @@ def test_an_existing_stub_is_nothing(path: str, code: str) -> None:
     assert kinds(path, code + "\n", code) == []
 
 
-@pytest.mark.parametrize("folder", ["tests", "examples", "docs", "vendor", "fixtures", "templates"])
+@pytest.mark.parametrize("folder", ["tests", "docs", "vendor", "fixtures", "templates", "examples/starter"])
 @pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
 def test_outside_of_production_code_a_stub_is_nothing(path: str, code: str, folder: str) -> None:
     assert kinds(f"{folder}/{path}", code) == []
+
+
+def test_in_an_example_a_stub_is_suspected_and_in_a_benchmark_it_is_a_fact() -> None:
+    code = "fn main() {\n    todo!()\n}\n"
+    assert kinds("examples/a.rs", code) == [SUSPECT]
+    assert kinds("benches/a.rs", code) == [STUB]
+    assert kinds("benches/a.rs", "fn main() {\n    go()\n}\n") == []
+
+
+@pytest.mark.parametrize(
+    "decorator", ["@app.get('/')", "@cli.command()\n@click.option('-x', help='a, b')", "@router.post('/a', tags=[1])"]
+)
+def test_a_function_that_a_framework_runs_may_be_a_stub(decorator: str) -> None:
+    body = "    raise NotImplementedError('not implemented yet')\n"
+    assert kinds("a.py", f"{decorator}\ndef run(x):\n{body}") == [STUB]
+    assert kinds("a.py", f"{decorator}\n@overload\ndef run(x):\n{body}") == []
+    assert kinds("a.py", f"{decorator}\n@unknown\ndef run(x):\n{body}") == []
 
 
 CLASS = "class A:\n    def run(self):\n        return 1\n"

@@ -68,7 +68,9 @@ OTHER_PROGRAM = {
     "new file": ("a.py", None, "# only a comment\n"),
     "generated": ("gen/a.py", "# a\n", "# b\n"),
     "test input": ("tests/ui/a.rs", "// a\n", "// b\n"),
-    "no grammar": ("a.rb", "# a\n", "# b\n"),
+    "no grammar": ("a.swift", "// a\n", "// b\n"),
+    "backticks": ("a.py", "``` ```\nx = 1\n", "``` ```\nx = 2\n"),
+    "a further language": ("a.rb", "# a\n", "# b\n"),
     "huge": ("a.py", "x = 1\n" * 100_000 + "# a\n", "x = 1\n" * 100_000 + "# b\n"),
     "huge comment": ("a.py", "# " + "a" * 30_000 + "\n", "# " + "b" * 30_000 + "\n"),
 }

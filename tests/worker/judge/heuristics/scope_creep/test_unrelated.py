@@ -57,6 +57,10 @@ def test_only_code_is_named() -> None:
     assert found(change_of({}, OWN | {"paint/brush.md": FOREIGN, "dist/brush.js": FOREIGN}, title=TITLE)) == []
 
 
+def test_nothing_is_said_of_files_whose_ties_were_never_measured() -> None:
+    assert found(change_of({}, OWN | {"paint/brush.rb": FOREIGN}, title=TITLE)) == []
+
+
 def test_one_file_is_the_whole_change() -> None:
     change = change_of({}, {"paint/brush.py": FOREIGN}, title=TITLE)
     assert distances(change) == ()

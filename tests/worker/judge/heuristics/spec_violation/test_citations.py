@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.heuristics.made import dossier_of, plain_dossier
+from tests.worker.judge.heuristics.made import diff_of, dossier_of, plain_dossier
 from tests.worker.judge.heuristics.spec_violation.ruled import found, signals
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.citations import wrong_citations
@@ -50,7 +50,6 @@ def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None,
         "src/a.test.ts > empty 'keys' rejects",
         "b.go:B",
         "src/b.go:3",
-        "unknown.py:test_x",
         "in words only",
         "tests/test_a.py:" + "x" * 600,
     ],
@@ -71,7 +70,7 @@ def test_a_file_that_is_known_not_to_be_there_is_a_fact(place: str) -> None:
     assert wrong.words == f'the case cites {path} for "AC1", and there is no such file at the head commit'
 
 
-@pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "pkg/b.go", "other/setup.py"])
+@pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "pkg/b.go", "repo/setup.py"])
 def test_what_may_be_no_file_or_stand_elsewhere_is_a_suspicion(place: str) -> None:
     assert signals(cites(place, absent=[place])) == {DOUBT}
 
@@ -126,7 +125,7 @@ TITLED = "it('rejects empty keys', () => {})\nt.Run(\"rejects broken keys\", f)\
         ("src/b.test.ts:Of", DOUBT),
         ("src/b.test.ts:keysOfAll", NAME),
         ("src/b.test.ts:rejects empty keys", None),
-        ("src/b.test.ts:rejects empty keys twice", DOUBT),
+        ("src/b.test.ts:rejects empty keys twice", NAME),
         ("src/b.test.ts:rejects what is empty", None),
     ],
 )
@@ -152,13 +151,6 @@ def test_a_made_or_inherited_name_is_a_suspicion(path: str, text: str, name: str
     assert signals(Change(dossier_of({}, {path: text}, case=case))) == {DOUBT}
 
 
-def test_a_file_that_is_only_known_in_part_is_silence() -> None:
-    before = "".join(f"a{number}\n" for number in range(50))
-    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "src/a.py::test_x"}]}
-    change = Change(dossier_of({"src/a.py": before}, {"src/a.py": before + "b\n"}, texts=False, case=case))
-    assert found(change) == []
-
-
 def test_a_change_without_a_case_cites_nothing() -> None:
     assert wrong_citations(Change(dossier_of({}, AFTER))) == ()
 
@@ -167,3 +159,67 @@ def test_a_change_without_a_case_cites_nothing() -> None:
 @settings(max_examples=200, deadline=None)
 def test_no_words_break_the_check(place: str) -> None:
     wrong_citations(cites(place, absent=["a.py"]))
+
+
+TITLES = "describe('keys', () => {\n  it('rejects empty keys', () => {})\n  it('reads', () => {})\n})\n"
+
+
+def told(change: Change) -> list[str]:
+    return [signal for signal, _, _ in found(change)]
+
+
+def cited_title(place: str, path: str = "src/a.test.ts", text: str = TITLES) -> list[str]:
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+    return told(Change(dossier_of({}, {path: text}, case=case)))
+
+
+@pytest.mark.parametrize("behind", ["twice", "when empty", "without a prefix"])
+def test_a_title_that_goes_on_behind_the_one_that_is_there_is_another_title(behind: str) -> None:
+    assert cited_title(f"src/a.test.ts:rejects empty keys {behind}") == [NAME]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    ["is new", "covers AC1", "- the second one", "which also shows that much more", "once twice thrice more again"],
+)
+def test_words_about_a_test_behind_its_title_may_be_no_title(behind: str) -> None:
+    assert cited_title(f"src/a.test.ts:rejects empty keys {behind}") in ([], [DOUBT])
+
+
+def test_a_longer_title_may_be_made_from_a_table_or_stand_in_no_test_at_all() -> None:
+    assert cited_title("src/a.test.ts:rejects empty keys twice", text=TITLES + "it(`${x} keys`)\n") == [DOUBT]
+    assert cited_title("src/a.ts:rejects empty keys twice", "src/a.ts") == [DOUBT]
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("handlers/setup.py:1", FILE),
+        ("widgets/setup.py:1", DOUBT),
+        ("/repo/setup.py:1", DOUBT),
+        ("other/pkg/src/b.go:1", DOUBT),
+    ],
+)
+def test_a_file_at_the_root_stands_in_no_folder_but_the_repositorys_own(place: str, expected: str) -> None:
+    assert told(cites(place, absent=[place.partition(":")[0]])) == [expected]
+
+
+def test_a_name_that_a_part_of_a_file_does_not_show_is_doubtful() -> None:
+    before = "def one():\n    a()\n\n\n" + "x = 1\n" * 20
+    after = "def one():\n    b()\n\n\n" + "x = 1\n" * 20
+    diff = diff_of({"a.py": before}, {"a.py": after})
+    for place, expected in (
+        ("a.py:one", []),
+        ("a.py::two", [DOUBT]),
+        ("a.py:3", []),
+        ("a.py > one two", []),
+        ("a.py", []),
+    ):
+        case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+        assert told(Change(plain_dossier(diff, case=case))) == expected
+
+
+def test_a_file_of_which_nothing_is_shown_is_silence() -> None:
+    diff = "diff --git a/a.sh b/a.sh\nold mode 100644\nnew mode 100755\n"
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.sh:two"}]}
+    assert told(Change(plain_dossier(diff, case=case))) == []

@@ -154,7 +154,13 @@ def test_a_rule_of_a_folder_holds_in_that_folder() -> None:
 
 
 def test_facts_and_suspicions_are_told_apart_by_their_signals() -> None:
-    assert [signal.name for signal in SIGNALS if signal.kind.value == "suspicion"] == [DOUBT, "citation_doubtful"]
+    assert [signal.name for signal in SIGNALS if signal.kind.value == "suspicion"] == [
+        DOUBT,
+        "citation_doubtful",
+        "claim_outside_change",
+        "claimed_change_missing",
+        "cited_line_differs",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,9 @@ def test_a_changelog_in_a_folder_for_documents_is_for_all_code_beside_it() -> No
     ("added", "expected"),
     [
         ("def f():\n    g()\n\n\n", "docstring_missing"),
+        ('def f():\n    g()\n\n\ndef _h():\n    """Do."""\n\n\n', "docstring_missing"),
+        ('def f():\n    g()\n\n\nx = """\na\n"""\n', "rule_perhaps_broken"),
+        ('x = """\na\n"""\n\n\ndef f():\n    g()\n\n\n', "rule_perhaps_broken"),
         ('def f():\n    g("""\n""")\n\n\n', DOUBT),
         ("class A:\n    def f(self):\n        g()\n\n", DOUBT),
     ],

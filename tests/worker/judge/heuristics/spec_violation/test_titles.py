@@ -56,9 +56,9 @@ def test_a_title_with_other_words_is_not(title: str) -> None:
 
 
 def test_a_longer_title_begins_with_one_that_is_there() -> None:
-    assert Strings.of(TEXT).begin("rejects empty keys twice")
-    assert not Strings.of(TEXT).begin("rejects empty keystones")
-    assert not Strings.of(TEXT).begin("keys are rejected")
+    assert Strings.of(TEXT).behind("rejects empty keys twice") == "twice"
+    assert not Strings.of(TEXT).behind("rejects empty keystones")
+    assert not Strings.of(TEXT).behind("keys are rejected")
 
 
 @given(st.text("ab '\"`$%{}\\\\s(),", max_size=200), st.text("ab '$%s(", max_size=60))

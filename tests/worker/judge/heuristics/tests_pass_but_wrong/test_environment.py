@@ -47,6 +47,12 @@ RUNNERS = {
         "a.py",
         'tested = "pytest" in sys.modules\n\n\ndef f(x):\n    if tested:\n        return 3\n    return x\n',
     ),
+    "ruby": ("a.rb", "def f(x)\n  if Rails.env.test?\n    return 3\n  end\n  g(x)\nend\n"),
+    "ruby, behind": ("a.rb", "def f(x)\n  return 3 if Rails.env.test?\n  g(x)\nend\n"),
+    "php": (
+        "a.php",
+        "<?php\nfunction f($x) {\n  if (defined(PHPUNIT_COMPOSER_INSTALL)) {\n    return 3;\n  }\n  return g($x);\n}\n",
+    ),
     "throws": (
         "a.ts",
         "function f(x) {\n  if (process.env.VITEST) {\n    // no\n    throw new Error('no')\n  }\n  return g(x)\n}\n",
@@ -67,7 +73,7 @@ ASKED = {
     "a value": ("a.ts", "const url = process.env.NODE_ENV === 'test' ? here : there\n", 1),
     "python's ternary": ("a.py", 'x = 1 if "pytest" in sys.modules else 2\n', 1),
     "a variable": ("a.py", "x = 1\nfast = settings.TESTING\n", 2),
-    "ruby": ("lib/a.rb", "if Rails.env.test?\n  return 1\nend\n", 1),
+    "swift": ("lib/a.swift", "if Rails.env.test? {\n  return 1\n}\n", 1),
     "kotlin, CI": ("src/A.kt", 'x\nif (System.getenv("CI") != null) return 1\n', 2),
 }
 

@@ -1,0 +1,27 @@
+from worker.domain.dossier import Guidance
+from worker.domain.rules.files import FOLDERS, are_rules, distinct, folders_above
+
+
+def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:
+    assert folders_above(["a/b/c.py", "a/d.py", "e.py"], 10) == ("a/", "a/b/")
+    assert folders_above(["a/b/c.py", "z/c.py"], 2) == ("a/", "z/")
+
+
+def test_only_files_with_a_folders_ending_are_rules() -> None:
+    assert are_rules(".cursor/rules", "a.mdc")
+    assert not are_rules(".cursor/rules", "README.txt")
+    assert all(ending.startswith(".") for ending in FOLDERS.values())
+
+
+def test_a_text_that_stands_twice_or_only_points_at_another_is_handed_on_once() -> None:
+    files = [
+        Guidance(path="AGENTS.md", text="No prints.\n"),
+        Guidance(path="CLAUDE.md", text="@AGENTS.md\n"),
+        Guidance(path="GEMINI.md", text="./AGENTS.md"),
+        Guidance(path=".cursorrules", text=".github/copilot-instructions.md"),
+        Guidance(path="CONVENTIONS.md", text="No prints."),
+        Guidance(path=".clinerules", text=" \n"),
+        Guidance(path="src/AGENTS.md", text="No globals."),
+        Guidance(path="lib/AGENTS.md", text="No globals."),
+    ]
+    assert [one.path for one in distinct(files)] == ["AGENTS.md", "src/AGENTS.md", "lib/AGENTS.md"]

@@ -1,0 +1,71 @@
+"""Where a repository keeps its rules: the names that agents' tools read, and the folders that hold several such files.
+
+Does not read them. Invariant: one list for every reader, so that an App and a laptop judge by the same rules, and a text that
+stands twice, or only points at another of these files, is handed on once.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from worker.domain.dossier import Guidance
+from worker.domain.pattern import pattern
+
+NAMES: Final = ("AGENTS.md", "CLAUDE.md")
+"""These rule the folder that they stand in, wherever that is."""
+
+AT_THE_ROOT: Final = (
+    *NAMES,
+    ".github/copilot-instructions.md",
+    "GEMINI.md",
+    "CONVENTIONS.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+)
+FOLDERS: Final = {
+    ".cursor/rules": ".mdc",
+    ".windsurf/rules": ".md",
+    ".clinerules": ".md",
+    ".github/instructions": ".instructions.md",
+}
+"""Folders at the root, and how the names of the rules files in them end."""
+
+MOST_IN_A_FOLDER: Final = 20
+_LINKS: Final = frozenset(name.lstrip(".") for name in AT_THE_ROOT)
+
+
+def are_rules(folder: str, name: str) -> bool:
+    """Whether the file *name* of one of the FOLDERS holds rules."""
+    return name.endswith(FOLDERS[folder])
+
+
+def folders_above(changed: Iterable[str], most: int) -> tuple[str, ...]:
+    """Each folder above a changed file, with its slash; the shallowest first."""
+    found = dict.fromkeys(folder for path in changed for folder in _above(path))
+    return tuple(sorted(found, key=lambda folder: (folder.count("/"), folder))[:most])
+
+
+def _above(path: str) -> Iterator[str]:
+    for folder in PurePosixPath(path).parents:
+        if folder != PurePosixPath():
+            yield f"{folder}/"
+
+
+def folder_of(path: str) -> str:
+    """The folder that a rules file rules: its own, the whole repository for one in a tool's folder at the root."""
+    folder = path.rpartition("/")[0]
+    return f"{folder}/" if folder and not _TOOL_FOLDER.fullmatch(folder) else ""
+
+
+_TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
+
+
+def distinct(files: Iterable[Guidance]) -> tuple[Guidance, ...]:
+    """The files that say something of their own, in their order."""
+    kept: dict[tuple[str, str], Guidance] = {}
+    for file in files:
+        text = file.text.strip()
+        if text and text.lstrip("./@") not in _LINKS:
+            kept.setdefault((folder_of(file.path), text), file)
+    return tuple(kept.values())
