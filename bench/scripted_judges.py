@@ -1,19 +1,23 @@
-"""What code makes of any reply: `python bench/scripted_judges.py FILE.jsonl[.gz]... [--all] [--per-file N] [--model NAME]...`.
+"""What code makes of any reply: `python bench/scripted_judges.py FILE.jsonl[.gz]... [--all] [--per-file N] [--out FILE]`.
 
 Judges rows of docs/bench.md at tier hybrid, through the real adapter and a real socket, with models that are made by a rule: an
 oracle; one that always accepts and one that always rejects, at places that exist and are drawn by chance; a parrot of the
 author's case; and an oracle that says the opposite in a tenth of the rows. Prints, for each, the shares of accepts, rejects and
-abstains by what is known of the rows, and what stood in the way of the oracle. Costs nothing.
+abstains by what is known of the rows, how many a model was asked about, and what stood in the way of the oracle. With `--out`,
+a run that was stopped goes on. Costs nothing.
 """
 
 import argparse
+import json
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
@@ -26,8 +30,13 @@ from worker.bootstrap import open_bench  # noqa: E402 - as above
 from worker.corpus.measures import Share  # noqa: E402 - as above
 from worker.corpus.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.corpus.sitting import sit  # noqa: E402 - as above
+from worker.domain.dossier import Dossier  # noqa: E402 - as above
+from worker.domain.opinion import HeuristicOpinion  # noqa: E402 - as above
+from worker.domain.rubric import Rubric  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
+from worker.judge import court  # noqa: E402 - as above
+from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
@@ -53,21 +62,81 @@ class Judged(NamedTuple):
 
 def main() -> int:
     arguments = parsed()
-    files = [Path(name) for name in arguments.files]
-    rows = [raw for path in files for raw in chosen(path, None if arguments.all else arguments.per_file)]
-    labels = {raw.place: label_of(read_row(raw), raw.place) for raw in rows}
-    known = {place: label for place, label in labels.items() if label is not None}
-    with played(known) as server, tempfile.TemporaryDirectory() as folder:
-        settings = settings_for(server, Path(folder))
-        done = [one for name in arguments.model or MODELS for one in judged(name, rows, known, settings)]
-    print(f"{len(known)} of {len(rows)} rows say whether they are good; each is judged by every model.\n")
-    for name in dict.fromkeys(one.model for one in done):
-        report(name, [one for one in done if one.model == name])
+    names = [*(arguments.model or MODELS)]
+    done = kept(arguments.out)
+    started, before = time.monotonic(), len(done)
+    labels: dict[str, Label] = {}
+    with ExitStack() as stack:
+        server = stack.enter_context(played(labels))
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        write = stack.enter_context(written(arguments.out))
+        bench = stack.enter_context(open_bench(settings_for(server, Path(folder)), "hybrid"))
+        stack.enter_context(considering_once())
+        for raw in lines(arguments.files, None if arguments.all else arguments.per_file):
+            for one in judged(raw, names, Bar(server, labels, bench), done):
+                write(one)
+                done[one.model, one.row] = one
+            shown(len(done) - before, time.monotonic() - started)
+    found = [one for one in done.values() if one.model in names]
+    rows = len({one.row for one in found})
+    print(f"{rows} rows say whether they are good; each is judged by every model.\n")
+    for name in names:
+        report(name, [one for one in found if one.model == name])
     for key, problem in server.corrections[:SHOWN] if arguments.corrections else ():
         print(f"CORRECTED {key}: {problem}")
     for trouble in server.troubles[:SHOWN]:
         print(f"NO REPLY {trouble}")
-    return 1 if server.troubles else met(done)
+    return 1 if server.troubles else met(found)
+
+
+@contextmanager
+def considering_once() -> Generator[None]:
+    """Code looks at a row once for all models: it is half of the time, and always the same."""
+    look = court.consider
+    last: tuple[Dossier, HeuristicOpinion] | None = None
+
+    def remembered(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
+        nonlocal last
+        if last is None or last[0].diff is not dossier.diff or last[0].issues is not dossier.issues:
+            last = dossier, look(dossier, rubric)
+        return last[1]
+
+    court.consider = remembered
+    yield
+    court.consider = look
+
+
+def kept(path: Path | None) -> dict[tuple[str, str], Judged]:
+    """What an earlier run left in its file."""
+    if path is None or not path.exists():
+        return {}
+    known: list[Judged] = []
+    whole, newline, _ = path.read_text().rpartition("\n")  # what follows was begun when the run was stopped
+    path.write_text(whole + newline)
+    for line in whole.splitlines():
+        told: dict[str, Any] = json.loads(line)
+        told["label"] = Label(**told["label"])
+        known.append(Judged(**told))
+    return {(one.model, one.row): one for one in known}
+
+
+@contextmanager
+def written(path: Path | None) -> Generator[Callable[[Judged], object]]:
+    """Where each answer is kept as soon as it is there, so that a run that was stopped goes on."""
+    if path is None:
+        yield lambda _: None
+        return
+    with path.open("a") as file:
+        yield lambda one: print(json.dumps({**one._asdict(), "label": one.label._asdict()}), file=file, flush=True)
+
+
+def lines(files: Sequence[str], most: int | None) -> Iterator[Raw]:
+    return (raw for name in files for raw in chosen(Path(name), most))
+
+
+def shown(count: int, seconds: float) -> None:
+    if sys.stderr.isatty() and count:
+        print(f"\r{count} judged, {seconds / count * 1000:.0f} ms each", end="", file=sys.stderr)
 
 
 def parsed() -> argparse.Namespace:
@@ -76,17 +145,20 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="every row (default: some of each file)")
     parser.add_argument("--per-file", type=int, default=PER_FILE, metavar="N", help=f"rows of each file ({PER_FILE})")
     parser.add_argument("--model", action="append", choices=[*MODELS], help="only this one; may be repeated")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="keep each answer there; the same command goes on from it"
+    )
     parser.add_argument("--corrections", action="store_true", help="also print what replies had to correct")
     return parser.parse_args()
 
 
-def chosen(path: Path, most: int | None) -> list[Raw]:
+def chosen(path: Path, most: int | None) -> Iterator[Raw]:
     """All rows of a file, or so many drawn by chance, the same each time."""
-    lines = list(read_lines(path))
-    if most is None or most >= len(lines):
-        return lines
-    drawn = Random(path.name).sample(range(len(lines)), most)  # noqa: S311 - a sample, nothing secret
-    return [lines[at] for at in sorted(drawn)]
+    if most is None:
+        return read_lines(path)
+    count = sum(1 for _ in read_lines(path))
+    drawn = {*Random(path.name).sample(range(count), min(most, count))}  # noqa: S311 - a sample, nothing secret
+    return (raw for at, raw in enumerate(read_lines(path)) if at in drawn)
 
 
 def label_of(row: Row, place: str) -> Label | None:
@@ -109,31 +181,48 @@ def settings_for(server: Played, folder: Path) -> Settings:
     return replace(from_environment(), data_dir=folder, model=access, is_paused=False)
 
 
-def judged(name: str, rows: Sequence[Raw], known: dict[str, Label], settings: Settings) -> Iterator[Judged]:
-    assert settings.model is not None
-    for number, raw in enumerate(rows):
-        if raw.place not in known:
+class Bar(NamedTuple):
+    server: Played
+    labels: dict[str, Label]
+    bench: Bench
+
+
+def judged(raw: Raw, names: Sequence[str], bar: Bar, done: Mapping[tuple[str, str], Judged]) -> Iterator[Judged]:
+    """One row under each model. What code settles alone is the same under every model, so it is judged once."""
+    place = f"{raw.path.name}:{raw.number}"
+    if all((name, place) in done for name in names):
+        return
+    row = read_row(raw)
+    label = label_of(row, raw.place)
+    if label is None:
+        return
+    bar.labels[raw.place] = label
+    alone: Judged | None = None
+    for name in names:
+        if (name, place) in done:
             continue
-        access = replace(settings.model, api_key=SecretStr(f"{name} {raw.place}"))
-        with open_bench(replace(settings, model=access), "hybrid") as bench:
-            row = read_row(raw)
-            verdict, traits = sit(row, raw.path.name, bench, SystemClock())
-        yield told(name, raw, known[raw.place], verdict, traits.ms)
-        if sys.stderr.isatty():
-            print(f"\r{name} {number + 1}/{len(rows)}", end="", file=sys.stderr)
+        if alone is None:
+            bar.server.now = f"{name} {raw.place}"
+            verdict, traits = sit(row, raw.path.name, bar.bench, SystemClock())
+            one = told((name, place), row, label, verdict, traits.ms)
+            alone = None if one.asked else one
+            yield one
+        else:
+            yield alone._replace(model=name)
+    del bar.labels[raw.place]
 
 
-def told(name: str, raw: Raw, label: Label, verdict: Accept | Reject | Abstain, ms: float) -> Judged:
-    expect = read_row(raw).expect
+def told(names: tuple[str, str], row: Row, label: Label, verdict: Accept | Reject | Abstain, ms: float) -> Judged:
+    model, place = names
     return Judged(
-        model=name,
-        row=f"{raw.path.name}:{raw.number}",
+        model=model,
+        row=place,
         group="clean" if label.is_good else label.category,
         label=label,
         decision=verdict.decision,
         why=f"{verdict.abstain_reason}: {verdict.concern}" if isinstance(verdict, Abstain) else verdict.concern,
         asked=verdict.escalated,
-        right=verdict.decision == ("accept" if label.is_good else "reject") and expect.allows(verdict.category),
+        right=verdict.decision == ("accept" if label.is_good else "reject") and row.expect.allows(verdict.category),
         ms=ms,
     )
 
@@ -144,6 +233,7 @@ def report(name: str, done: Sequence[Judged]) -> None:
     for group in groups:
         line(group, [one for one in done if one.group == group])
     line("all defects", [one for one in done if one.group != "clean"])
+    print(f"\nA model was asked about {asked(done)}.")
     abstains = Counter(one.why.partition(":")[0] for one in done if one.decision == "abstain")
     print(f"\nAbstains: {', '.join(f'{why} {count}' for why, count in abstains.most_common()) or 'none'}.")
     if name == "flips":
@@ -157,6 +247,15 @@ def report(name: str, done: Sequence[Judged]) -> None:
 def line(group: str, rows: Sequence[Judged]) -> None:
     cells = (count(rows, lambda one, word=word: one.decision == word) for word in ("accept", "reject", "abstain"))
     print(f"| {group} | {len(rows)} | {sum(one.asked for one in rows)} | {' | '.join(cells)} |")
+
+
+def asked(done: Sequence[Judged]) -> str:
+    """The escalation share, of what is good and of what is not."""
+    sides = (
+        ("good", [one for one in done if one.label.is_good]),
+        ("bad", [one for one in done if not one.label.is_good]),
+    )
+    return ", ".join(f"{count(rows, lambda one: one.asked)} of {len(rows)} {name} rows" for name, rows in sides)
 
 
 def count(rows: Sequence[Judged], holds: Callable[[Judged], bool]) -> str:

@@ -1,7 +1,7 @@
 """What a verdict of the model costs before it is asked: `python bench/tokens.py FILE.jsonl[.gz] ... [--most N]`.
 
 Builds the real questions on recorded dossiers, without network, and prints: tokens per verdict (goal 12,000 at the median), the
-tokens that a reply takes at most by its form (700), cost at listed prices of the default model (median $0.003, p95 $0.01), what
+tokens that are reserved for its replies (700), cost at listed prices of the default model (median $0.003, p95 $0.01), what
 fences take (3 %), how many changes are read whole, and in how many questions, and how much of a prompt comes from the cache.
 
 Tokens are estimated, since only a paid call counts them: a token for each `--bytes` bytes (2.9: prompts like these under an older
@@ -22,6 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from pydantic import SecretStr
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -37,10 +39,13 @@ from worker.judge.prompt import Material, Question, questions_about  # noqa: E40
 from worker.judge.room import PROMPT_TOKENS, QUESTIONS, Room  # noqa: E402 - as above
 from worker.judge.validators import read_ci  # noqa: E402 - as above
 from worker.llm.metered import size_of  # noqa: E402 - as above
-from worker.llm.prices import Billed, cost_of  # noqa: E402 - as above
+from worker.llm.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
+from worker.llm.thinking import most_output  # noqa: E402 - as above
 from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
+from worker.settings import ModelAccess  # noqa: E402 - as above
 
 MODEL = "claude-haiku-5-5"
+ACCESS = ModelAccess(SecretStr("x"), None, MODEL, 120, 3, 1, 8000)
 GOAL_IN, GOAL_OUT, GOAL_MEDIAN, GOAL_P95, GOAL_FENCES = 12_000, 700, Decimal("0.003"), Decimal("0.01"), 0.03
 
 
@@ -79,16 +84,8 @@ def asked(dossier: Dossier, room: Room) -> Asked:
 
 
 def _reserve(question: Question) -> int:
-    return reply_tokens(len(question.criteria), len(question.conditions), len(load_rubric().criteria))
-
-
-FRAME, SCORE, CRITERION = 190, 75, 85
-"""Tokens of a reply that keeps to the lengths which the prompt asks for: its frame (concern, decision, next step and one
-place), each score (a sentence, an improvement), each criterion or condition (a state and one place with its quote)."""
-
-
-def reply_tokens(criteria: int, conditions: int, scores: int) -> int:
-    return FRAME + SCORE * scores + CRITERION * (criteria + conditions)
+    """What is reserved for the reply, and sent as its limit."""
+    return most_output(ACCESS, question.prompt)
 
 
 def cost(one: Asked, per_token: float, *, cached: bool) -> Decimal:
@@ -101,6 +98,12 @@ def cost(one: Asked, per_token: float, *, cached: bool) -> Decimal:
         assert price is not None, f"{MODEL} has a price"
         total += price
     return total
+
+
+def most_of(one: Asked) -> Decimal:
+    """What is reserved for all questions of a verdict, while nothing is known of how dense prompts are."""
+    costs = (worst_case(MODEL, size, out) for size, out in zip(one.sizes, one.replies, strict=True))
+    return sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
 def told(name: str, rows: Sequence[Asked], per_token: float) -> None:
@@ -117,7 +120,10 @@ def _of_tokens(rows: Sequence[Asked], per_token: float) -> Iterator[str]:
     fences = sorted(one.fences for one in rows)
     cacheable = sorted(one.system / statistics.fmean(one.sizes) for one in rows)
     yield f"tokens in: {_spread(tokens)} estimated; at most {_spread(bounds)}: {_held(_at(tokens, 0.5) <= GOAL_IN)}"
-    yield f"tokens out by the form: {_spread(replies)}: {_held(_at(replies, 0.5) <= GOAL_OUT)}"
+    first = sorted(one.replies[0] for one in rows)
+    yield f"tokens out reserved: {_spread(replies)}: {_held(_at(replies, 0.5) <= GOAL_OUT)}; of one question {_spread(first)}"
+    bounds = sorted(most_of(one) for one in rows)
+    yield f"dollars reserved at most: median ${_at(bounds, 0.5):.4f}, p95 ${_at(bounds, 0.95):.4f}"
     share = f"{_at(fences, 0.5):.2%} at the median, p95 {_at(fences, 0.95):.2%}"
     yield f"fences: {share}: {_held(_at(fences, 0.5) <= GOAL_FENCES)}"
     yield f"cacheable: {_at(cacheable, 0.5):.0%} of a prompt at the median"

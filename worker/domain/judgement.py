@@ -128,13 +128,38 @@ def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> Judgement:
     said = [one.model_copy(update=_UNSAID) if nobody else one for one in verdict.criteria]
     return Judgement(
         verdict=_ruling(verdict),
-        reasoning=verdict.concern,
+        reasoning=_of_output(verdict.concern) if nobody else verdict.concern,
         criteria=tuple(_criterion(one, texts[one.id]) for one in said),
-        next_step=verdict.next_step,
+        next_step=_AGAIN.get(verdict.abstain_reason, _LOOK) if nobody and verdict.abstain_reason else verdict.next_step,
         reason=verdict.abstain_reason,
         cost_usd=verdict.judge_cost_usd,
         eval_id=verdict.eval_id,
     )
+
+
+def _of_output(concern: str) -> str:
+    """What the court says where nobody judged, of an output: it is no change, and solves no issue."""
+    for of_change, of_output in _WORDS:
+        concern = concern.replace(of_change, of_output)
+    return concern
+
+
+_WORDS: Final = (
+    ("this change", "this output"),
+    ("The issue, its criteria and the rules alone", "The criteria alone"),
+    ("whether it solves the issue", "whether it meets its criteria"),
+    ("of this pull request", "of this output under these criteria"),
+    ("of this repository's share of today", "of outputs' share of today"),
+)
+_LOOK: Final = "Look at the output yourself, or ask again."
+_AGAIN: Final = {
+    AbstainReason.JUDGE_UNAVAILABLE: "Ask again when the model can be reached; nothing has to change in the output.",
+    AbstainReason.REPLY_INVALID: "Ask again, or look at the output yourself; nothing has to change in it.",
+    AbstainReason.BUDGET: "Ask again after midnight UTC, or with a larger ASSAY_DAY_MAX_USD or ASSAY_PR_MAX_USD.",
+    AbstainReason.UNPROVEN: "Set ANTHROPIC_API_KEY so that a model can be asked, or look at the output yourself.",
+    AbstainReason.PAUSED: "Ask again once judging is not paused any more, or look at the output yourself.",
+}
+"""What whoever asked may do: there is no check to re-run, and no author to wait for."""
 
 
 def _ruling(verdict: Verdict) -> Ruling:

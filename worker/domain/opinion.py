@@ -81,6 +81,7 @@ class ConditionAnswer(Frozen):
 class ModelOpinion(Frozen):
     """The LLM tier, after its reply was read and every pointer checked.
 
+    `what_works` and `what_does_not` are of changes over many files.
     `dropped`: what was wrong with the places that are left out. Without scores, the run that they rest on is suspected.
     """
 
@@ -95,4 +96,6 @@ class ModelOpinion(Frozen):
     scores: tuple[Score, ...] = ()
     score: Unit
     confidence: Unit
+    what_works: str = ""
+    what_does_not: str = ""
     dropped: tuple[str, ...] = ()

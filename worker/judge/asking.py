@@ -23,13 +23,14 @@ from worker.judge.coverage import coverage_of
 from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.iteration import correction
+from worker.judge.lengths import MANY_FILES
 from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachable
 from worker.judge.packing.consulting import consult_all
 from worker.judge.packing.joining import of_all
 from worker.judge.prompt import Material, Question, questions_about
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.room import Room
-from worker.judge.rulings import Hearing, Ruling, abstain, reject_on_facts
+from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts
 from worker.judge.standing import standing_of
 from worker.judge.throttling import nearly_used_up, throttled
 from worker.judge.trail import after_reading
@@ -49,7 +50,8 @@ def ask(hearing: Hearing, docket: Docket, bench: Bench, seat: Seat, reason: str)
 
 
 def _room(bench: Bench, seat: Seat) -> Room:
-    return replace(bench.room, question_bytes=bench.room.question_bytes - len(seat.focus.encode()))
+    room = bench.room_of(seat.model)
+    return replace(room, question_bytes=room.question_bytes - len(seat.focus.encode()))
 
 
 def _focused(question: Question, focus: str) -> Question:
@@ -119,10 +121,10 @@ def _reading(hearing: Hearing, question: Question, asked: Asked) -> Read:
 
 def _asked(hearing: Hearing, question: Question, rubric: Rubric) -> Asked:
     """What a reply is held against: the change as it was sent, so that no correction quotes what was kept back."""
-    places = Places(question.sent)
+    places, changed = Places(question.sent), diff_of(question.sent.diff).files
     opaque = (
         file.path
-        for file in diff_of(question.sent.diff).files
+        for file in changed
         if file.is_binary or file.is_submodule or file.is_symlink or not (file.added or file.removed)
     )
     return Asked(
@@ -133,6 +135,7 @@ def _asked(hearing: Hearing, question: Question, rubric: Rubric) -> Asked:
         paths={shown_path(path): path for path in places.paths},
         bare=frozenset(opaque),
         conditions=question.conditions,
+        is_wide=len({file.path for file in changed}) >= MANY_FILES,
     )
 
 
@@ -218,7 +221,16 @@ def _of_model(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> R
         evidence=evidence,
         criteria=opinion.criteria,
         scores=opinion.scores,
+        signals=_direction(opinion),
     )
+
+
+def _direction(opinion: ModelOpinion) -> Signals:
+    """What a reject of a change over many files says to build on, and what to move."""
+    if opinion.decision is not Leaning.REJECT:
+        return {}
+    said = {"what_works": opinion.what_works, "what_does_not": opinion.what_does_not}
+    return {name: text for name, text in said.items() if text}
 
 
 def _undecided(opinion: ModelOpinion, reason: AbstainReason, said: tuple[str, str]) -> Ruling:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.audit import Exchange, Step
 from worker.domain.dossier import Policy
@@ -17,7 +17,7 @@ from worker.domain.money import Level
 from worker.domain.opinion import ConditionAnswer
 from worker.domain.rubric import Rubric
 from worker.domain.value import Value, replace
-from worker.domain.verdict import ClosingCondition, Coverage, Subject, Tokens
+from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause
 from worker.judge.room import Room
 from worker.judge.rulings import Ruling
@@ -27,14 +27,17 @@ from worker.rulebook import PromptText
 if TYPE_CHECKING:
     from worker.domain.secrets import Redaction
 
+ALWAYS: Final = 1.0
+"""Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""
+
 
 class Bench(Value):
     """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always).
 
     `second`: the model that is asked after a reject on suspicion and where a verdict is contested. `board`: three lenses look
     instead of one. `choices`: the models that a repository may choose from, by their names.
-    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much a
-    model is shown. `asking_ms`: how long after the first question further ones may begin.
+    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much
+    the model is shown; `rooms`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
     """
 
     rubric: Rubric
@@ -44,6 +47,7 @@ class Bench(Value):
     pause: Pause | None = None
     round_limit: int = ROUND_LIMIT
     room: Room = Room()
+    rooms: Mapping[str, Room] = MappingProxyType({})
     second: Model | None = None
     board: bool = False
     choices: Mapping[str, Model] = MappingProxyType({})
@@ -53,7 +57,18 @@ class Bench(Value):
         """The same bench with the model that the repository chose, if it may; else as it is."""
         name = policy.model if policy else None
         chosen = self.choices.get(name) if name and self.model is not None else None
-        return self if chosen is None else replace(self, model=chosen)
+        return self if chosen is None else replace(self, model=chosen, room=self.room_of(chosen))
+
+    def room_of(self, model: Model) -> Room:
+        """How much this model is shown: its tokens are as dense as they are, whatever another one's are."""
+        return self.rooms.get(model.name, self.room)
+
+    @property
+    def planned(self) -> JudgeKind:
+        """Who is to judge, as far as that is known before."""
+        if self.model is None or self.pause is not None or self.threshold <= 0:
+            return JudgeKind.HEURISTIC
+        return JudgeKind.LLM if self.threshold > ALWAYS else JudgeKind.HYBRID
 
     @property
     def judges(self) -> str:
@@ -87,18 +102,34 @@ class Docket(Value):
 class Spent(Value):
     """What the replies cost so far. `cost_usd` None: there is one whose price is not known.
 
-    `near`: the cap that was almost reached when the last one had been paid.
+    `lost_usd`: what questions may have cost on top whose answers never came. `near`: the cap that was almost reached when the
+    last one had been paid.
     """
 
     tokens: Tokens = Tokens()
     cost_usd: Decimal | None = Decimal(0)
     replies: int = 0
     near: Level | None = None
+    lost_usd: Decimal = Decimal(0)
+
+    @property
+    def is_owed(self) -> bool:
+        """Whether a model answered, or may have worked without being heard."""
+        return self.replies > 0 or self.lost_usd > 0
+
+    @property
+    def most_usd(self) -> Decimal | None:
+        """What all of it costs at most."""
+        return None if self.cost_usd is None else self.cost_usd + self.lost_usd
+
+    def losing(self, usd: Decimal) -> "Spent":
+        return replace(self, lost_usd=self.lost_usd + usd)
 
     def plus(self, reply: Reply) -> "Spent":
         known = self.cost_usd is not None and reply.cost_usd is not None
         cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
-        return Spent(self.tokens + reply.tokens, cost, self.replies + 1, reply.near)
+        lost = self.lost_usd + reply.lost_usd
+        return Spent(self.tokens + reply.tokens, cost, self.replies + 1, reply.near, lost)
 
 
 class Sitting(Value):

@@ -107,6 +107,14 @@ def reject_without_grounds(document: ReplyDocument, _: Asked) -> Iterator[str]:
         yield "A reject needs evidence: point at the place that has to change, or at a criterion that is not met."
 
 
+def without_direction(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+    """A reject of a change over many files says what to build on. Asked for once: a direction can do without."""
+    if asked.is_wide and document.decision is Leaning.REJECT:
+        for name in ("what_works", "what_does_not"):
+            if not getattr(document, name):
+                yield f"{name}: this change is over many files: name what its author can build on, and what has to move."
+
+
 def _category_without_reject(document: ReplyDocument, _: Asked) -> Iterator[str]:
     if document.decision is Leaning.CANNOT_TELL and document.category is not None:
         yield f'Only a reject has a category, found "{document.category}": use null, or reject.'

@@ -5,7 +5,6 @@ could not judge says so; nothing but a bug is raised.
 """
 
 import hashlib
-from typing import Final
 
 from worker.domain.audit import Heard, Stage, Step
 from worker.domain.diff import Diff, DiffError, diff_of
@@ -18,7 +17,7 @@ from worker.domain.request import JudgeRequest
 from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
-from worker.judge.bench import Bench, Docket, Sitting, Voice
+from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
 from worker.judge.claims import check_claims
 from worker.judge.convergence import converge, unsettled
 from worker.judge.coverage import coverage_of
@@ -37,9 +36,6 @@ from worker.judge.standing import Standing, standing_of
 from worker.judge.trail import written
 from worker.judge.validators import read_ci
 from worker.ports import Clock
-
-ALWAYS: Final = 1.0
-"""Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""
 
 
 def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:
@@ -84,7 +80,8 @@ def hear(dossier: Dossier, docket: Docket, bench: Bench) -> Heard:
 def _opinion(hearing: Hearing, voice: Voice, docket: Docket, bench: Bench) -> Heard:
     """One seat's own verdict, as the child of the one that it led to. No earlier round binds it."""
     docket = replace(docket, eval_id=new_eval_id(docket.created_at))
-    bench = replace(bench, model=voice.seat.model, second=None, board=False)
+    room = bench.room_of(voice.seat.model)
+    bench = replace(bench, model=voice.seat.model, second=None, board=False, room=room)
     ruling = voice.sitting.ruling
     sitting = replace(voice.sitting, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": voice.seat.name}))
     verdict = _verdict(hearing, sitting, docket, bench)
@@ -116,6 +113,7 @@ def _paused(dossier: Dossier, pause: Pause) -> tuple[Hearing, Sitting]:
     """Nothing is looked at, not even by code."""
     hearing = _unread(dossier, "judging is paused")
     ruling = abstain(hearing, AbstainReason.PAUSED, words.paused(pause))
+    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value})
     return hearing, _nobody(ruling, hearing)
 
 
@@ -182,7 +180,7 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
     """The whole verdict; what contradicts itself can't be built."""
     return KINDS[sitting.ruling.decision].model_validate(
         {
-            **_ruled(sitting.ruling, hearing, bench),
+            **_ruled(sitting, hearing, bench),
             **_by_whom(sitting, bench),
             "coverage": sitting.coverage,
             "closing_conditions": sitting.conditions,
@@ -214,7 +212,13 @@ def _choice(hearing: Hearing, bench: Bench) -> dict[str, str]:
     return {} if name is None or name in seated else {"model_not_allowed": name}
 
 
-def _ruled(ruling: Ruling, hearing: Hearing, bench: Bench) -> dict[str, object]:
+def _unheard(spent: Spent) -> dict[str, str]:
+    """The part of the cost that is an upper bound: of questions whose answers never came."""
+    return {"unheard_usd": f"{spent.lost_usd:f}"} if spent.lost_usd else {}
+
+
+def _ruled(sitting: Sitting, hearing: Hearing, bench: Bench) -> dict[str, object]:
+    ruling = sitting.ruling
     tiers = {"heuristic_score": hearing.opinion.score, "heuristic_confidence": hearing.opinion.confidence}
     return {
         "decision": ruling.decision,
@@ -229,7 +233,13 @@ def _ruled(ruling: Ruling, hearing: Hearing, bench: Bench) -> dict[str, object]:
         "composite": composite(ruling.scores) if ruling.scores else None,
         "score": ruling.score,
         "confidence": ruling.confidence,
-        "signals": {**tiers, **hearing.opinion.signals, **_choice(hearing, bench), **ruling.signals},
+        "signals": {
+            **tiers,
+            **hearing.opinion.signals,
+            **_choice(hearing, bench),
+            **_unheard(sitting.spent),
+            **ruling.signals,
+        },
     }
 
 
@@ -240,12 +250,12 @@ def _models(sitting: Sitting) -> str:
 
 def _by_whom(sitting: Sitting, bench: Bench) -> dict[str, object]:
     """Kind of judge, model and price. A heuristic verdict has none of the latter."""
-    if not sitting.asked or bench.model is None:
+    if not sitting.spent.is_owed or bench.model is None:
         return {"judge_kind": JudgeKind.HEURISTIC}
     return {
         "judge_kind": JudgeKind.LLM if bench.threshold > ALWAYS else JudgeKind.HYBRID,
         "judge_model": _models(sitting) or bench.model.name,
-        "judge_cost_usd": sitting.spent.cost_usd,
+        "judge_cost_usd": sitting.spent.most_usd,
         "judge_pricing_version": bench.model.pricing_version,
         "tokens": sitting.spent.tokens,
         "prompt_version": bench.prompt.version,

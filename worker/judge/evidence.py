@@ -12,6 +12,7 @@ from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 from worker.domain.dossier import Dossier
+from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict import EvidencePointer, Side
 
@@ -99,13 +100,20 @@ class Places:
         return f"No line that you were given reads `{_cut(quote)}`."
 
     def again(self, pointer: EvidencePointer) -> EvidencePointer | None:
-        """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere."""
+        """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere.
+
+        Of a line that held a secret the quote is what was sent of it.
+        """
         if pointer.line is None or pointer.quote is None:
             known = pointer.path in self.paths and self._version(pointer.path, pointer.side) is not None
             return pointer if known and pointer.line is None else None
         version = self._version(pointer.path, pointer.side)
         lines = version.lines if version else None
-        alike = (number for number, text in (lines or {}).items() if text == pointer.quote)
+        alike = (
+            number
+            for number, text in (lines or {}).items()
+            if text == pointer.quote or _is_redacted(text, pointer.quote)
+        )
         line = min(alike, key=lambda number: abs(number - (pointer.line or 0)), default=None)
         if line is None:
             return None
@@ -226,7 +234,27 @@ def reads_as(text: str, quote: str) -> bool:
     return any(one == real or (len(one) >= LONG and real.startswith(one)) for one in said for real in reals)
 
 
-LONG: Final = 40
+def _is_redacted(text: str, quote: str) -> bool:
+    """Whether a quote is this line with marks in place of secrets. A line that was taken out whole held one word."""
+    first, *others = _MARK.split(quote)
+    if not others:
+        return False
+    *middle, last = others
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    at = len(first)
+    for piece in middle:
+        found = text.find(piece, at + 1)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    is_whole = not "".join((first, *middle, last)).strip()
+    return at + len(last) < len(text) and (not is_whole or len(text.split()) == 1)
+
+
+_MARK: Final = pattern(r"\[redacted: [a-z ]{1,40}\]")
+
+LONG: Final = 30
 """So many characters of a line, white space apart, are quote enough."""
 
 

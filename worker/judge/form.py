@@ -29,6 +29,7 @@ class Asked(Value):
     """What the model was asked: the reply has to answer this, and nothing else.
 
     `paths` are the real paths of those that were shown escaped; `bare` the changed files without a line to point at.
+    `is_wide`: the change is over so many files that it takes one direction, and what of it works and what does not.
     """
 
     criteria: tuple[Criterion, ...]
@@ -38,6 +39,7 @@ class Asked(Value):
     paths: Mapping[str, str] | None = None
     bare: frozenset[str] = frozenset()
     conditions: tuple[str, ...] = ()
+    is_wide: bool = False
 
 
 class Wire(Frozen):
@@ -85,6 +87,8 @@ class ReplyDocument(Wire):
     conditions: tuple[ConditionReply, ...] = ()
     breakdown: Breakdown = Breakdown.NONE
     scores: tuple[ScoreReply, ...]
+    what_works: Tidy = ""
+    what_does_not: Tidy = ""
     concern: Tidy
     evidence: tuple[PlaceReply, ...]
     decision: Leaning

@@ -12,6 +12,7 @@ from worker.domain.opinion import ModelOpinion
 from worker.domain.value import Value, replace
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Spent
+from worker.judge.lengths import LONGER
 from worker.judge.reply import ReplyError, ReplyFault
 from worker.judge.trail import exchange, unaffordable, unanswered
 from worker.judge.untrusted import cut, fence_for, fence_of, redacted, visible
@@ -70,9 +71,10 @@ def _consulted(model: Model, prompt: Prompt, read: Read) -> Consultation:
         try:
             reply = model.ask(prompt)
         except Unavailable as unavailable:
-            return Unreachable(unavailable.reason, spent, (*past, unanswered(prompt, unavailable.reason)))
+            exchanges = (*past, unanswered(prompt, unavailable.reason))
+            return Unreachable(unavailable.reason, spent.losing(unavailable.lost_usd), exchanges)
         except BudgetReached as reached:
-            return Throttled(reached, spent, (*past, unaffordable(prompt, reached)))
+            return Throttled(reached, spent.losing(reached.lost_usd), (*past, unaffordable(prompt, reached)))
         spent = spent.plus(reply)
         opinion = read(reply)
         if isinstance(opinion, ModelOpinion):
@@ -80,8 +82,18 @@ def _consulted(model: Model, prompt: Prompt, read: Read) -> Consultation:
         errors, past = (*errors, opinion), (*past, exchange(prompt, reply, opinion.fault, opinion.problems))
         if opinion.fault is ReplyFault.TOO_LONG:
             break
-        prompt = corrected(prompt, reply, opinion)
+        prompt = corrected(_allowed(prompt, opinion), reply, opinion)
     return ReplyInvalid(errors, spent, past)
+
+
+def _allowed(prompt: Prompt, error: ReplyError) -> Prompt:
+    """A question whose answer was cut off may be answered at more length; what that costs is reserved like the first."""
+    return with_room(prompt) if error.fault is ReplyFault.TRUNCATED else prompt
+
+
+def with_room(prompt: Prompt) -> Prompt:
+    """The same question with the length that its answer may have the second time."""
+    return prompt if prompt.reply_tokens is None else replace(prompt, reply_tokens=prompt.reply_tokens * LONGER)
 
 
 def corrected(prompt: Prompt, reply: Reply, error: ReplyError) -> Prompt:

@@ -75,5 +75,6 @@ def _spent(each: Sequence[Spent]) -> Spent:
         tokens=sum((one.tokens for one in each), Tokens()),
         cost_usd=sum(known, Decimal(0)) if len(known) == len(each) else None,
         replies=sum(one.replies for one in each),
+        lost_usd=sum((one.lost_usd for one in each), Decimal(0)),
         near=next((one.near for one in reversed(each) if one.near is not None), None),
     )

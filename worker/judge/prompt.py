@@ -20,6 +20,7 @@ from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.iteration import Chapter, asked_of
+from worker.judge.lengths import MANY_FILES, reply_tokens
 from worker.judge.packing.chapters import Known, Limits, after_the_change, before_the_change
 from worker.judge.packing.choosing import Choice, choose, is_begun, is_complete, is_shown
 from worker.judge.packing.listing import Changed, listing, most_bytes
@@ -29,7 +30,7 @@ from worker.judge.packing.sheets import Sheet, sheets_of
 from worker.judge.room import ROOM, Room
 from worker.judge.sendable import sendable
 from worker.judge.standing import Standing
-from worker.judge.untrusted import fence_for
+from worker.judge.untrusted import fence_for, shown_path
 from worker.judge.validators import CiReport
 from worker.ports import Prompt
 from worker.rulebook import PromptText
@@ -83,7 +84,7 @@ def questions_about(
     material: Material, rubric: Rubric, text: PromptText, seed: str, room: Room
 ) -> tuple[Question, ...]:
     """The questions that a change takes, in order; *seed* (the eval id) makes each fence new. None: not even the issue fits."""
-    desk = _Desk(material, system_part(text, rubric), text.version, seed)
+    desk = _Desk(material, rubric, text, seed)
     known = desk.fitting(room)
     if known is None:
         return ()
@@ -123,10 +124,11 @@ class _Rooms(Value):
 class _Desk:
     """Where the questions on one change are made, from what may leave alone."""
 
-    def __init__(self, material: Material, system: str, version: str, seed: str) -> None:
+    def __init__(self, material: Material, rubric: Rubric, text: PromptText, seed: str) -> None:
         sent = sendable(material.dossier, material.opinion, material.claims)
         self.dossier = sent.dossier
         self.diff = diff_of(sent.dossier.diff)
+        self.paths = frozenset(file.path for file in self.diff.files)
         self.files: Sequence[ChangedFile] = Change(sent.dossier).files
         self.findings = sent.opinion.findings
         self.suspected = frozenset(one.path for one in self.findings if one.path)
@@ -138,7 +140,8 @@ class _Desk:
         self._named = material.dossier.criteria or ()
         self._material = material
         self._sent = sent
-        self._system, self._version, self._seed = system, version, seed
+        self._rubric = [one.id for one in rubric.criteria]
+        self._system, self._version, self._seed = system_part(text, rubric), text.version, seed
 
     def fitting(self, room: Room) -> Known | None:
         """What is told beside the change, shortened until it leaves room; None where it can't be."""
@@ -192,9 +195,9 @@ class _Desk:
             _changes(listed.text, [text for text in texts if not text.is_test]),
             *after_the_change(of_part),
         )
-        turn = _fenced(chapters, f"{self._seed}/{at}" if at else self._seed)
+        turn = _fenced(chapters, f"{self._seed}/{at}" if at else self._seed, _ending(len(self.paths)))
         return Question(
-            prompt=Prompt(self._system, (turn,), reply_schema(), self._version),
+            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens(of_part)),
             coverage=self._coverage(sheets, choices[: at + 1], listed.hidden),
             sent=self.dossier,
             criteria=tuple(self._named[one] for one in mine),
@@ -202,6 +205,10 @@ class _Desk:
             redactions=self._sent.redactions,
             standing=self._material.standing,
         )
+
+    def _reply_tokens(self, part: Known) -> int:
+        criteria, paths = [one.id for one in part.criteria], map(shown_path, self.paths)
+        return reply_tokens(criteria, sorted(part.conditions), self._rubric, paths)
 
     def _findings(self, sheets: Sequence[Sheet], choices: Sequence[Choice], at: int) -> tuple[Finding, ...]:
         """The suspicions that this part can answer; those without a place in a file that is shown stand in the first."""
@@ -225,14 +232,24 @@ ENDING: Final = (
 )
 
 
-def _fenced(parts: Iterable[Chapter], seed: str) -> str:
+DIRECTION: Final = (
+    "This change is over {count} files. Name what of it works in `what_works` and what does not in `what_does_not`; on a "
+    "reject, `next_step` is one strategic direction: one coherent move, though it may take several of the files."
+)
+
+
+def _ending(count: int) -> str:
+    return f"{ENDING}\n\n{DIRECTION.format(count=count)}" if count >= MANY_FILES else ENDING
+
+
+def _fenced(parts: Iterable[Chapter], seed: str, ending: str) -> str:
     whole = tuple(parts)
     fence = fence_for(seed, (word for part in whole for text in part.texts for word in text))
     lines = [fence.told]
     for part in whole:
         lines.append(f"# {part.heading}\n\n{part.said}".rstrip())
         lines += [fence.around(label, text) for label, text in part.texts]
-    return "\n\n".join([*lines, ENDING])
+    return "\n\n".join([*lines, ending])
 
 
 def _size(known: Known) -> int:

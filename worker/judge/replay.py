@@ -7,7 +7,7 @@ of the code or of the law, and its first stage is named.
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.audit import AuditRecord, Exchange, Replay
+from worker.domain.audit import AuditRecord, Exchange, Law, Replay
 from worker.domain.dossier import Dossier
 from worker.domain.ids import new_eval_id
 from worker.domain.money import Cap, Level
@@ -70,6 +70,7 @@ def replay(
         pause,
         law.round_limit,
         room=Room(law.question_bytes, law.questions),
+        rooms=_rooms(law),
         second=second,
         board=law.board,
     )
@@ -84,6 +85,10 @@ def replay(
     heard = hear(dossier, docket, bench)
     differing = tuple(name for name in DECIDED if getattr(recorded, name) != getattr(heard.verdict, name))
     return Replay(recorded, heard.verdict, differing, first_difference(audit.steps, heard.audit.steps))
+
+
+def _rooms(law: Law) -> dict[str, Room]:
+    return {} if law.second is None or law.second_bytes is None else {law.second: Room(law.second_bytes, law.questions)}
 
 
 def docket_beside(recorded: Accept | Reject | Abstain, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:

@@ -16,7 +16,13 @@ from pydantic import ValidationError
 from worker.domain.opinion import ConditionAnswer, Leaning, ModelOpinion
 from worker.domain.value import Value
 from worker.domain.verdict import Category, CriterionVerdict
-from worker.judge.contradictions import accept_with_reservations, contradictions, reject_without_grounds, scores_of
+from worker.judge.contradictions import (
+    accept_with_reservations,
+    contradictions,
+    reject_without_grounds,
+    scores_of,
+    without_direction,
+)
 from worker.judge.form import Asked, CriterionReply, ReplyDocument
 from worker.judge.pointing import Located, locate
 from worker.judge.scoring import UNSCORED, verdict_score
@@ -65,7 +71,7 @@ def read_reply(reply: Reply, asked: Asked, attempt: Attempt = Attempt.FIRST) -> 
     document = _parsed(reply.text)
     if isinstance(document, ReplyError):
         return document
-    if problems := tuple(contradictions(document, asked)):
+    if problems := tuple(_contradictions(document, asked, attempt)):
         return ReplyError(ReplyFault.CONTRADICTION, problems)
     located = locate(document, asked)
     if located.problems and attempt is Attempt.FIRST:
@@ -73,6 +79,12 @@ def read_reply(reply: Reply, asked: Asked, attempt: Attempt = Attempt.FIRST) -> 
     if located.problems and (problems := tuple(_unfounded(document, located, asked))):
         return ReplyError(ReplyFault.POINTER, (*problems, *located.problems)[:NAMED])
     return _opinion(located, asked, {one.id: one for one in document.criteria})
+
+
+def _contradictions(document: ReplyDocument, asked: Asked, attempt: Attempt) -> Iterator[str]:
+    yield from contradictions(document, asked)
+    if attempt is Attempt.FIRST:
+        yield from without_direction(document, asked)
 
 
 def _stopped(reply: Reply) -> ReplyError | None:
@@ -83,7 +95,8 @@ def _stopped(reply: Reply) -> ReplyError | None:
             return ReplyError(ReplyFault.REFUSED, (said,))
         case StopReason.TRUNCATED:
             said = (
-                "Your answer was cut off at the length limit. Answer in half the length: fewer and shorter sentences."
+                "Your answer was cut off at the length limit. Keep to the lengths that each field has: fewer and shorter "
+                "sentences."
             )
             return ReplyError(ReplyFault.TRUNCATED, (said,))
         case StopReason.CONTEXT_EXCEEDED:
@@ -158,6 +171,8 @@ def _opinion(located: Located, asked: Asked, said: dict[str, CriterionReply]) ->
             for one in asked.criteria
         ),
         breakdown=document.breakdown,
+        what_works=document.what_works if asked.is_wide else "",
+        what_does_not=document.what_does_not if asked.is_wide else "",
         scores=tuple(scores[one.id] for one in asked.rubric.criteria if one.id in scores),
         score=verdict_score(tuple(scores.values())) if scores else UNSCORED,
         confidence=document.confidence,

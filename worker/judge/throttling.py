@@ -42,7 +42,7 @@ def throttled(hearing: Hearing, stopped: Throttled, reason: str) -> Sitting:
         ),
         coverage,
         f"{reason}; {words.cap_in_the_way(stopped.reached.level.cap)}",
-        asked=stopped.spent.replies > 0,
+        asked=stopped.spent.is_owed,
         spent=stopped.spent,
         exchanges=stopped.exchanges,
     )
@@ -62,7 +62,7 @@ def nearly_used_up(near: Level | None) -> Signals:
     if near is None:
         return {}
     return {
-        "budget_cap": REASONS[near.cap].value,
+        "budget_cap": near.cap.value if near.cap is Cap.SHARE else REASONS[near.cap].value,
         "budget_used": words.dollars(near.used_usd),
         "budget_limit": words.dollars(near.cap_usd),
     }

@@ -68,6 +68,7 @@ def law_of(bench: Bench) -> Law:
         questions=bench.room.questions,
         pause=bench.pause.value if bench.pause else None,
         second=bench.second.name if bench.second else None,
+        second_bytes=bench.room_of(bench.second).question_bytes if bench.second else None,
         second_pricing_version=bench.second.pricing_version if bench.second else None,
         board=bench.board,
     )

@@ -152,8 +152,8 @@ def paused(pause: Pause) -> tuple[str, str]:
             )
         case Pause.REPOSITORY:
             return (
-                "Judging is paused in this repository. Nobody judged this change.",
-                "A person reviews it, or somebody re-runs this check once judging goes on.",
+                "Judging is paused in this repository, by `assay pause`. Nobody judged this change.",
+                "A person reviews it, or somebody re-runs this check once `assay resume` let judging go on.",
             )
         case _:
             assert_never(pause)

@@ -20,6 +20,7 @@ from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
 from worker.llm.deadline import Deadline
 from worker.llm.prices import Billed, cost_of, pricing_version_of
+from worker.llm.thinking import most_output, without_thinking
 from worker.ports import Prompt, Reply, StopReason
 from worker.settings import ModelAccess
 
@@ -119,10 +120,9 @@ class AnthropicModel:
         if self._opened is not None:
             self._opened.close()
 
-    @property
-    def most_output(self) -> int:
-        """How many tokens a reply has at most."""
-        return self._access.max_output_tokens
+    def most_output(self, prompt: Prompt) -> int:
+        """How many tokens the reply has at most."""
+        return most_output(self._access, prompt)
 
     def ask(self, prompt: Prompt) -> Reply:
         """Ask, and ask again after what may pass. Raises Unavailable."""
@@ -153,7 +153,8 @@ class AnthropicModel:
     def _post(self, prompt: Prompt, rest: float) -> httpx2.Response:
         raw = self._client.messages.with_raw_response.create(
             model=self.name,
-            max_tokens=self._access.max_output_tokens,
+            max_tokens=self.most_output(prompt),
+            thinking=without_thinking(self._access) or anthropic.omit,
             system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
             messages=[_turn(position, text) for position, text in enumerate(prompt.turns)],
             output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},

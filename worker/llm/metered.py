@@ -10,6 +10,7 @@ import logging
 import secrets
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Final, Protocol
 
 import anthropic
@@ -18,7 +19,7 @@ import httpx2
 from worker.domain.money import Bill, Level, Reservation
 from worker.domain.request import PullRef
 from worker.domain.value import replace
-from worker.errors import Unavailable
+from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import priced_models, worst_case
 from worker.ports import Prompt, Purse, Reply
 
@@ -44,8 +45,7 @@ class Requesting(Protocol):
     @property
     def pricing_version(self) -> str | None: ...
 
-    @property
-    def most_output(self) -> int: ...
+    def most_output(self, prompt: Prompt) -> int: ...
 
     def ask_each(self, prompt: Prompt, each: Each) -> Reply: ...
 
@@ -68,11 +68,19 @@ class Metered:
 
     def ask(self, prompt: Prompt) -> Reply:
         """Ask if there is money for it. Raises BudgetReached before a request that could break a cap, and Unavailable."""
-        return self._model.ask_each(prompt, self._paid)
+        lost: list[Decimal] = []
+        try:
+            reply = self._model.ask_each(prompt, partial(self._paid, lost))
+        except Unavailable as error:
+            raise Unavailable(error.what, error.reason, sum(lost, Decimal(0))) from error
+        except BudgetReached as reached:
+            raise BudgetReached(reached.level, reached.asked_usd, sum(lost, Decimal(0))) from reached
+        return replace(reply, lost_usd=sum(lost, Decimal(0)))
 
-    def _paid(self, prompt: Prompt, request: Request) -> Reply:
+    def _paid(self, lost: list[Decimal], prompt: Prompt, request: Request) -> Reply:
+        """One request. What it may have cost without an answer goes to *lost*."""
         size = size_of(prompt)
-        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst(size))
+        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst(prompt, size))
         bill, near = Bill(None), None
         try:
             reply = request(prompt)
@@ -82,11 +90,12 @@ class Metered:
             raise
         finally:
             near = self._settled(reservation, bill)
+            lost += [reservation.usd] if bill.usd is None else []
         return replace(reply, near=near)
 
-    def _worst(self, size: int) -> Decimal:
+    def _worst(self, prompt: Prompt, size: int) -> Decimal:
         tokens = self._purse.density(self._account, self.name).bound(size)
-        worst = worst_case(self.name, tokens, self._model.most_output)
+        worst = worst_case(self.name, tokens, self._model.most_output(prompt))
         if worst is None:
             raise Unavailable(WHAT, unpriced(self.name))
         return worst

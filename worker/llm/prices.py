@@ -99,9 +99,14 @@ def priced_models() -> tuple[str, ...]:
 
 def price_of(model: str, prompt_tokens: int) -> Price | None:
     """The row for this model (with or without the date of its snapshot) and this size of prompt."""
-    name = _DATED.sub("", model)
+    name = undated(model)
     rows = [row for row in PRICES if row.model == name and (row.above == 0 or prompt_tokens > row.above)]
     return max(rows, key=lambda row: row.above, default=None)
+
+
+def undated(model: str) -> str:
+    """The model's name without the date of its snapshot."""
+    return _DATED.sub("", model)
 
 
 def pricing_version_of(model: str) -> str | None:

@@ -5,12 +5,34 @@ from decimal import Decimal
 import pytest
 
 from tests.worker.judge.courtroom import bench, docket
-from tests.worker.judge.making import DIFF, TEXTS, accept, cannot_tell, dossier, entry, model_of, reject
+from tests.worker.judge.making import (
+    DIFF,
+    TEXTS,
+    accept,
+    cannot_tell,
+    criteria,
+    dossier,
+    entry,
+    model_of,
+    new_file,
+    place,
+    reject,
+)
 from worker.domain.dossier import Dossier, HeadFile
 from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.verdict import Abstain, Accept, ClosingCondition, ConditionState, CriterionStatus, Reject, Tokens
+from worker.domain.verdict import (
+    Abstain,
+    Accept,
+    ClosingCondition,
+    ConditionState,
+    CriterionStatus,
+    EvidencePointer,
+    Reject,
+    Tokens,
+)
 from worker.judge.carry import carried
 from worker.judge.court import judge
+from worker.judge.evidence import Places
 
 THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))
@@ -37,6 +59,51 @@ def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(said: 
         then.evidence,
         then.criteria,
     )
+
+
+def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> None:
+    secret = "ghp_" + "4Lw8sYd3Hc6Mq7Rk2Zp9XvTn4Lw8sYd3Hc6M"
+    line = f'    reply = post(data, "{secret}", retry=True)'
+    changes = {
+        "diff": DIFF.replace("        reply = post(data)", f"    {line}"),
+        "files": [
+            HeadFile(path=path, text=text.replace("        reply = post(data)", f"    {line}"))
+            for path, text in TEXTS.items()
+        ],
+    }
+    quoted = place("upload.py", 3, quote='reply = post(data, "[redacted: github token]", retry=True)')
+    then = judge(dossier(**changes), THEN, bench(model_of(accept(criteria=criteria("met", "met", at=[quoted])))))
+    assert isinstance(then, Accept)
+    assert then.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
+    now = carried(remembering(then, **changes), NOW, bench())
+    assert now is not None
+    assert now.evidence == then.evidence
+    gone = {**changes, "diff": DIFF, "files": [HeadFile(path=path, text=text) for path, text in TEXTS.items()]}
+    assert carried(remembering(then, **gone), NOW, bench()) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "quote", "is_it"),
+    [
+        ("a = b1", "a = [redacted: key]", True),
+        ("a = ", "a = [redacted: key]", False),
+        ("c = b1", "a = [redacted: key]", False),
+        ("a = b1;", "a = [redacted: key]", True),
+        ("a = b1", "a = [redacted: key];", False),
+        ("u = x:y@z", "u = [redacted: key]:[redacted: password]@z", True),
+        ("u = x@z", "u = [redacted: key]:[redacted: password]@z", False),
+        ("u = x:@z", "u = [redacted: key]:[redacted: password]@z", False),
+        ("MIIEowIBAAKCAQEA", "[redacted: private key]", True),
+        ("return a or b", "[redacted: private key]", False),
+        ("a = b1", "a = b2", False),
+    ],
+)
+def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
+    line: str, quote: str, *, is_it: bool
+) -> None:
+    diff = new_file("a.py", line)
+    found = Places(dossier(diff=diff, files=None)).again(EvidencePointer(path="a.py", line=1, quote=quote))
+    assert (found is not None) is is_it
 
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:

@@ -27,6 +27,7 @@ from tests.worker.judge.verdicts import rejected
 from worker.domain.case import Case, CoverageClaim
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, UnreadFile, UnreadReason
 from worker.domain.ids import Fingerprint
+from worker.domain.money import Cap, Level
 from worker.domain.request import JudgeRequest
 from worker.domain.verdict import (
     VERDICT,
@@ -40,7 +41,7 @@ from worker.domain.verdict import (
     Reject,
     Tokens,
 )
-from worker.errors import Unavailable
+from worker.errors import BudgetReached, Unavailable
 from worker.judge.court import content_of, judge
 from worker.judge.court import docket as open_docket
 from worker.ports import StopReason
@@ -266,6 +267,30 @@ def test_an_outage_is_neither_a_reject_nor_a_pass() -> None:
     assert verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
     assert "status 529 (overloaded_error)" in verdict.concern
     assert (verdict.judge_cost_usd, verdict.escalated) == (Decimal(0), True)
+    assert (verdict.judge_kind, verdict.judge_model) == (JudgeKind.HEURISTIC, None)
+
+
+LOST = Unavailable("The model", "it did not answer in time", Decimal("0.003"))
+
+
+def test_a_question_that_may_have_been_billed_without_an_answer_is_counted_at_its_most() -> None:
+    verdict = judged(model_of(LOST))
+    assert (verdict.judge_kind, verdict.judge_model) == (JudgeKind.HYBRID, "claude-haiku-5-5")
+    assert (verdict.judge_cost_usd, verdict.signals["unheard_usd"]) == (Decimal("0.003"), "0.003")
+    corrected = judged(model_of("prose", LOST))
+    assert (corrected.judge_cost_usd, corrected.signals["unheard_usd"]) == (Decimal("0.004"), "0.003")
+    again = judged(model_of(reply(accept(), lost_usd=Decimal("0.002"))))
+    assert (again.decision, again.judge_cost_usd, again.signals["unheard_usd"]) == ("accept", Decimal("0.003"), "0.002")
+    assert "unheard_usd" not in judged(model_of(accept())).signals
+
+
+def test_a_cap_reached_by_a_try_that_nobody_answered_tells_what_it_may_have_cost() -> None:
+    full = Level(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
+    verdict = judged(model_of(BudgetReached(full, Decimal("0.003"), Decimal("0.004"))))
+    assert (verdict.throttled_reason, verdict.judge_cost_usd) == ("pr_cap", Decimal("0.004"))
+    assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HYBRID, True)
+    untold = judged(model_of(BudgetReached(full, Decimal("0.003"))))
+    assert (untold.judge_kind, untold.judge_cost_usd, untold.escalated) == (JudgeKind.HEURISTIC, Decimal(0), False)
 
 
 def test_an_outage_does_not_pass_even_a_safe_change() -> None:

@@ -4,10 +4,12 @@ from decimal import Decimal
 
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
 from worker.domain.opinion import ModelOpinion
+from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
 from worker.judge.evidence import Places
 from worker.judge.form import Asked, reply_schema
+from worker.judge.lengths import LONGER
 from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable, consult
 from worker.judge.reply import ReplyError, ReplyFault, read_reply
 from worker.ports import Prompt, Reply, StopReason
@@ -76,6 +78,17 @@ def test_an_outage_at_the_correction_still_counts_the_first_reply() -> None:
     found = asked_of(model_of(WRONG, OUTAGE))
     assert isinstance(found, Unreachable)
     assert (found.spent.replies, found.spent.cost_usd) == (1, Decimal("0.001"))
+
+
+def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may() -> None:
+    prompt = replace(PROMPT, reply_tokens=700)
+    for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * LONGER), (WRONG, 700)):
+        model = model_of(first, accept())
+        assert isinstance(consult(model, prompt, read), Answered)
+        assert [one.reply_tokens for one in model.asked] == [700, allowed]
+    model = model_of(reply("{", stop=StopReason.TRUNCATED), accept())
+    assert isinstance(asked_of(model), Answered)
+    assert [one.reply_tokens for one in model.asked] == [None, None]
 
 
 def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:

@@ -27,6 +27,7 @@ from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import content_of, hear
 from worker.judge.replay import replay
+from worker.judge.room import Room
 from worker.rulebook import load_prompt, load_rubric
 
 OUTAGE = Unavailable("The model", "status 529")
@@ -89,6 +90,24 @@ def test_a_contested_verdict_is_looked_at_twice_and_its_reason_is_data(said: Any
 
 
 # --- what two rule together -----------------------------------------------------------------------
+
+
+def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() -> None:
+    large = "".join(new_file(f"part{one}.py", *[f"value_{line} = {line}" for line in range(120)]) for one in range(30))
+    of = dossier(diff=large, files=None, contest="It is in another repository.")
+    at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
+    said = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
+    first, second = model_of(said), strong(said)
+    seated = replace(bench(first), second=second, room=Room(100_000), rooms={"claude-opus-5-5": Room(30_000, 1)})
+    heard = hear(of, docket(), seated)
+    sizes = [len(one.asked[0].turns[0].encode()) for one in (first, second)]
+    assert sizes[1] < 30_000 < sizes[0]
+    assert [one.audit.law.question_bytes for one in heard.opinions] == [100_000, 30_000]
+    assert (heard.audit.law.question_bytes, heard.audit.law.second_bytes) == (100_000, 30_000)
+    kept = read_audit(audit_json(heard.audit))
+    assert replay(heard.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
+    chosen = replace(seated, choices={"claude-opus-5-5": second}).chosen_by(Policy(model="claude-opus-5-5"))
+    assert chosen.room == Room(30_000, 1)
 
 
 def test_two_rejects_for_the_same_reason_reject_in_the_words_of_the_second() -> None:

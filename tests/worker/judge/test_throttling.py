@@ -103,6 +103,8 @@ def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
         "budget_limit": "$1.00",
     }
     assert not [name for name in judged(accept(), threshold=0.7).signals if name.startswith("budget")]
+    of_share = reply(accept(), near=Level(Cap.SHARE, Decimal("0.4"), Decimal("0.5")))
+    assert judged(of_share, threshold=0.7).signals["budget_cap"] == "share"
 
 
 @pytest.mark.parametrize(

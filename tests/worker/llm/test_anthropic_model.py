@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from email.utils import formatdate
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -97,8 +98,29 @@ def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cach
     assert body["system"] == [{"type": "text", "text": "You judge.", "cache_control": {"type": "ephemeral"}}]
     assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
     assert body["output_config"] == {"effort": "medium", "format": {"type": "json_schema", "schema": PROMPT.schema}}
-    assert body["max_tokens"] == 4_000
-    assert not {"temperature", "top_p", "top_k", "tools", "tool_choice", "thinking", "stream"} & body.keys()
+    assert not {"temperature", "top_p", "top_k", "tools", "tool_choice", "stream"} & body.keys()
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "limit", "thinking"),
+    [
+        ({}, 690, 690, {"type": "disabled"}),
+        ({"name": "claude-haiku-5-5-20261007"}, 690, 690, {"type": "disabled"}),
+        ({}, 9_000, 4_000, {"type": "disabled"}),
+        ({}, None, 4_000, {"type": "disabled"}),
+        ({"name": "claude-sonnet-5-5"}, 690, 690, {"type": "between_tools"}),
+        ({"name": "claude-opus-5-5"}, 690, 4_000, None),
+        ({"thinks": True}, 690, 4_000, None),
+    ],
+)
+def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
+    script: Anthropic, changes: dict[str, Any], asked: int | None, limit: int, thinking: object
+) -> None:
+    script.answers({})
+    with closing(AnthropicModel(replace(access(script.url), **changes))) as adapter:
+        adapter.ask(replace(PROMPT, reply_tokens=asked))
+    body = script.asked[0].body
+    assert (body["max_tokens"], body.get("thinking")) == (limit, thinking)
 
 
 def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic, model: AnthropicModel) -> None:

@@ -106,6 +106,15 @@ def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
     assert (model.name, model.pricing_version) == ("claude-haiku-5-5", "2026-11")
 
 
+def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
+    script: Anthropic, model: Metered, purse: PlayedPurse
+) -> None:
+    script.answers({})
+    model.ask(replace(PROMPT, reply_tokens=700))
+    assert purse.reserved[0].usd == worst_case("claude-haiku-5-5", SIZE, 700)
+    assert script.asked[0].body["max_tokens"] == 700
+
+
 def test_nothing_is_sent_that_a_cap_has_no_room_for(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
     purse.cap_usd = WORST - Decimal("0.000000001")
     with pytest.raises(BudgetReached) as reached:
@@ -143,6 +152,29 @@ def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
     assert [one.usd for one in purse.bills] == [None, PAID]
     assert len({one.id for one in purse.reserved}) == 2
     assert purse.spent == WORST + PAID
+
+
+def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_failure(
+    script: Anthropic, model: Metered, purse: PlayedPurse
+) -> None:
+    script.garbles()
+    script.answers({})
+    assert model.ask(PROMPT).lost_usd == WORST
+    script.answers({})
+    assert model.ask(PROMPT).lost_usd == 0
+    script.is_down(500)
+    with pytest.raises(Unavailable) as away:
+        model.ask(PROMPT)
+    assert away.value.lost_usd == 3 * WORST
+    purse.cap_usd = purse.spent + WORST
+    with pytest.raises(BudgetReached) as reached:
+        model.ask(PROMPT)
+    assert reached.value.lost_usd == WORST
+    script.is_down(529)
+    purse.cap_usd = Decimal(1)
+    with pytest.raises(Unavailable) as refused:
+        model.ask(PROMPT)
+    assert refused.value.lost_usd == 0
 
 
 def test_a_server_that_failed_may_have_worked(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:

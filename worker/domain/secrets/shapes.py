@@ -108,6 +108,7 @@ SHAPES: Final = (
     _shape(SecretKind.GOOGLE_KEY, "GOCSPX-", rf"{_L}GOCSPX-[A-Za-z0-9_-]{{20,}}+"),
     _shape(SecretKind.GOOGLE_KEY, "ya29.", rf"{_L}ya29\.[A-Za-z0-9_-]{{20,}}+"),
     _shape(SecretKind.GOOGLE_KEY, "1//0", rf"{_L}1//0[A-Za-z0-9_-]{{30,}}+", is_random),
+    _shape(SecretKind.GITHUB_TOKEN, "ghs_", rf"{_L}ghs_\d{{1,20}}+_eyJ[\w-]{{8,}}+\.[\w-]{{8,}}+\.[\w-]{{8,}}+"),
     _shape(SecretKind.GITHUB_TOKEN, "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_L}gh[pousr]_[A-Za-z0-9]{{20,}}+"),
     _shape(SecretKind.GITHUB_TOKEN, "github_pat_", rf"{_L}github_pat_[A-Za-z0-9_]{{20,}}+"),
     _shape(
@@ -117,6 +118,7 @@ SHAPES: Final = (
     ),
     _shape(SecretKind.GITLAB_TOKEN, "GR1348941", rf"{_L}GR1348941[A-Za-z0-9_-]{{18,}}+"),
     _shape(SecretKind.SLACK_TOKEN, "xox", rf"{_L}xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}+"),
+    _shape(SecretKind.SLACK_TOKEN, "xwfp-", rf"{_L}xwfp-[A-Za-z0-9-]{{10,}}+"),
     _shape(SecretKind.SLACK_TOKEN, "xapp-", rf"{_L}xapp-\d-[A-Za-z0-9-]{{10,}}+"),
     _shape(SecretKind.WEBHOOK, "hooks.slack.com", _HOOKS),
     _shape(SecretKind.WEBHOOK, "webhook.office.com", _OFFICE),
@@ -161,6 +163,33 @@ SHAPES: Final = (
         r"|pplx-[A-Za-z0-9]{40,}+|tskey-[a-z]{2,10}-[\w-]{20,}+|fm2_[A-Za-z0-9+/=]{60,}+|dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"
         r"|LTAI[A-Za-z0-9]{16,20}(?![A-Za-z0-9])|HRKU-[\w-]{36,}+|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}+"
         r"|dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}+)",
+    ),
+    _shape(
+        SecretKind.SERVICE_TOKEN,
+        "pul- nfp_ nfc_ nfo_ nfb_ nfu_ sb_secret_ fo1_ ATCTT3 NRII- NRJS- dose CFPAT- xkeysib- bkua_ CCIPAT_ sgp_ pnu_"
+        " cmVmdGtu sha256~ sk.eyJ eyJrIjoi ops_eyJ",
+        rf"{_L}(?:pul-[0-9a-f]{{40}}{_R}|nf[pcobu]_[A-Za-z0-9]{{36,}}+|sb_secret_[\w-]{{20,}}+|fo1_[\w-]{{43}}|ATCTT3[\w=-]{{60,}}+"
+        r"|NRII-[\w-]{32}|NRJS-[0-9a-f]{19}|dose[0-9a-f]{32}(?![A-Za-z0-9])|CFPAT-[\w-]{43}"
+        r"|xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}|bkua_[0-9a-f]{40}|CCIPAT_[A-Za-z0-9]{22}_[0-9a-f]{40}"
+        r"|sgp_(?:[0-9a-f]{16}_)?[0-9a-f]{40}|pnu_[A-Za-z0-9]{36}|cmVmdGtu[A-Za-z0-9]{56}|sha256~[\w-]{43}"
+        r"|sk\.eyJ[\w-]{20,}+\.[\w-]{20,}+|eyJrIjoi[A-Za-z0-9+/]{40,}+={0,2}|ops_eyJ[\w=-]{100,}+)",
+    ),
+    _shape(SecretKind.SERVICE_TOKEN, "NRAL", rf"{_L}[A-Za-z0-9]{{36}}NRAL{_R}", is_random),
+    _shape(SecretKind.AZURE_KEY, "JQQJ9", rf"{_L}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}{_R}", is_random),
+    _shape(
+        SecretKind.SERVICE_TOKEN,
+        "lsv2_ pcsk_ phx_ phs_ AQ.Ab",
+        rf"{_L}(?:lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}|pcsk_[A-Za-z0-9]{{4,8}}_[A-Za-z0-9]{{40,}}+|ph[xs]_[A-Za-z0-9]{{40,}}+"
+        r"|AQ\.Ab[\w-]{30,}+)",
+        is_random,
+    ),
+    _shape(SecretKind.SERVICE_TOKEN, "re_", rf"re_(?<!\wre_)[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{24}}{_R}", is_random),
+    _shape(SecretKind.SERVICE_TOKEN, "pat", rf"pat(?<!\wpat)[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_R}", is_random),
+    _shape(
+        SecretKind.SERVICE_TOKEN,
+        "ATBB EAAA",
+        r"(?<![\w+/-])(?:ATBB[A-Za-z0-9]{24,32}|EAAA[\w-]{60})(?![\w+/=-])",
+        is_random,
     ),
     _shape(SecretKind.SERVICE_TOKEN, ":AA", r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _shape(

@@ -49,5 +49,6 @@ def _together(spent: Sequence[Spent]) -> Spent:
         tokens=sum((one.tokens for one in spent), Tokens()),
         cost_usd=sum(known, Decimal(0)) if len(known) == len(spent) else None,
         replies=sum(one.replies for one in spent),
+        lost_usd=sum((one.lost_usd for one in spent), Decimal(0)),
         near=next((one.near for one in reversed(spent) if one.near is not None), None),
     )

@@ -1,12 +1,13 @@
 """Secrets are taken out by their shape or their name, and nothing else is."""
 
 import base64
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, look_alikes, secrets
+from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
 from worker.domain.secrets import Redaction, SecretKind, conceal
 
 RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
@@ -28,6 +29,13 @@ def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
         assert clean.text.count("\n") == sample.text.count("\n")
         assert conceal(clean.text).text == clean.text
         assert clean.found
+
+
+@pytest.mark.parametrize("service", ALONE)
+def test_every_services_own_shape_is_known(service: str) -> None:
+    for number, place in enumerate(PLACES):
+        secret = ALONE[service](Random(f"{service} {number}"))  # noqa: S311 - drawn anew each time, not secret
+        assert secret[-12:] not in shown(place.format(secret)), place
 
 
 def test_what_only_looks_like_a_secret_is_left() -> None:
