@@ -33,6 +33,8 @@ FILES_AND_TEXTS: Final = (
 )
 EVAL_ID: Final = "the verdict's id, as the check and `assay judge` print it"
 MOST_JOBS: Final = 256
+RUBRIC: Final = "a rubric's file, or `default` for the one that ships with Assay"
+WHEN: Final = "a date or a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h"
 WEEK: Final = "also estimate what the model costs for a week of this repository's pull requests"
 TIERS: Final = "code checks alone, the model too where they are not certain, or the model always"
 
@@ -94,6 +96,56 @@ def bench_options(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each core)")
 
 
+def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.add_argument("--since", metavar="T", default="7d", help=f"{WHEN} (default: 7d)")
+    evaluate.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    evaluate.add_argument(
+        "--subject", choices=("submission", "merge_group"), default="submission", help="default: submission"
+    )
+    evaluate.add_argument(
+        "--rubric", metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+    )
+    evaluate.add_argument("--model", metavar="NAME", help="judge with this model (default: ASSAY_MODEL)")
+    evaluate.add_argument(
+        "--repository", type=repository, metavar="OWNER/REPO", help="only what was judged in this one"
+    )
+    evaluate.add_argument(
+        "--max-usd",
+        type=dollars,
+        metavar="N",
+        help="the most that models may cost, with what this same command has cost before",
+    )
+    evaluate.add_argument(
+        "--override-caps", action="store_true", help="let --max-usd alone bound it: no pull request's or day's budget"
+    )
+    evaluate.add_argument("--dry-run", action="store_true", help="say how many and at what cost; judge nothing")
+    evaluate.add_argument(
+        "--jobs",
+        type=jobs,
+        metavar="N",
+        help="processes here (default: the workers of a running server; without one, a process for each core)",
+    )
+    evaluate.add_argument("--json", action="store_true", help="print what came of it as JSON and nothing else")
+
+
+def rubric_options(rubric: argparse.ArgumentParser) -> None:
+    what = rubric.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = what.add_parser("check", help="read a rubric strictly: what is wrong is named by its path")
+    check.add_argument("file", metavar="FILE", help=RUBRIC)
+    check.set_defaults(answer="check")
+    diff = what.add_parser("diff", help="which recorded changes two rubrics decide otherwise, at $0")
+    diff.add_argument("before", metavar="A", help=RUBRIC)
+    diff.add_argument("now", metavar="B", help=RUBRIC)
+    diff.add_argument("--since", metavar="T", default="30d", help=f"{WHEN} (default: 30d)")
+    diff.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    diff.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    diff.set_defaults(answer="diff")
+    promote = what.add_parser("promote", help="let a signal reject alone again that demoted itself")
+    promote.add_argument("signal", metavar="SIGNAL")
+    promote.add_argument("--installation", metavar="N", type=number, required=True, help="as the notice names it")
+    promote.set_defaults(answer="promote")
+
+
 def process_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
 
@@ -131,6 +183,67 @@ def pause_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("repository", type=repository, metavar="OWNER/REPO")
 
 
+def token_options(token: argparse.ArgumentParser) -> None:
+    actions = token.add_subparsers(title="what to do", metavar="create|list|revoke", required=True, dest="action")
+    create = actions.add_parser("create", help="make one, and print it once")
+    create.add_argument("name", metavar="NAME", type=token_name, help="what it is for: letters, digits and -_.")
+    create.add_argument(
+        "--installation", metavar="NUMBER", type=installation, action="append", required=True,
+        help="an installation whose figures it reads; may be repeated",
+    )  # fmt: skip
+    actions.add_parser("list", help="all that were made and not revoked, without the tokens")
+    revoke = actions.add_parser("revoke", help="have one open nothing any more")
+    revoke.add_argument("name", metavar="NAME", type=token_name)
+
+
+def stats_options(stats: argparse.ArgumentParser) -> None:
+    stats.add_argument("--from", dest="since", metavar="T", help=f"{WHEN} (default: 7d)")
+    stats.add_argument("--to", dest="until", metavar="T", help=f"{WHEN} (default: now)")
+    stats.add_argument(
+        "--subject", metavar="KIND", help="submission (default), merge_group, ci_check, pull_request, benchmark, all"
+    )
+    stats.add_argument(
+        "--group-by", metavar="WHAT", help="author_agent (default), judge_kind, rubric, repository, category, none"
+    )
+    stats.add_argument(
+        "--min-confidence", metavar="N", help="means and percentiles of verdicts at least this confident"
+    )
+    stats.add_argument(
+        "--agreement-window", metavar="N", help="how far apart two scores may be to agree (default: 0.15)"
+    )
+    stats.add_argument("--view", metavar="WHICH", help="verdicts (default), opinions or canaries")
+    what = stats.add_mutually_exclusive_group()
+    what.add_argument(
+        "--would-block", action="store_true", help="what would have been blocked, and what people did about it"
+    )
+    what.add_argument(
+        "--overrides", action="store_true", help="what people did about rejects, by signal, category and rubric"
+    )
+    what.add_argument("--agents", action="store_true", help="agents' scorecards")
+    installations_option(stats)
+    stats.add_argument("--json", action="store_true", help="print the answers as JSON and nothing else")
+
+
+def history_options(history: argparse.ArgumentParser) -> None:
+    history.add_argument("pull", type=pull_request, metavar="OWNER/REPO#N")
+    history.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+
+
+def export_options(export: argparse.ArgumentParser) -> None:
+    export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl")
+    export.add_argument("--since", metavar="T", help=f"{WHEN} (default: 7d)")
+    export.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    export.add_argument("--out", metavar="FILE", default="-", help="default: standard output")
+    installations_option(export)
+
+
+def installations_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--installation", metavar="NUMBER", type=installation, action="append",
+        help="only of this installation; may be repeated",
+    )  # fmt: skip
+
+
 COMMANDS: Final = (
     Command(
         "judge", "judge a branch, a pull request or a recorded dossier; posts nothing",
@@ -155,10 +268,24 @@ COMMANDS: Final = (
         "report", "write a verdict's dossier without its secrets, to report a wrong verdict",
         "app.commands_audit:report", report_options,
     ),
+    Command(
+        "evaluate", "judge the recorded changes of a window anew, by another rubric or model, and compare",
+        "app.commands_evaluate:evaluate", evaluate_options,
+    ),
+    Command("rubric", "check a rubric, or compare two of them on what is on record", "app.commands_rubric:rubric", rubric_options),
+    Command("stats", "quality, cost, agreement and backlog of what was judged", "app.commands_stats:stats", stats_options),
+    Command(
+        "history", "a pull request's verdicts, and what was done about them", "app.commands_stats:history", history_options
+    ),
+    Command("export", "write verdicts as lines, for other programs", "app.commands_stats:export", export_options),
     Command("forget", "delete all that is stored about a repository", "app.commands_audit:forget", forget_options),
     Command(
         "pause", "stop all judging in one repository: its checks are neutral, no model is asked",
         "app.commands_pause:pause", pause_options,
+    ),
+    Command(
+        "token", "who may read the figures over HTTP: create, list, revoke",
+        "app.commands_token:token", token_options,
     ),
     Command("resume", "go on judging in a repository that was paused", "app.commands_pause:resume", pause_options),
 )  # fmt: skip
@@ -201,12 +328,36 @@ def jobs(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> int:
+    if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected a number, found {text!r}")
+    return int(text)
+
+
 def dollars(text: str) -> Any:
     from decimal import Decimal
 
     if not re.fullmatch(r"\d{1,6}(\.\d{1,9})?", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"expected dollars like 2.50, found {text!r}")
     return Decimal(text)
+
+
+def token_name(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]{1,64}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected up to 64 letters, digits and -_., found {text!r}")
+    return text
+
+
+def installation(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:  # noqa: PLR2004 - as long as GitHub's may be
+        raise argparse.ArgumentTypeError(f"expected an installation's number, found {text!r}")
+    return int(text)
+
+
+def pull_request(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d{1,9}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected OWNER/REPO#N, found {text!r}")
+    return text
 
 
 def repository(text: str) -> str:

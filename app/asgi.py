@@ -20,6 +20,7 @@ from litestar.exceptions import HTTPException
 from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
 from structlog.typing import FilteringBoundLogger
 
+from app.api import Api, api_routes
 from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.webhooks import Door, Lock, webhook_route
@@ -47,7 +48,11 @@ def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) ->
         log=log,
     )
     return Litestar(
-        route_handlers=[webhook_route(door), *health_routes(intake, tally)],
+        route_handlers=[
+            webhook_route(door),
+            *health_routes(intake, tally),
+            *api_routes(Api(store, store.tokens())),
+        ],
         exception_handlers={HTTPException: _refused, Exception: _Failed(log, tally).answer},
         openapi_config=None,
         logging_config=None,

@@ -169,6 +169,7 @@ def _stored(found: Holdings) -> Stored:
         Kind.AUDITS: found.count("audit"),
         Kind.CHECKS: found.count("check"),
         Kind.COMMANDS: len(found.commands),
-        Kind.OTHER: sum(found.count(what) for what in ("ledger", "checks", "spent", "kept")),
+        Kind.EVENTS: found.events + sum(len(one.evals) for one in found.owned),
+        Kind.OTHER: sum(found.count(what) for what in ("ledger", "checks", "spent", "kept", "paused")),
     }
     return Stored(found.repository, counts, found.forgotten_at)

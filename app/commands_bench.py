@@ -92,7 +92,7 @@ def _foretell(files: Sequence[Path], total: int, opening: Opening) -> None:
 
     with opening.bench() as judges:
         raws = (raw for path in files for raw in read_lines(path))
-        known = forecast(raws, total, judges, model.max_output_tokens)
+        known = forecast(raws, total, judges, model)
     print(told(known, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.domain.ids import InstallationId
 from worker.domain.money import week_of
-from worker.errors import AssayError, SettingError
-from worker.render.doctor import Examined, Health, budget_words, doctor_report, week_words
+from worker.errors import AssayError, InputError, SettingError
+from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, week_words
+from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings, environment, missing, read_settings
-from worker.store.connection import open_store
+from worker.store.connection import Store, open_store
 from worker.store.examine import StoreReport, examine_store
 from worker.system_clock import SystemClock
 
@@ -40,7 +42,7 @@ def doctor(arguments: argparse.Namespace) -> Answer:
     folder = _data_dir(settings)
     has_place = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_place else ()
-    examined += [folder, *redis, *_app(settings), *_model(settings), _token(settings)]
+    examined += [folder, *redis, *_app(settings), *_model(settings), *_canary(settings), _token(settings)]
     examined += [_week(settings, repository)] if repository is not None else []
     is_well = all(one.health is Health.OK for one in examined)
     return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
@@ -77,7 +79,8 @@ def _data_dir(settings: Settings) -> Examined:
 def _redis(settings: Settings) -> Iterator[Examined]:
     try:
         with open_store(settings) as store:
-            report = examine_store(store)
+            report, refusal = examine_store(store), store.rubrics.look(load_rubric())
+            demoted = [notice for one in store.events.installations() for notice in _demoted(store, one)]
     except SettingError as error:
         yield _bad(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
     except AssayError as error:
@@ -85,6 +88,13 @@ def _redis(settings: Settings) -> Iterator[Examined]:
         yield Examined("Redis", Health.WRONG, words)
     else:
         yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
+        yield from (Examined("Demoted signal", Health.OK, one) for one in demoted)
+        if refusal:
+            yield Examined("Rubric", Health.WRONG, f"{refusal} Until then nothing is judged.")
+
+
+def _demoted(store: Store, installation: InstallationId) -> list[str]:
+    return [one.notice(installation) for one in store.demotions.of(installation)]
 
 
 def redis_lines(report: StoreReport, which: str) -> Iterator[Examined]:
@@ -165,6 +175,20 @@ def _model(settings: Settings) -> Iterator[Examined]:
     else:
         yield Examined("Model", Health.OK, f"{name}; the key is accepted")
     yield Examined("Budget", Health.OK, budget_words(settings.caps))
+
+
+def _canary(settings: Settings) -> Iterator[Examined]:
+    """The candidate that judges beside the active rubric and prompt, where there is one."""
+    canary = settings.canary
+    if not canary.is_set:
+        return
+    try:
+        rubric, _ = load_rubric(canary.rubric), load_prompt(canary.prompt)
+    except InputError as error:
+        yield Examined("Canary", Health.WRONG, f"{error} Until then it judges nothing; live judgings go on.")
+        return
+    cost = f"up to {dollars(canary.day_usd)} a day" if canary.day_usd else "at $0, by code alone"
+    yield Examined("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
 
 
 def _week(settings: Settings, repository: str) -> Examined:

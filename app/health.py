@@ -23,6 +23,7 @@ class Outcome(StrEnum):
     QUEUED = "queued"
     COALESCED = "coalesced"
     DUPLICATE = "duplicate"
+    NOTED = "noted"
     IGNORED = "ignored"
     REFUSED = "refused"
     UNAVAILABLE = "unavailable"

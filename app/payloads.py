@@ -46,6 +46,10 @@ class Repository(Slim):
     full_name: RepositoryName
 
 
+class InstallationPayload(Slim):
+    installation: Installation
+
+
 class RepositoryPayload(Slim):
     """The part that all our events share."""
 
@@ -93,6 +97,56 @@ class CommentPayload(RepositoryPayload):
     comment: Comment
 
 
+class SentPayload(RepositoryPayload):
+    """`sender`: who did it. Some deliveries of GitHub's own doing have none."""
+
+    sender: Account | None = None
+
+
+class AuthoredPull(PullRequest):
+    """`user` is null when the account is gone."""
+
+    user: Account | None = None
+
+
+class AuthoredPayload(SentPayload):
+    pull_request: AuthoredPull
+
+
+class HeadBranch(Commit):
+    ref: str = ""
+
+
+class ClosedPull(Slim):
+    """A pull request at its end. `merge_commit_sha` stands there of an unmerged one, too: GitHub tried."""
+
+    number: Number
+    head: HeadBranch
+    title: str = ""
+    body: str | None = None
+    merged: bool = False
+    merge_commit_sha: Sha | None = None
+
+
+class ClosedPayload(SentPayload):
+    pull_request: ClosedPull
+
+
+class PushedCommit(Slim):
+    message: str = ""
+
+
+class PushedRepository(Repository):
+    default_branch: str = ""
+
+
+class PushPayload(Slim):
+    installation: Installation
+    repository: PushedRepository
+    ref: str
+    commits: tuple[PushedCommit, ...] = ()
+
+
 class App(Slim):
     id: Number
 
@@ -117,11 +171,23 @@ class CheckedPull(Slim):
 class CheckRun(Slim):
     app: App | None
     external_id: str | None = None
+    head_sha: Sha | None = None
+    conclusion: str | None = None
     pull_requests: tuple[CheckedPull, ...] = ()
 
 
-class CheckRunPayload(RepositoryPayload):
+class CheckRunPayload(SentPayload):
     check_run: CheckRun
+
+
+class Pressed(Slim):
+    identifier: str = ""
+
+
+class PressedPayload(CheckRunPayload):
+    """`requested_action`: which of the buttons that the check run's App put there."""
+
+    requested_action: Pressed = Pressed()
 
 
 @dataclass(frozen=True, slots=True)

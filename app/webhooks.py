@@ -32,6 +32,7 @@ from app.intake import Intake
 from app.payloads import Delivery, Envelope, Malformed, read
 from worker.domain.ids import DeliveryId
 from worker.errors import Unavailable
+from worker.store.door import Outcome as Taken
 
 LARGEST_BODY: Final = 25 * 1024 * 1024
 """GitHub sends no larger one."""
@@ -144,6 +145,10 @@ class Door:
             return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed), action)
         except Unavailable as unavailable:
             return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, f"{unavailable}. {REDELIVER}", action)
+        if taken is Taken.NOTED:
+            return Answer(HTTP_202_ACCEPTED, Outcome.NOTED, action=action)
+        if taken is Taken.UNKNOWN:
+            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", action)
         return Answer(HTTP_202_ACCEPTED, Outcome(taken), action=action)
 
 

@@ -20,10 +20,11 @@ from worker.bootstrap import open_bench
 from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
 from worker.jobs import SCENE, Scene, horse_killed
-from worker.judge_worker import JudgeWorker
+from worker.judge_worker import EvaluateWorker, JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
-from worker.queue import judge_queue, rq_connection
+from worker.queue import evaluate_queue, judge_queue, rq_connection
+from worker.rulebook import load_rubric
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, open_store
 from worker.store.lua import Script, digest
@@ -43,6 +44,9 @@ PRELOADED: Final = (
 
 WORKER_TTL_S: Final = 30
 MAINTENANCE_S: Final = 30
+STANDS_BACK: Final = 10
+"""How nice whoever judges anew is to the others."""
+
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4
 
@@ -79,10 +83,13 @@ def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST)
     log_json(settings.log_level)
     with open_store(settings, role) as store:
         here = attached(settings, store)
+        store.rubrics.admit(load_rubric())
         _preload(here, store, court)
         store.wire.close()
         hands = [Hand("dispatcher", partial(run_dispatcher, here, court))]
-        hands += [Hand(f"worker {n}", partial(run_worker, here, court)) for n in range(1, settings.workers + 1)]
+        numbers = range(1, settings.workers + 1)
+        hands += [Hand(f"worker {n}", partial(run_worker, here, court)) for n in numbers]
+        hands += [Hand(f"evaluator {n}", partial(run_evaluator, here, court)) for n in numbers]
         Crew(hands, settings.timing.stop_grace).run()
 
 
@@ -108,6 +115,25 @@ def run_worker(settings: Settings, court: str = COURT) -> None:
             worker_ttl=WORKER_TTL_S,
             maintenance_interval=MAINTENANCE_S,
             work_horse_killed_handler=horse_killed,
+            log_job_description=False,
+        )
+        worker.work(logging_level=None)
+
+
+def run_evaluator(settings: Settings, court: str = COURT) -> None:
+    """One that judges anew what nobody waits for: it takes no live judging, and stands back where one needs the processor."""
+    os.nice(STANDS_BACK)
+    import_module("worker.evaluate_jobs")
+    with open_store(settings) as store:
+        store.wire.close()
+        SCENE.set(Scene(settings, court, SystemClock(), store))
+        queue = evaluate_queue(rq_connection(settings))
+        worker = EvaluateWorker(
+            [queue],
+            connection=queue.connection,
+            serializer=queue.serializer,
+            worker_ttl=WORKER_TTL_S,
+            maintenance_interval=MAINTENANCE_S,
             log_job_description=False,
         )
         worker.work(logging_level=None)

@@ -10,11 +10,10 @@ from typing import Final
 from worker.case_block import CaseError, read_case
 from worker.domain.agents import author_agent
 from worker.domain.case import Case
-from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, PullRequest
+from worker.domain.dossier import FAILED, Ci, CiCheck, CiState, Dossier, PullRequest
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
-FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
-"""GitHub's words; what is in neither set (`stale`, or none yet) did not finish."""
+"""GitHub's words; what is neither here nor in FAILED (`stale`, or none yet) did not finish."""
 
 
 def complete(dossier: Dossier) -> Dossier:

@@ -4,7 +4,7 @@ Does not decide. Invariant: each composition loads only the SDKs that it needs, 
 that it may run in a forked job.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from worker.board import Silent
 from worker.domain.dossier import Dossier
+from worker.domain.events import EvalTrigger
 from worker.domain.frozen import build_models
+from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import CheckRunId, DeliveryId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Caps
@@ -29,9 +31,9 @@ from worker.judge.room import Room, room_of
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
 from worker.ports import CheckPublisher, Clock, Desk, Lease, Model, PullSource, Purse
-from worker.record import Keepers, record_beside
+from worker.record import Keepers, Shelves, Telling, record_beside
 from worker.render.words import OVERDUE
-from worker.rulebook import load_prompt, load_rubric
+from worker.rulebook import load_ci_check_rubric, load_prompt, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
@@ -41,14 +43,21 @@ from worker.system_clock import SystemClock
 if TYPE_CHECKING:
     from worker.github.client import AppAccess
     from worker.publish import CheckDesk
+    from worker.store.outcomes import Due
 
 ALWAYS: Final = 2.0
 OF_JOBS: Final = (
+    "worker.ci_checks",
+    "worker.domain.aftermath",
     "worker.domain.criteria",
     "worker.judge.opinions",
+    "worker.outcomes",
     "worker.publish",
     "worker.store.checks",
+    "worker.store.outcomes",
+    "worker.store.demotions",
     "worker.store.purse",
+    "worker.store.rubrics",
 )
 """What a judging on a laptop may do without."""
 READINGS: Final = 3
@@ -56,14 +65,21 @@ READINGS: Final = 3
 
 
 class Payer(Value):
-    """Who pays for a model: the pull request *pull*, out of the books in *store* or, where there is none, of *own*."""
+    """Who pays for a model: the pull request *pull*, out of the books in *store* or, where there is none, of *own*.
+
+    `bound`: what stands around the books in *store*, such as the limit of a run.
+    """
 
     store: Store | None
     pull: PullRef
     own: Purse | None = None
+    bound: Callable[[Purse], Purse] | None = None
 
     def purse(self, caps: Caps) -> Purse | None:
-        return self.own if self.store is None else self.store.purse(caps, SystemClock())
+        if self.store is None:
+            return self.own
+        live = self.store.purse(caps, SystemClock())
+        return live if self.bound is None else self.bound(live)
 
     @property
     def is_paused(self) -> bool:
@@ -95,13 +111,15 @@ class Court(Value):
                     source=self.source,
                     board=CheckBoard(self.source, self._board(), lease, site_url(self.settings.github_api_url)),
                     ledger=self.store.ledger,
-                    keepers=Keepers(self.store.ledger, self.store.archive, lease),
+                    keepers=replace(_keepers(self.settings, self.store, lease), watch=self.store.outcomes),
                     bench=bench,
                     clock=self.clock,
                     patience=CiPatience(
                         timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), waiting_since
                     ),
                     outages=Outages(self.settings.outage_retries, timedelta(seconds=timing.outage_delay)),
+                    refused=self.store.rubrics.refusal(bench.rubric),
+                    demoted=self.store.demotions.signals(request.pull.installation_id),
                 ),
             )
 
@@ -132,12 +150,53 @@ class Court(Value):
                 requested_at=ask.asked_at,
             )
         )
+        self.store.happenings.put(asked_again(ask))
         self.desk.react(ask, "eyes")
+
+    def follow(self, happening: Happening) -> None:
+        """Tell of every outcome that something which happened is. May be called again."""
+        from worker.outcomes import Follower
+
+        Follower(self.store.outcomes, self.store.ledger, self.store.archive).follow(happening)
+        if happening.pull is not None and happening.what in {Happened.MERGED, Happened.CLOSED}:
+            self.store.ledger.ends_in(happening.pull, timedelta(days=self.settings.ledger_days))
+        if happening.pull is not None and happening.what is Happened.REOPENED:
+            self.store.ledger.stays(happening.pull)
+
+    def conclude(self, due: "Due") -> None:
+        """Record the verdict on a pull request as a whole. May be called again."""
+        from worker.outcomes import Concluding
+        from worker.rulebook import load_pull_request_rubric
+
+        rubric = load_pull_request_rubric()
+        Concluding(self.store.ledger, self.store.outcomes, rubric, self.clock).conclude(due)
+
+    def tidy(self) -> None:
+        """Forget who uninstalled the App, and drop what is counted of events that are gone. May be called again."""
+        records, rollups = self.store.records(), self.store.rollups()
+        for installation in self.store.leaving().due():
+            records.forget_installation(installation, self.clock.now())
+        for installation in records.installations():
+            rollups.trim(installation, self.clock.now())
+            rollups.catch_up(installation)
 
     def _board(self) -> "CheckDesk":
         from worker.publish import CheckDesk
 
         return CheckDesk(self.checks, self.store.checks())
+
+
+def asked_again(ask: Ask) -> Happening:
+    """That somebody who may do so asked for another judging."""
+    return Happening(
+        what=Happened.ASKED_AGAIN,
+        installation_id=ask.pull.installation_id,
+        repository_id=ask.pull.repository_id,
+        number=ask.pull.number,
+        delivery_id=ask.delivery_id,
+        at=ask.asked_at,
+        by_person=True,
+    )
 
 
 def site_url(api_url: str) -> str:
@@ -171,6 +230,7 @@ def _prepare() -> None:
     """Load and build what jobs need: once in a process, and for all that it forks."""
     for module in OF_JOBS:
         import_module(module)
+    load_ci_check_rubric()
     build_models()
     compile_patterns()
 
@@ -200,6 +260,7 @@ def open_bench(
             pause,
             settings.round_limit,
             room=_room(settings, model, payer),
+            rooms={name: _room(settings, one, payer) for name, one in others.items()},
             second=others.get(settings.second_model or ""),
             board=settings.has_board,
             choices={name: others[name] for name in settings.models if name in others},
@@ -254,6 +315,19 @@ def open_model(settings: Settings, threshold: float, payer: Payer | None = None)
         model.close()
 
 
+def _keepers(settings: Settings, store: Store, lease: Lease) -> Keepers:
+    return Keepers(store.ledger, store.archive, store.events, lease, telling_of(settings))
+
+
+def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Telling:
+    """What is told of verdicts: their words, too, where the operator asks for it."""
+    if not settings.has_event_words:
+        return Telling(trigger)
+    from worker.judge.untrusted import redacted
+
+    return Telling(trigger, redacted)
+
+
 def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
     """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError."""
     clock = SystemClock()
@@ -268,7 +342,7 @@ def judge_locally(settings: Settings, store: Store, source: PullSource, request:
                         source=source,
                         board=Silent(source),
                         ledger=store.ledger,
-                        keepers=Keepers(store.ledger, store.archive, lease),
+                        keepers=_keepers(settings, store, lease),
                         bench=bench,
                         clock=clock,
                         patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
@@ -291,13 +365,19 @@ def judge_locally(settings: Settings, store: Store, source: PullSource, request:
 def judge_anew(
     settings: Settings, store: Store, recorded: LedgerEntry, dossier: Dossier, rubric_file: Path | None
 ) -> Accept | Reject | Abstain:
-    """Judge a recorded dossier again, as a new entry beside its verdict. Raises LeaseLost where that was forgotten."""
+    """Judge a recorded dossier again, as a new entry beside its verdict.
+
+    Raises LeaseLost where that was forgotten, RubricRefused for a rubric that was edited and kept its version.
+    """
     from worker.judge.court import hear
     from worker.judge.replay import docket_beside
 
+    if rubric_file is not None:
+        store.rubrics.admit(load_rubric(rubric_file), str(rubric_file))
     subject = recorded.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
     with open_bench(settings, settings.tier, rubric_file, Payer(store, pull)) as bench:
         heard = hear(dossier, docket_beside(recorded.verdict, dossier, bench, SystemClock()), bench)
-    record_beside(recorded, heard, dossier, store.ledger, store.archive)
+    telling = telling_of(settings, EvalTrigger.BATCH)
+    record_beside(recorded, heard, dossier, Shelves(store.ledger, store.archive), telling)
     return heard.verdict

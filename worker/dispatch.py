@@ -16,6 +16,7 @@ from datetime import timedelta
 from math import inf
 from typing import Final, Protocol, assert_never
 
+from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import Ask, JudgeRequest
 from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
@@ -25,11 +26,16 @@ from worker.settings import Settings
 from worker.store.asks import OpenAsk
 from worker.store.checks import OverdueCheck, RedisChecks
 from worker.store.connection import Store
+from worker.store.happenings import OpenHappening
+from worker.store.outcomes import Due
 from worker.store.pulls import Limits, ToOpen
 
 LOG: Final = logging.getLogger(__name__)
 ERRANDS: Final = 8
 """How many errands may be under way at a time."""
+
+FOLLOW: Final = "look into what happened"
+CONCLUDE: Final = "judge a whole pull request"
 
 LONGEST_PAUSE_S: Final = 5.0
 OPEN_AGAIN_S: Final = 2.0
@@ -44,6 +50,12 @@ class Clerk(Protocol):
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
 
     def answer(self, ask: Ask) -> None: ...
+
+    def follow(self, happening: Happening) -> None: ...
+
+    def conclude(self, due: Due) -> None: ...
+
+    def tidy(self) -> None: ...
 
 
 OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
@@ -77,6 +89,7 @@ class Dispatcher:
         self._call = secrets.token_hex(16)
         self._limits = Limits.of_workers(settings.workers)
         self._next_sweep = 0.0
+        self._next_tidying = 0.0
         self._errands: dict[Future[None], Errand] = {}
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
@@ -130,6 +143,8 @@ class Dispatcher:
         brought = self._store.pulls.sweep(self._queue.key)
         if brought:
             LOG.warning("brought back judgings that were lost", extra={"count": brought})
+        if lost := self._store.events.end_lost():
+            LOG.warning("evaluations ended without a word", extra={"count": lost})
         self._limits = Limits.of_workers(max(self._settings.workers, self._queue.workers()))
         for late in self._checks.overdue():
             self._close(pool, late)
@@ -142,6 +157,38 @@ class Dispatcher:
             self._start(pool, self._opening(opening))
         while len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
             self._start(pool, self._answering(asked))
+        self._look_into(pool)
+        if time.monotonic() >= self._next_tidying:
+            self._next_tidying = time.monotonic() + self._timing.tidy
+            self._start(pool, Errand(name="tidy", work=lambda clerk: clerk.tidy(), done=lambda: None))
+
+    def _look_into(self, pool: ThreadPoolExecutor) -> None:
+        """One happening and one verdict on a whole at a time: a revert is looked into after its merge."""
+        under_way = {errand.name for errand in self._errands.values()}
+        if FOLLOW not in under_way and (happened := self._store.happenings.next()):
+            self._start(pool, self._following(happened))
+        if CONCLUDE not in under_way and (due := self._store.outcomes.next_due()):
+            self._start(pool, self._concluding(due))
+
+    def _following(self, happened: OpenHappening) -> Errand:
+        happening = happened.happening
+        return Errand(
+            name=FOLLOW,
+            work=lambda clerk: clerk.follow(happening),
+            done=lambda: self._store.happenings.done(happening),
+            later=lambda delay: self._store.happenings.later(happening, delay),
+            attempt=happened.attempt,
+            fields={"what": happening.what, "repository_id": happening.repository_id, "number": happening.number},
+        )
+
+    def _concluding(self, due: Due) -> Errand:
+        """One that fails for a while comes again after its hold."""
+        return Errand(
+            name=CONCLUDE,
+            work=lambda clerk: clerk.conclude(due),
+            done=lambda: self._store.outcomes.done(due),
+            fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
+        )
 
     def _opening(self, opening: ToOpen) -> Errand:
         request, head_sha = opening.request, opening.head_sha

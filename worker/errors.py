@@ -3,6 +3,7 @@
     AssayError
     ├── InputError            the person who called us has to change something (exit 2)
     │   ├── SettingError      a variable: which, what is expected, where to get it
+    │   ├── RubricRefused     a rubric that was changed and kept its version
     │   └── (others)          a file, an option, a checkout: where, expected, found
     ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
     ├── Unavailable           a server can't be reached or answers errors; trying again may help
@@ -16,13 +17,12 @@ is a bug, and a bug is raised, never judged.
 """
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from worker.domain.value import Value
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from worker.domain.money import Level
 
 
@@ -42,17 +42,25 @@ class SettingError(InputError):
         self.variable = variable
 
 
+class RubricRefused(InputError):
+    """A rubric whose version stands for another content. Nothing is judged by it until somebody raises the version."""
+
+
 class Forbidden(AssayError):
     """GitHub says no: a permission that the App lacks, a repository that a token can't see."""
 
 
 class Unavailable(AssayError):
-    """*what* can't be reached or fails; `reason` is for people, without secrets."""
+    """*what* can't be reached or fails; `reason` is for people, without secrets.
 
-    def __init__(self, what: str, reason: str) -> None:
+    `lost_usd`: what questions that nobody answered may have cost all the same.
+    """
+
+    def __init__(self, what: str, reason: str, lost_usd: Decimal = Decimal(0)) -> None:
         super().__init__(f"{what} is unavailable: {reason}")
         self.what = what
         self.reason = reason
+        self.lost_usd = lost_usd
 
 
 class RateLimited(Unavailable):
@@ -64,12 +72,16 @@ class RateLimited(Unavailable):
 
 
 class BudgetReached(AssayError):
-    """Asking could cost *asked_usd*, and *level* has no room for it. Nothing was reserved."""
+    """Asking could cost *asked_usd*, and *level* has no room for it. Nothing was reserved.
 
-    def __init__(self, level: "Level", asked_usd: "Decimal") -> None:
+    `lost_usd`: what earlier tries of the same question may have cost, which nobody answered.
+    """
+
+    def __init__(self, level: "Level", asked_usd: Decimal, lost_usd: Decimal = Decimal(0)) -> None:
         super().__init__(f"{level.cap} cap: {level.used_usd:f} + {asked_usd:f} > {level.cap_usd:f} dollars")
         self.level = level
         self.asked_usd = asked_usd
+        self.lost_usd = lost_usd
 
 
 class Gone(AssayError):
@@ -118,7 +130,7 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return Drop("another judge took over")
         case Gone(what=what):
             return Drop(what)
-        case Forbidden():
+        case Forbidden() | RubricRefused():
             return GiveUp(str(error))
         case Unavailable() if attempt > retry.attempts:
             return GiveUp(str(error))

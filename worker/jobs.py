@@ -93,8 +93,8 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
 
 def performed(job: Job) -> bool:
     """Do what this job says; whether that went well. What went wrong is in the log, and nowhere else."""
-    pull, fence = _told(job)
-    error = _caught(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
+    pull, fence = told_by(job)
+    error = caught(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
     if error is not None:
         LOG.error("a job failed", exc_info=error, extra={"pull": pull.model_dump(), "fence": fence})
     return error is None
@@ -102,14 +102,14 @@ def performed(job: Job) -> bool:
 
 def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
     """RQ found the process of a job killed: bring its pull request back without waiting for the lease."""
-    pull, fence = _told(job)
+    pull, fence = told_by(job)
     LOG.error("a judge was killed", extra={"pull": pull.model_dump(), "fence": fence, "pid": pid, "status": status})
     bring_back(job)
 
 
 def bring_back(job: Job) -> None:
     """The process of this job is dead: have its pull request judged again, if it was not done."""
-    pull, fence = _told(job)
+    pull, fence = told_by(job)
     store = SCENE.get().store
     try:
         store.pulls.died(pull, fence)
@@ -140,7 +140,7 @@ class Sitting:
             tries = self._taken.attempt
             if tries > self._rule.attempts + 1:
                 return self._give_up(NO_END.format(tries=tries - 1))
-            result = _caught(self._judge)
+            result = caught(self._judge)
             return self._after_error(result) if isinstance(result, Exception) else self._after(result)
 
     def _judge(self) -> Outcome:
@@ -186,7 +186,7 @@ class Sitting:
     def _give_up(self, reason: str) -> End:
         """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone."""
         LOG.warning("no verdict: %s", reason, extra=self._fields)
-        error = _caught(partial(self._tell, reason))
+        error = caught(partial(self._tell, reason))
         if error is None:
             return End(Finish.JUDGED)
         fate = classify(error, max(1, self._taken.attempt - self._rule.attempts), self._rule)
@@ -216,7 +216,7 @@ def _close(scene: Scene, taken: Taken, end: End) -> None:
     LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), "how": end.how, "answer": answer})
 
 
-def _caught(work: Callable[[], T]) -> T | Exception:
+def caught(work: Callable[[], T]) -> T | Exception:
     """The one broad `except`: what went wrong is a value from here on."""
     try:
         return work()
@@ -224,7 +224,7 @@ def _caught(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def _told(job: Job) -> tuple[PullRef, int]:
+def told_by(job: Job) -> tuple[PullRef, int]:
     """Which pull request the job judges, under which fence."""
     arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
     installation_id, repository_id, number, fence = arguments

@@ -6,11 +6,15 @@ saying how is brought back.
 """
 
 import gc
+import json
+import logging
 import os
 import signal
+import time
+from collections.abc import Mapping
 from datetime import timedelta
 from resource import struct_rusage
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Final, NoReturn
 
 from rq import Queue, Worker
@@ -19,11 +23,16 @@ from rq.job import Job
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
 
-from worker.jobs import bring_back, performed
+from worker.errors import Unavailable
+from worker.jobs import SCENE, bring_back, performed, told_by
 from worker.lifeline import die_with_parent
-from worker.queue import Batch
+from worker.queue import Batch, EvaluateQueue
 
+LOG: Final = logging.getLogger(__name__)
 BEAT: Final = timedelta(seconds=5)
+
+LOOK_S: Final = 3600.0
+"""How often each installation's overturned rejects are looked at."""
 
 FAILED_EXIT: Final = 3
 """A job that failed says so."""
@@ -40,6 +49,9 @@ class JudgeWorker(Worker):
     """
 
     at_work: Job | None = None
+    looked: Mapping[int, float] = MappingProxyType({})
+    """When each installation was looked at, by this worker."""
+
     status: int | None = None
 
     def subscribe(self) -> None:
@@ -71,7 +83,7 @@ class JudgeWorker(Worker):
             die_with_parent(os.getppid(), signal.SIGKILL)
             self.setup_work_horse_signals()
             with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):
-                os._exit(os.EX_OK if performed(job) else FAILED_EXIT)
+                os._exit(os.EX_OK if self.perform(job) else FAILED_EXIT)
         finally:
             os._exit(1)  # whatever happens, a job does not go on as its worker
 
@@ -86,6 +98,7 @@ class JudgeWorker(Worker):
         job.ended_at = now()
         if self.status == os.EX_OK:
             self._forget(job)
+            self.follow(job)
         elif self.status == FAILED_EXIT:
             self.handle_job_failure(  # pyright: ignore[reportUnknownMemberType] - RQ leaves a registry untyped
                 job, queue, exc_string=SEE_LOG
@@ -110,5 +123,43 @@ class JudgeWorker(Worker):
             super().request_force_stop(signum, frame)
         except SystemExit:
             if self.at_work is not None:
-                bring_back(self.at_work)
+                self.bring_back(self.at_work)
             raise
+
+    def perform(self, job: Job) -> bool:
+        """Do what the job says; whether that went well."""
+        return performed(job)
+
+    def bring_back(self, job: Job) -> None:
+        """The process of this job is dead."""
+        bring_back(job)
+
+    def follow(self, job: Job) -> None:
+        """The live judging is over, and its verdict shown: the canary's turn, and now and then a look at what was overturned."""
+        settings = SCENE.get().settings
+        pull, fence = told_by(job)
+        looks = self.looked.get(pull.installation_id, -LOOK_S) + LOOK_S <= time.monotonic()
+        if not looks and not settings.canary.is_set:
+            return
+        self.looked = {**self.looked, pull.installation_id: time.monotonic()} if looks else self.looked
+        said = json.dumps({"pull": pull.model_dump(mode="json"), "looks": looks})
+        try:
+            queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
+            queue.submit(f"after-{pull.installation_id}-{fence}", said)
+        except Unavailable as error:
+            LOG.warning("nothing follows this judging: %s", error, extra={"pull": pull.model_dump()})
+
+
+class EvaluateWorker(JudgeWorker):
+    """The same for what nobody waits for: what is lost of it, whoever asked for it finds undone."""
+
+    def perform(self, job: Job) -> bool:
+        from worker.evaluate_jobs import performed as evaluated  # noqa: PLC0415 - the live judges need none of it
+
+        return evaluated([str(one) for one in job.args])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+
+    def bring_back(self, job: Job) -> None:
+        """Nobody does."""
+
+    def follow(self, job: Job) -> None:
+        """Nothing does."""

@@ -11,12 +11,13 @@ from typing import Final
 from worker.assemble import complete
 from worker.board import Board, Wait
 from worker.domain.audit import Heard
-from worker.domain.dossier import CiState, Dossier
+from worker.domain.dossier import CiState, Dossier, Policy
+from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import Gone
+from worker.errors import Gone, RubricRefused
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import docket, hear
@@ -35,7 +36,10 @@ class CiPatience(Value):
 
 
 class Deps(Value):
-    """Everything that one judging needs from outside."""
+    """Everything that one judging needs from outside. `refused`: why the rubric may not be judged by, if it may not.
+
+    `demoted`: signals that may not reject alone here, since people took their rejects back too often.
+    """
 
     source: PullSource
     board: Board
@@ -45,6 +49,8 @@ class Deps(Value):
     clock: Clock
     patience: CiPatience
     outages: Outages = Outages()
+    refused: str | None = None
+    demoted: frozenset[str] = frozenset()
 
 
 class Judged(Value):
@@ -97,15 +103,36 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
         deps.board.wait_for_ci(request, head_sha, wait)
         return WaitForCi(deps.patience.poll, wait.names)
     opened = docket(request, dossier, deps.bench, deps.clock)
-    found = recorded_already(request, dossier, opened) or settle(dossier, opened, deps.bench)
-    verdict = found.verdict if isinstance(found, Heard) else found
-    if newer := deps.board.newer_head(request, head_sha):
-        return Overtaken(newer)
-    if isinstance(found, Heard):
-        record(request.pull, found, dossier, deps.keepers)
+    known = recorded_already(request, dossier, opened)
+    newer = deps.board.newer_head(request, head_sha) if known else None
+    verdict = newer or known or evaluate(request, dossier, opened, deps)
+    if isinstance(verdict, str):
+        return Overtaken(verdict)
     again_in = deps.outages.wait(request, verdict)
     deps.board.publish(request, verdict, dossier, None if again_in is None else deps.clock.now() + again_in)
     return Judged(verdict, dossier, again_in)
+
+
+def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps) -> Accept | Reject | Abstain | Sha:
+    """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile."""
+    rubric, keepers = deps.bench.rubric, deps.keepers
+    begun = Begun(opened.eval_id, opened.subject, rubric.id, rubric.version, deps.bench.planned)
+    keepers.begin(request.pull, begun)
+    if deps.refused is not None:
+        keepers.give_up(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
+        raise RubricRefused(deps.refused)
+    found = settle(dossier, opened, deps.bench)
+    cost = format(found.verdict.judge_cost_usd or 0, "f")
+    try:
+        newer = deps.board.newer_head(request, opened.subject.head_sha)
+    except Gone as gone:
+        keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, gone.what, cost)
+        raise
+    if newer is not None:
+        keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, OVERTAKEN, cost)
+        return newer
+    record(request.pull, found, dossier, keepers)
+    return found.verdict
 
 
 def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
@@ -117,7 +144,16 @@ def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
     if "ledger" not in raw.model_fields_set:
         own = tuple(one for one in deps.ledger.entries(request.pull) if one.verdict.parent_eval_id is None)
         raw = raw.model_copy(update={"ledger": own})
-    return complete(with_push_time(raw, request))
+    return complete(with_demotions(with_push_time(raw, request), deps.demoted))
+
+
+def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
+    """Part of the policy from here on, so that the record says by what was judged. What a repository switched off stays off."""
+    if not demoted:
+        return dossier
+    policy = dossier.policy or Policy()
+    signals = {**dict.fromkeys(sorted(demoted), "suspicion"), **policy.signals}
+    return dossier.model_copy(update={"policy": policy.model_copy(update={"signals": signals})})
 
 
 def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:

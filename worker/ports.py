@@ -4,7 +4,7 @@ Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SD
 `worker.errors` at their own edge.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -13,6 +13,7 @@ from typing import Protocol
 from worker.domain.audit import AuditRecord
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
+from worker.domain.events import Begun, Event
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
@@ -67,16 +68,23 @@ class StopReason(StrEnum):
 
 
 class Prompt(Value):
-    """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two."""
+    """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two.
+
+    `reply_tokens`: how long the reply may be; None: as long as the operator allows any to be.
+    """
 
     system: str
     turns: tuple[str, ...]
     schema: Mapping[str, object]
     version: str
+    reply_tokens: int | None = None
 
 
 class Reply(Value):
-    """What came back, billed. `cost_usd` is None where the price is not known; `near`: a cap that is almost reached."""
+    """What came back, billed. `cost_usd` is None where the price is not known; `near`: a cap that is almost reached.
+
+    `lost_usd`: what tries before it may have cost, whose answers were lost.
+    """
 
     text: str
     stop: StopReason
@@ -85,6 +93,7 @@ class Reply(Value):
     cost_usd: Decimal | None
     request_id: str | None
     near: Level | None = None
+    lost_usd: Decimal = Decimal(0)
 
 
 class Model(Protocol):
@@ -123,8 +132,28 @@ class Ledger(Protocol):
         """All entries of this pull request, oldest first."""
         ...
 
-    def append(self, pull: PullRef, entry: LedgerEntry) -> None:
-        """Append once (the same eval_id again changes nothing). Raises LeaseLost when another judge took over."""
+    def append(self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = ()) -> None:
+        """Append once (the same eval_id again changes nothing), and tell of it. Raises LeaseLost when another judge took over."""
+        ...
+
+
+class Events(Protocol):
+    """What happened. All of it may be called twice; raises Unavailable."""
+
+    def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
+        """Tell that an evaluation began. It ends with its entry in the ledger, or by `end`."""
+        ...
+
+    def end(self, pull: PullRef, event: Event) -> bool:
+        """End an evaluation that comes to no entry. False: it had ended before."""
+        ...
+
+
+class Watch(Protocol):
+    """Who looks at what people do after a verdict. May be called twice; raises Unavailable."""
+
+    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+        """A verdict on a submission, which closes these issues, is about to be recorded."""
         ...
 
 

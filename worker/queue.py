@@ -4,10 +4,10 @@ Does not know when a pull request is due or who may judge it (`worker.store.pull
 fence, so that it may be pushed twice and judged once; it leaves nothing behind but its failures, for a week.
 """
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
@@ -17,6 +17,7 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from rq import Queue, Worker
+from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 
 from worker.domain.request import PullRef
@@ -25,7 +26,14 @@ from worker.settings import Settings
 
 NAME: Final = "judge"
 JOB: Final = "worker.jobs.judge"
+EVALUATE: Final = "evaluate"
+"""What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
+
+ANEW: Final = "worker.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
+
+OPEN: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})
+"""A job that is none of these is over."""
 
 Batch = Pipeline
 """Writes of RQ that go together, in one round trip."""
@@ -45,6 +53,64 @@ def rq_connection(settings: Settings) -> Redis:
 
 def judge_queue(connection: Redis) -> Queue:
     return Queue(NAME, connection=connection, serializer=JSONSerializer)
+
+
+def evaluate_queue(connection: Redis) -> Queue:
+    return Queue(EVALUATE, connection=connection, serializer=JSONSerializer)
+
+
+class EvaluateQueue:
+    """The near end of the queue of what nobody waits for. Its methods raise Unavailable."""
+
+    def __init__(self, connection: Redis, longest_s: float) -> None:
+        self._connection = connection
+        self._queue = evaluate_queue(connection)
+        self._longest_s = int(longest_s)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """One with a connection of its own."""
+        return cls(rq_connection(settings), settings.timing.check_deadline)
+
+    def submit(self, name: str, said: str) -> None:
+        """Have a worker do what *said* tells it. The same *name* again, while it waits, changes nothing."""
+        with _redis():
+            if Job.exists(name, self._connection):
+                return
+            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                ANEW,
+                said,
+                job_id=name,
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=0,
+            )
+
+    def workers(self) -> int:
+        """How many workers take from it, on all machines."""
+        with _redis():
+            return Worker.count(queue=self._queue)
+
+    def left(self, names: Collection[str]) -> set[str]:
+        """Those of *names* that still wait or are at work."""
+        with _redis():
+            return {job.id for job in self._found(names) if job.get_status(refresh=False) in OPEN}
+
+    def withdraw(self, names: Iterable[str]) -> None:
+        """Take back what no worker has begun."""
+        with _redis():
+            for job in self._found(names):
+                if job.get_status(refresh=False) == JobStatus.QUEUED:
+                    job.delete()
+
+    def _found(self, names: Iterable[str]) -> list[Job]:
+        found = Job.fetch_many(  # pyright: ignore[reportUnknownMemberType] - RQ leaves the serializer untyped
+            list(names), self._connection, JSONSerializer
+        )
+        return [job for job in found if job is not None]
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 class JudgeQueue:

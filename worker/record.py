@@ -4,13 +4,44 @@ Does not decide and does not publish. Invariant: what is written can never be ed
 same verdict twice leaves one entry.
 """
 
+from collections.abc import Callable
+
 from worker.domain.audit import Heard
 from worker.domain.diff import Diff, DiffError, diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier import Ci, Dossier
+from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.request import PullRef
+from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
-from worker.ports import Archive, Lease, Ledger
+from worker.ports import Archive, Events, Lease, Ledger, Watch
+
+
+class Telling(Value):
+    """What evaluations came of. `without_secrets`: an opinion's words are told, too, as this leaves them; None: they are not."""
+
+    trigger: EvalTrigger = EvalTrigger.BUS
+    without_secrets: Callable[[str], str] | None = None
+
+
+class Keepers(Value):
+    """Where a verdict is kept, how it is told of, and the right to do so."""
+
+    ledger: Ledger
+    archive: Archive
+    events: Events
+    lease: Lease
+    telling: Telling = Telling()
+    watch: Watch | None = None
+    """None on a laptop: nobody does anything about its verdicts."""
+
+    def begin(self, pull: PullRef, begun: Begun) -> None:
+        """Tell that this evaluation begins."""
+        self.events.begin(pull, self.lease.fence, begun)
+
+    def give_up(self, pull: PullRef, begun: Begun, mode: FailureMode, message: str, cost_usd: str) -> None:
+        """Tell that it comes to nothing, and what it has cost."""
+        self.events.end(pull, failed(begun, mode, message, cost_usd))
 
 
 def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
@@ -18,30 +49,61 @@ def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") ->
     made = entry(heard.verdict, dossier, keepers.lease.fence)
     keepers.lease.keep()
     keepers.archive.keep(pull, made, dossier, heard.audit)
-    keepers.ledger.append(pull, made)
+    if keepers.watch is not None:
+        keepers.watch.judged(pull, made, _closes(dossier))
+    keepers.ledger.append(pull, made, told(heard, dossier.case_error, keepers.telling))
     for opinion in heard.opinions:
-        record_beside(made, opinion, dossier, keepers.ledger, keepers.archive)
+        record_beside(made, opinion, dossier, Shelves(keepers.ledger, keepers.archive), keepers.telling)
+    if keepers.watch is not None and dossier.ci is not None and dossier.ci.checks:
+        _record_ci_checks(pull, made, dossier.ci, keepers)
     return made
 
 
-def record_beside(parent: LedgerEntry, heard: Heard, dossier: Dossier, ledger: Ledger, archive: Archive) -> None:
+def _closes(dossier: Dossier) -> tuple[tuple[str, int], ...]:
+    return tuple((one.repository or dossier.pull_request.repository, one.number) for one in dossier.issues)
+
+
+def _record_ci_checks(pull: PullRef, made: LedgerEntry, ci: Ci, keepers: "Keepers") -> None:
+    """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
+    from worker.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
+    from worker.outcomes import append_beside, beside  # noqa: PLC0415
+    from worker.rulebook import load_ci_check_rubric  # noqa: PLC0415
+
+    for one in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
+        append_beside(pull, keepers.ledger, beside(made, one.verdict), keepers.telling.trigger, one.part)
+
+
+class Shelves(Value):
+    """Where a judging anew is kept."""
+
+    ledger: Ledger
+    archive: Archive
+
+
+def record_beside(
+    parent: LedgerEntry, heard: Heard, dossier: Dossier, shelves: Shelves, telling: Telling
+) -> LedgerEntry:
     """Record a judging anew beside the verdict that it judges again. Raises LeaseLost where that is gone."""
     subject = parent.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
     made = entry(heard.verdict, dossier, parent.fence)
-    archive.keep(pull, made, dossier, heard.audit)
-    ledger.append(pull, made)
+    shelves.archive.keep(pull, made, dossier, heard.audit)
+    shelves.ledger.append(pull, made, (started(begun_of(heard.verdict, telling)), *told(heard, None, telling)))
     for opinion in heard.opinions:
-        record_beside(made, opinion, dossier, ledger, archive)
+        record_beside(made, opinion, dossier, shelves, telling)
+    return made
 
 
-class Keepers:
-    """Where a verdict is kept, and the right to do so."""
+def told(heard: Heard, case_error: str | None, telling: Telling) -> tuple[Event, ...]:
+    """What is told of a verdict: its end first, then what could not be read on the way to it."""
+    words = telling.without_secrets(heard.verdict.concern) if telling.without_secrets else ""
+    return (terminal(heard.verdict, telling.trigger, words=words), *troubles(heard, case_error))
 
-    def __init__(self, ledger: Ledger, archive: Archive, lease: Lease) -> None:
-        self.ledger = ledger
-        self.archive = archive
-        self.lease = lease
+
+def begun_of(verdict: Accept | Reject | Abstain, telling: Telling) -> Begun:
+    """How the evaluation began that led to this verdict."""
+    who = verdict.judge_kind
+    return Begun(verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, telling.trigger)
 
 
 def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:

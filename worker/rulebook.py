@@ -9,14 +9,20 @@ the file's field by its path.
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
+from worker.domain.frozen import Frozen
 from worker.domain.rubric import Rubric
 from worker.domain.value import Value
 from worker.errors import InputError
 from worker.strict_yaml import StrictYamlError, load_own_yaml
+
+if TYPE_CHECKING:
+    from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
+
+M = TypeVar("M", bound=Frozen)
 
 PACKAGE: Final = Path(__file__).resolve().parent
 """Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
@@ -37,9 +43,28 @@ def load_rubric(path: Path | None = None) -> Rubric:
 
 def read_rubric(text: str) -> Rubric:
     """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
+    return _read(Rubric, text)
+
+
+@cache
+def load_ci_check_rubric() -> "CiCheckRubric":
+    """How CI checks are scored: the rubric that ships with Assay, once a process."""
+    from worker.domain.aftermath import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
+
+    return _read(CiCheckRubric, _text(_shipped("rubrics/ci_check.yml")))
+
+
+@cache
+def load_pull_request_rubric() -> "PullRequestRubric":
+    """How whole pull requests are scored: the rubric that ships with Assay, once a process."""
+    from worker.domain.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
+
+    return _read(PullRequestRubric, _text(_shipped("rubrics/pull_request.yml")))
+
+
+def _read(model: type[M], text: str) -> M:
     try:
-        content = load_own_yaml(text)
-        return Rubric.model_validate(content)
+        return model.model_validate(load_own_yaml(text))
     except StrictYamlError as error:
         raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error
     except ValidationError as error:

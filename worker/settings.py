@@ -48,6 +48,19 @@ class ModelAccess(Value):
     attempts: int
     retry_delay_s: float
     max_output_tokens: int
+    thinks: bool = False
+
+
+class Canary(Value):
+    """A candidate that judges beside the active rubric and prompt; `day_usd`: what its questions may cost an installation a day."""
+
+    rubric: Path | None = None
+    prompt: Path | None = None
+    day_usd: Decimal = Decimal(0)
+
+    @property
+    def is_set(self) -> bool:
+        return self.rubric is not None or self.prompt is not None
 
 
 class Timing(Value):
@@ -64,16 +77,19 @@ class Timing(Value):
     retry_delay: float = 15.0
     asking: float = 600.0
     outage_delay: float = 600.0
+    forget_after: float = 604_800.0
+    tidy: float = 3_600.0
     ci_wait: float = 1800.0
     ci_poll: float = 20.0
     check_deadline: float = 3600.0
+    lookahead: float = 86_400.0
     github_timeout: float = 20.0
     redis_timeout: float = 5.0
     stop_grace: float = 10.0
 
 
 MAY_BE_ZERO: Final = frozenset(
-    {"quiet_window", "quiet_max", "retry_delay", "outage_delay", "ci_wait", "ci_poll", "stop_grace"}
+    {"quiet_window", "quiet_max", "retry_delay", "outage_delay", "forget_after", "ci_wait", "ci_poll", "stop_grace"}
 )
 """Any other duration of 0 would be a lease that nobody ever holds, or an answer that nobody waits for."""
 
@@ -99,11 +115,16 @@ class Settings(Value):
     is_paused: bool = False
     caps: Caps = Caps()
     retention_days: int = 30
+    event_days: int = 365
+    lookahead_events: int = 5
+    ledger_days: int = 90
+    has_event_words: bool = False
     round_limit: int = 5
     prompt_tokens: int = 60_000
     second_model: str | None = None
     has_board: bool = False
     models: tuple[str, ...] = ()
+    canary: Canary = Canary()
     timing: Timing = Timing()
 
     def require_app(self) -> AppCredentials:
@@ -156,13 +177,31 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         is_paused=_one_of(values, "ASSAY_PAUSED", ("0", "1")) == "1",
         caps=_caps(values),
         retention_days=_whole(values, "ASSAY_RETENTION_DAYS", 30, 0, 3650),
+        ledger_days=_whole(values, "ASSAY_LEDGER_DAYS", 90, 31, 3650),
+        event_days=_whole(values, "ASSAY_EVENT_DAYS", 365, 1, 3650),
+        lookahead_events=_whole(values, "ASSAY_LOOKAHEAD_EVENTS", 5, 1, 1000),
+        has_event_words=_one_of(values, "ASSAY_EVENT_WORDS", ("0", "1")) == "1",
         round_limit=_whole(values, "ASSAY_ROUND_LIMIT", 5, 1, 100),
         prompt_tokens=_whole(values, "ASSAY_PROMPT_TOKENS", 60_000, 20_000, 1_000_000),
         second_model=values.get("ASSAY_SECOND_MODEL"),
         has_board=_one_of(values, "ASSAY_BOARD", ("0", "1")) == "1",
         models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
+        canary=_canary(values),
         timing=_timing(values),
     )
+
+
+def _canary(values: Mapping[str, str]) -> Canary:
+    rubric, prompt = (
+        Path(values[name]).expanduser().absolute() if name in values else None
+        for name in ("ASSAY_CANARY_RUBRIC", "ASSAY_CANARY_PROMPT")
+    )
+    usd = _decimal(values, "ASSAY_CANARY_USD", Decimal(0))
+    if usd > MOST_USD:
+        raise malformed("ASSAY_CANARY_USD", f'is "{usd}", more than {MOST_USD}')
+    if prompt is not None and not usd:
+        raise malformed("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
+    return Canary(rubric, prompt, usd)
 
 
 def _caps(values: Mapping[str, str]) -> Caps:
@@ -260,6 +299,7 @@ def _model(values: Mapping[str, str]) -> ModelAccess | None:
         attempts=_whole(values, "ASSAY_MODEL_ATTEMPTS", 3, 1, 10),
         retry_delay_s=_number(values, "ASSAY_MODEL_RETRY_DELAY", 1),
         max_output_tokens=_whole(values, "ASSAY_MAX_OUTPUT_TOKENS", 8000, 500, 64000),
+        thinks=_one_of(values, "ASSAY_THINKING", ("0", "1")) == "1",
     )
 
 

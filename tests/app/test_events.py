@@ -8,14 +8,19 @@ import pytest
 from app.events import (
     SUBSCRIBED,
     TABLE,
+    CiFailed,
     CommandGiven,
+    CommitsReverted,
     Event,
     Ignored,
+    PersonSpoke,
+    PullClosed,
     PullOpened,
     PullPushed,
     PullReady,
     PullReopened,
     RerunPressed,
+    ThumbGiven,
     translate,
 )
 from app.payloads import Delivery, Envelope, Malformed, read
@@ -29,6 +34,10 @@ OUR_APP = 4242
 SHA, OLD = "1" * 40, "2" * 40
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 ABOUT: dict[str, Any] = {"installation": {"id": 1}, "repository": {"id": 7, "full_name": "acme/widgets"}}
+
+
+ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type": "Bot"}
+REVERTING = f'Revert "Retry uploads"\n\nThis reverts commit {OLD}.\n'
 
 
 def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
@@ -66,6 +75,23 @@ def check_run(action: str, **changes: Any) -> Event | Ignored:
     return seen("check_run", {**ABOUT, "action": action, "check_run": run})
 
 
+def pressed(identifier: str, sender: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+    run = {"app": {"id": OUR_APP}, "head_sha": SHA, "external_id": external_id(3), **changes}
+    what = {"action": "requested_action", "check_run": run, "requested_action": {"identifier": identifier}}
+    return seen("check_run", {**ABOUT, **what, "sender": sender or ALICE})
+
+
+def push(*messages: str, ref: str = "refs/heads/main") -> Event | Ignored:
+    repository = {**ABOUT["repository"], "default_branch": "main"}
+    commits = [{"message": message} for message in messages]
+    return seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits})
+
+
+def closed(sender: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+    pull = {"number": 3, "head": {"sha": SHA, "ref": "fix"}, "title": "Retry", "body": None, **changes}
+    return seen("pull_request", {**ABOUT, "action": "closed", "pull_request": pull, "sender": sender})
+
+
 @pytest.mark.parametrize(
     ("action", "event"),
     [
@@ -90,6 +116,79 @@ def test_a_command_on_a_pull_request_is_an_event_with_its_author() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sender", "opener", "by_another"),
+    [
+        (ALICE, BOT, True),
+        (ALICE, {"login": "bob", "type": "User"}, True),
+        (ALICE, None, True),
+        (ALICE, ALICE, False),
+        (BOT, ALICE, False),
+        (None, BOT, False),
+    ],
+)
+def test_a_push_by_a_person_who_did_not_open_the_pull_request_says_so(
+    sender: Any, opener: Any, *, by_another: bool
+) -> None:
+    pull = {"number": 3, "head": {"sha": SHA}, "user": opener}
+    event = seen("pull_request", {**ABOUT, "action": "synchronize", "pull_request": pull, "sender": sender})
+    assert event == PullPushed(pull=PULL, repository="acme/widgets", head_sha=SHA, by_another=by_another)
+
+
+def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
+    pull = {"number": 3, "head": {"sha": SHA}}
+    events = [
+        seen("pull_request", {**ABOUT, "action": "reopened", "pull_request": pull, "sender": sender})
+        for sender in (ALICE, BOT)
+    ]
+    assert [isinstance(one, PullReopened) and one.by_person for one in events] == [True, False]
+
+
+def test_a_close_without_a_merge_says_nothing_of_other_pull_requests() -> None:
+    named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
+    event = closed(ALICE, merge_commit_sha=OLD, **named)
+    assert event == PullClosed(pull=PULL, repository="acme/widgets", head_sha=SHA, by_person=True)
+
+
+def test_a_merge_names_its_commit_and_what_it_says_of_others() -> None:
+    named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
+    event = closed(BOT, merged=True, merge_commit_sha=OLD, **named)
+    assert event == PullClosed(
+        pull=PULL, repository="acme/widgets", head_sha=SHA, by_person=False, merge_sha=OLD, mends=True, reverts=(12,)
+    )
+
+
+def test_a_merge_without_a_commit_of_its_own_is_its_head() -> None:
+    event = closed(merged=True)
+    assert isinstance(event, PullClosed)
+    assert (event.merge_sha, event.mends, event.reverts) == (SHA, False, ())
+
+
+def test_a_draft_that_is_closed_is_closed() -> None:
+    assert isinstance(closed(draft=True), PullClosed)
+
+
+@pytest.mark.parametrize("body", ["Nice", "```\n/rejudge\n```"])
+def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
+    assert comment(body) == PersonSpoke(pull=PULL, repository="acme/widgets")
+
+
+@pytest.mark.parametrize(("identifier", "is_helpful"), [("helpful", True), ("not_helpful", False)])
+def test_a_button_at_our_check_is_a_thumb_about_that_head(identifier: str, *, is_helpful: bool) -> None:
+    assert pressed(identifier) == ThumbGiven(pull=PULL, repository="acme/widgets", head_sha=SHA, is_helpful=is_helpful)
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "timed_out", "startup_failure"])
+def test_anothers_check_that_failed_names_its_commit(conclusion: str) -> None:
+    event = check_run("completed", app={"id": 1}, conclusion=conclusion)
+    assert event == CiFailed(installation_id=InstallationId(1), repository_id=RepositoryId(7), head_sha=SHA)
+
+
+def test_a_push_to_the_default_branch_that_takes_commits_back_names_each_once() -> None:
+    event = push("Docs", REVERTING, REVERTING)
+    assert event == CommitsReverted(installation_id=InstallationId(1), repository_id=RepositoryId(7), shas=(OLD,))
+
+
 def test_a_command_on_a_draft_counts() -> None:
     assert isinstance(comment("/rejudge", issue={"draft": True}), CommandGiven)
 
@@ -97,8 +196,6 @@ def test_a_command_on_a_draft_counts() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (comment("Nice"), "no_command"),
-        (comment("```\n/rejudge\n```"), "no_command"),
         (comment("/rejuge"), "unknown_command"),
         (comment("/rejudge", issue={"pull_request": None}), "not_a_pull_request"),
         (comment("/rejudge", issue={"state": "closed"}), "pull_request_closed"),
@@ -146,8 +243,15 @@ def test_rerun_at_an_old_commit_does_not_pass_that_commit_for_the_head() -> None
         (check_run("rerequested", app={"id": 1}), "other_apps_check_run"),
         (check_run("rerequested", external_id=None, pull_requests=[]), "no_pull_request"),
         (check_run("rerequested", external_id="", pull_requests=[listed(9, base_repository=8)]), "no_pull_request"),
-        (check_run("requested_action"), "unhandled:check_run.requested_action"),
-        (pull_request("closed"), "unhandled:pull_request.closed"),
+        (pressed("helpful", app={"id": 1}), "other_apps_check_run"),
+        (pressed("merge_it"), "unknown_button"),
+        (check_run("requested_action"), "unknown_button"),
+        (pressed("helpful", sender=BOT), "bot_pressed"),
+        (pressed("helpful", external_id=None, pull_requests=[]), "no_pull_request"),
+        (check_run("completed", app={"id": 1}, conclusion="success"), "unhandled:check_run.completed"),
+        (check_run("completed", app={"id": 1}, conclusion="failure", head_sha=None), "unhandled:check_run.completed"),
+        (push(REVERTING, ref="refs/heads/fix"), "not_the_default_branch"),
+        (push("Retry uploads"), "nothing_reverted"),
         (seen("check_suite", {**ABOUT, "action": "completed"}), "unhandled:check_suite.completed"),
         (seen("ping", {"zen": "Keep it logically awesome."}), "unhandled:ping"),
         (seen("pull_request", {"action": "opened"}), "no_installation"),
@@ -180,4 +284,4 @@ def name(example: Example) -> str:
 
 
 def test_the_table_knows_exactly_the_events_that_the_app_must_subscribe_to() -> None:
-    assert set(SUBSCRIBED) == {"pull_request", "issue_comment", "check_run"} == set(REQUIRED_EVENTS)
+    assert set(SUBSCRIBED) == {"pull_request", "issue_comment", "check_run", "push"} == set(REQUIRED_EVENTS)

@@ -81,6 +81,7 @@ def test_deliveries_are_counted_by_outcome(fragile: ServedDoor) -> None:
         'assay_deliveries_total{outcome="queued"} 1\n'
         'assay_deliveries_total{outcome="coalesced"} 1\n'
         'assay_deliveries_total{outcome="duplicate"} 0\n'
+        'assay_deliveries_total{outcome="noted"} 0\n'
         'assay_deliveries_total{outcome="ignored"} 0\n'
         'assay_deliveries_total{outcome="refused"} 1\n'
         'assay_deliveries_total{outcome="unavailable"} 0\n'

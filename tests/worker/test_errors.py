@@ -16,6 +16,7 @@ from worker.errors import (
     RetryAt,
     RetryIn,
     RetryRule,
+    RubricRefused,
     Unavailable,
     classify,
 )
@@ -34,11 +35,23 @@ OUTAGE = Unavailable("GitHub", "502")
         (RateLimited("GitHub", AT), 1, RetryAt(AT)),
         (RateLimited("GitHub", AT), 4, GiveUp("GitHub is unavailable: rate limit reached, again at 20:05:00 UTC")),
         (Forbidden("no"), 1, GiveUp("no")),
+        (RubricRefused("raise it"), 1, GiveUp("raise it")),
         (Gone("closed"), 1, Drop("closed")),
         (LeaseLost(), 1, Drop("another judge took over")),
         (KeyError("x"), 1, Bug()),
     ],
-    ids=["first outage", "third outage", "too many", "limit", "limit too often", "forbidden", "gone", "lost", "bug"],
+    ids=[
+        "first outage",
+        "third outage",
+        "too many",
+        "limit",
+        "limit too often",
+        "forbidden",
+        "rubric",
+        "gone",
+        "lost",
+        "bug",
+    ],
 )
 def test_every_error_has_one_fate(error: Exception, attempt: int, fate: Fate) -> None:
     assert classify(error, attempt, RULE) == fate

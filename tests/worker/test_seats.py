@@ -1,8 +1,12 @@
 """The models that a bench asks: the first, the second, and those that a repository may choose from."""
 
+from decimal import Decimal
 from pathlib import Path
 
-from worker.bootstrap import open_bench
+from worker.bootstrap import Payer, open_bench
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.money import Bill, Density, Level, Reservation
+from worker.domain.request import PullRef
 from worker.settings import read_settings
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant"}
@@ -30,3 +34,29 @@ def test_without_a_key_or_at_a_tier_that_asks_nobody_there_are_none(tmp_path: Pa
         settings = read_settings({**environ, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
         with open_bench(settings, tier) as bench:
             assert (bench.model, bench.second, dict(bench.choices)) == (None, None, {})
+
+
+class Denser:
+    """The Purse port, whose replies of one model were denser than those of another."""
+
+    def density(self, pull: PullRef, model: str) -> Density:
+        assert pull == PAYER
+        return Density(20, Decimal("0.5") if model == "claude-opus-5-5" else Decimal("0.25"))
+
+    def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
+        raise NotImplementedError
+
+    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+        raise NotImplementedError
+
+
+PAYER = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
+
+
+def test_each_model_has_the_room_that_its_own_replies_gave_it(tmp_path: Path) -> None:
+    settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
+    with open_bench(settings, "hybrid", payer=Payer(None, PAYER, Denser())) as bench:
+        assert bench.model is not None
+        assert bench.second is not None
+        assert bench.room_of(bench.model).question_bytes == 192_000
+        assert bench.room_of(bench.second).question_bytes == 96_000

@@ -170,6 +170,12 @@ class GitHub:
         """Deliver again what the product did not take, as an App's owner may; how many deliveries that were."""
         return int(self.verb("redeliver/refused")["count"])
 
+    def deliver_again(self, repository: str, event: str) -> None:
+        """Deliver every one of these once more, under its own id, as GitHub may."""
+        for one in self.state(repository)["deliveries"]:
+            if one["event"] == event:
+                self.verb("redeliver", id=one["id"])
+
     def settle(self) -> None:
         """Wait until every delivery has been answered."""
         self.verb("settle")

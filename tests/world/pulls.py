@@ -118,6 +118,10 @@ class Pull:
         """Every Assay check of this commit, oldest first. More than one is one too many."""
         return [_shown(run) for run in self.runs_of(sha)]
 
+    def press(self, identifier: str) -> None:
+        """One of our own buttons."""
+        self.repository.github.verb("press", button="action", check_run=self.check_run["id"], identifier=identifier)
+
     def press_rerun(self) -> None:
         """The button beside the check."""
         self.repository.github.verb("press", button="rerun", check_run=self.check_run["id"])

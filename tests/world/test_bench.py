@@ -15,6 +15,8 @@ from tests.world.contract import violations
 from tests.world.examples import examples
 from tests.world.github_bench import GitHub, Refused
 
+pytestmark = pytest.mark.slow  # about the played GitHub, not about us
+
 
 def installation_token(github: GitHub, **body: Any) -> str:
     ready, now = github.ready, int(time.time())

@@ -4,6 +4,7 @@ Does not assert what a story is about. Invariant: a story that ends well left no
 GitHub's contract, no surprise for the model, no delivery refused, no error in the product's log.
 """
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -150,7 +151,9 @@ class World:
         self.model.check()
         assert self._violations() == []
         assert self._refused() == []
-        assert self._unexpected() == []
+        unexpected = self._unexpected()
+        assert not unexpected, unexpected
+        assert self._untold() == []
 
     def breaks_off(self) -> None:
         """After a failed story: leave nothing running that would disturb the next one."""
@@ -169,6 +172,12 @@ class World:
     def _violations(self) -> list[str]:
         return [found for one in self._repositories for found in violations(self.github.requests(one.name))]
 
+    def _untold(self) -> list[str]:
+        """Evaluations that did not begin and end exactly once, in this order."""
+        ours = {one.id for one in self._repositories}
+        with self.redis.client as client:
+            return untold(client, ours, self.installation)
+
     def _refused(self) -> list[str]:
         deliveries = [made for one in self._repositories for made in self.github.state(one.name)["deliveries"]]
         return [_told(one) for one in deliveries if one["repo"] is not None and not _is_taken(one)]
@@ -186,10 +195,24 @@ def _told(delivery: Delivery) -> str:
     return f"  {delivery['event']}.{delivery['action']}: {delivery['status']} {delivery['error']}"
 
 
+def untold(client: Any, repositories: set[int], installation: int) -> list[str]:
+    """The evaluations on the stream that did not begin and end exactly once."""
+    told: dict[str, list[str]] = {}
+    for _, entry in client.xrange(keys.events(InstallationId(installation)).name):
+        body = json.loads(entry["j"])
+        if body["repository_id"] in repositories and entry["k"].startswith("eval."):
+            told.setdefault(body["eval_id"], []).append(entry["k"].removeprefix("eval."))
+    ends = (["started", "completed"], ["started", "failed"])
+    return [f"{name}: {kinds}" for name, kinds in told.items() if kinds not in ends]
+
+
 def busy_keys(client: Any, repository: Repository, installation: int) -> list[str]:
-    """Pull requests of this repository that are due, given or held, and commands that nobody answered yet."""
+    """Pull requests of this repository that are due, given or held, or to be judged as a whole; what nobody answered yet."""
     every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
     pattern = keys.pull(every).name.removesuffix("0") + "*"
     found = {key: client.hget(key, "state") for key in client.scan_iter(match=pattern, count=1000)}
     asks = [text for text in client.hvals(keys.ASK_TEXTS.name) if repository.name in text]
+    asks += [text for text in client.hvals(keys.HAPPENING_TEXTS.name) if f'"repository_id":{repository.id},' in text]
+    watch = keys.watch(every).name.removesuffix("0")
+    asks += [one for one in client.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000) if one.startswith(watch)]
     return [f"{key} {state}" for key, state in found.items() if state] + asks

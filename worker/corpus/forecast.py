@@ -13,16 +13,16 @@ from worker.corpus.sitting import sit
 from worker.domain.value import Value, replace
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
+from worker.judge.llm import with_room
 from worker.llm.prices import TYPICAL_OUTPUT, worst_case
+from worker.llm.thinking import most_output
 from worker.ports import Prompt, Reply
+from worker.settings import ModelAccess
 from worker.system_clock import SystemClock
 
 SAMPLE: Final = 100
 TOKENS_PER_BYTE: Final = Decimal("0.3")
 """Of code and English; what a run pays by is counted by the model's server."""
-
-CORRECTED: Final = 2
-"""A question may be asked again once."""
 
 
 class Forecast(Value):
@@ -36,37 +36,46 @@ class Forecast(Value):
 
 
 class Weighing:
-    """The Model port: notes how long each question is, and answers none."""
+    """The Model port: notes how long each question is, and what it may cost at most, and answers none."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, access: ModelAccess) -> None:
+        self.name = access.name
         self.pricing_version: str | None = None
         self.sizes: list[int] = []
+        self.most: list[Decimal | None] = []
+        self._access = access
 
     def ask(self, prompt: Prompt) -> Reply:
         """Note it."""
         from worker.llm.metered import size_of  # noqa: PLC0415 - loads the SDK, which only a run with a model needs
 
-        self.sizes.append(size_of(prompt))
+        size = size_of(prompt)
+        self.sizes.append(size)
+        self.most += [
+            worst_case(self.name, size, most_output(self._access, one)) for one in (prompt, with_room(prompt))
+        ]
         raise Unavailable("The model", "it is only weighed what it would be asked")
 
 
-def forecast(rows: Iterable[Raw], total: int, bench: Bench, most_output: int) -> Forecast:
-    """What the bench's model would cost for these rows, which are so many in *total*."""
-    assert bench.model is not None  # noqa: S101 - the caller asks for a run with a model only
+def forecast(rows: Iterable[Raw], total: int, bench: Bench, access: ModelAccess) -> Forecast:
+    """What the model behind *access* would cost for these rows, which are so many in *total*."""
     looked_at = list(islice(rows, 0, None, -(-total // SAMPLE)))
-    weighing = Weighing(bench.model.name)
+    weighing = Weighing(access)
     for raw in looked_at:
         sit(read_row(raw), raw.path.name, replace(bench, model=weighing), SystemClock())
-    share = Decimal(total) / len(looked_at)
+    return reckoned(weighing, total, len(looked_at))
+
+
+def reckoned(weighing: Weighing, total: int, sampled: int) -> Forecast:
+    """What the questions that were weighed say of *total*, of which so many (one at least) were *sampled*."""
+    share = Decimal(total) / sampled
     expected = [worst_case(weighing.name, int(size * TOKENS_PER_BYTE), TYPICAL_OUTPUT) for size in weighing.sizes]
-    most = [worst_case(weighing.name, size, most_output) for size in weighing.sizes]
     return Forecast(
         rows=total,
-        sampled=len(looked_at),
+        sampled=sampled,
         asked=round(len(weighing.sizes) * share),
         expected_usd=_sum(expected, share),
-        most_usd=_sum(most, share * CORRECTED),
+        most_usd=_sum(weighing.most, share),
     )
 
 

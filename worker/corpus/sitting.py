@@ -51,7 +51,7 @@ class Traits(Frozen):
 def sit(row: Row, file: str, bench: Bench, clock: Clock) -> tuple[Accept | Reject | Abstain, Traits]:
     """Judge one row. Raises nothing but for a bug."""
     dossier = complete(row.dossier)
-    request = _request(dossier, clock)
+    request = request_of(dossier, clock)
     started = time.perf_counter()
     verdict = judge(dossier, docket(request, dossier, bench, clock), bench)
     spent = (time.perf_counter() - started) * 1000
@@ -62,7 +62,7 @@ def sit(row: Row, file: str, bench: Bench, clock: Clock) -> tuple[Accept | Rejec
     return verdict, _traits(row.id, file, dossier, verdict, spent)
 
 
-def _request(dossier: Dossier, clock: Clock) -> JudgeRequest:
+def request_of(dossier: Dossier, clock: Clock) -> JudgeRequest:
     pull = dossier.pull_request
     return JudgeRequest(
         pull=PullRef.model_validate({"installation_id": LAPTOP, "repository_id": 0, "number": pull.number}),
@@ -121,6 +121,7 @@ def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
 
 
 def _stands(pointer: EvidencePointer, places: Places) -> bool:
-    """Whether the place exists and, where the line is quoted, reads so."""
+    """Whether the place exists and, where the line is quoted, reads so; of what was redacted, what was sent of it."""
     found = places.check(pointer)
-    return isinstance(found, EvidencePointer) and pointer.quote in {None, found.quote}
+    reads = isinstance(found, EvidencePointer) and pointer.quote in {None, found.quote}
+    return reads or places.again(pointer) == pointer

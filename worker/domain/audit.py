@@ -98,8 +98,9 @@ class Exchange(Value):
 class Law(Value):
     """By what the verdict was made, in whole but for the texts.
 
-    `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look. `pause`: who had stopped all judging. `round_limit`: how many rounds might end in
-    a reject. `question_bytes`, `questions`: the most that a model was shown.
+    `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look.
+    `pause`: who had stopped all judging. `round_limit`: how many rounds might end in a reject. `question_bytes`, `questions`:
+    the most that the model was shown; `second_bytes`: the most that the second was, where that is not the same.
     """
 
     rubric: str
@@ -115,6 +116,7 @@ class Law(Value):
     board: bool = False
     question_bytes: int = 60_000
     questions: int = 6
+    second_bytes: int | None = None
 
 
 class Taken(Value):

@@ -39,6 +39,18 @@ class Annotation(Value):
     message: str
 
 
+class Button(Value):
+    """What GitHub calls a requested action: three at most, label and identifier up to 20, description up to 40 characters."""
+
+    label: str
+    identifier: str
+    description: str
+
+
+HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of use")
+NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
+
+
 class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already."""
 
@@ -47,6 +59,7 @@ class CheckContent(Value):
     text: str = ""
     conclusion: Conclusion | None = None
     annotations: tuple[Annotation, ...] = ()
+    buttons: tuple[Button, ...] = ()
 
 
 def external_id(number: int) -> str:

@@ -8,7 +8,7 @@ A field that was left out means "unknown, derive it"; `null` or `[]` means "know
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
@@ -104,6 +104,10 @@ class CiState(StrEnum):
     FAILURE = "failure"
     PENDING = "pending"
     MISSING = "missing"
+
+
+FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
+"""GitHub's words for a check that did not pass."""
 
 
 class CiCheck(Frozen):

@@ -15,9 +15,10 @@ from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId, 
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 
-KeyType = Literal["string", "hash", "list", "set", "zset"]
+KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 
 MONTH: Final = timedelta(days=30)
+QUARTER: Final = timedelta(days=90)
 
 
 class Key(Value):
@@ -34,7 +35,7 @@ def pull(ref: PullRef) -> Key:
 
 
 def ledger(ref: PullRef) -> Key:
-    """Entries of one pull request by eval id, encrypted; appended, never edited."""
+    """Entries of one pull request by eval id, encrypted; appended, never edited. Goes some time after it was closed."""
     return Key(f"assay:{_of_pull(ref, 'ledger')}", "hash", ttl=None)
 
 
@@ -93,6 +94,16 @@ def named(name: str) -> Key:
     return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
 
 
+def any_events() -> str:
+    """SCAN's pattern for the keys that `events` makes."""
+    return "assay:*:events"
+
+
+def any_named() -> str:
+    """SCAN's pattern for the keys that `named` makes."""
+    return "assay:named:*"
+
+
 def forgotten(name: str) -> Key:
     """When all about a name was forgotten: the tombstone, and all that is left."""
     return Key(f"assay:forgotten:{_of_name(name)}", "string", ttl=None)
@@ -138,7 +149,93 @@ def paused(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:paused:{repository}", "string", ttl=None)
 
 
-OF_PULLS: Final = ("pull", "ledger", "checks", "check", "spent")
+def events(installation: InstallationId) -> Key:
+    """What happened, of one installation. The setting of the events' retention says how long an entry stays."""
+    return Key(f"assay:{installation}:events", "stream", ttl=None)
+
+
+def rollup(installation: InstallationId) -> Key:
+    """What the events of an installation add up to, by hour, by day and by table. Can be dropped and counted again."""
+    return Key(f"assay:{installation}:rollup", "hash", ttl=None)
+
+
+def rolled(installation: InstallationId) -> Key:
+    """What figures remember of each pull request, by `repository/number`. Goes with the rollup."""
+    return Key(f"assay:{installation}:rolled", "hash", ttl=None)
+
+
+def told(installation: InstallationId, name: str) -> Key:
+    """This happening is on the stream: a delivery that comes again tells nothing new."""
+    return Key(f"assay:{installation}:told:{_of_name(name)}", "string", ttl=MONTH)
+
+
+def demoted(installation: InstallationId) -> Key:
+    """Signals that are suspicions here, since their rejects were taken back too often: each with its figures."""
+    return Key(f"assay:{installation}:demoted", "hash", ttl=None)
+
+
+def promoted(installation: InstallationId) -> Key:
+    """When a person made a signal a fact again: its rejects are counted from then on."""
+    return Key(f"assay:{installation}:promoted", "hash", ttl=None)
+
+
+EVERY_STREAM: Final = "assay:*:events"
+"""SCAN's pattern for all streams of events."""
+
+
+def book(name: str) -> Key:
+    """What one run of judgings anew, or one day of a canary, has cost, and holds. The name is a hash of whose it is."""
+    return Key(f"assay:book:{_of_name(name)}", "hash", ttl=timedelta(days=8))
+
+
+def heard(delivery_id: DeliveryId) -> Key:
+    """This delivery was noted down as something that happened. Apart from `delivery`: a request may come of it, too."""
+    return Key(f"assay:heard:{delivery_id}", "string", ttl=timedelta(days=3))
+
+
+def watch(ref: PullRef) -> Key:
+    """What goes on at a pull request that was judged: events since, and which verdict on the whole of it is under way."""
+    return Key(f"assay:{_of_pull(ref, 'watch')}", "hash", ttl=QUARTER)
+
+
+def outcomes(ref: PullRef) -> Key:
+    """What came of one pull request, in the order in which it was heard."""
+    return Key(f"assay:{_of_pull(ref, 'outcomes')}", "list", ttl=QUARTER)
+
+
+def added(ref: PullRef) -> Key:
+    """That a pull request was merged, and the hashes of the lines that it changed, encrypted: as long as a revert counts."""
+    return Key(f"assay:{_of_pull(ref, 'added')}", "string", ttl=MONTH)
+
+
+def commit(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+    """Whose accepted head, or whose merge, this commit is."""
+    return Key(f"assay:{installation}:commit:{repository}:{head_sha}", "string", ttl=MONTH)
+
+
+def merges(installation: InstallationId, repository: RepositoryId) -> Key:
+    """Pull requests of a repository that were merged, by when."""
+    return Key(f"assay:{installation}:merges:{repository}:all", "zset", ttl=MONTH)
+
+
+def solving(installation: InstallationId, repository: RepositoryId, name: str) -> Key:
+    """Pull requests of a repository that were judged and close this issue, by when the first verdict came."""
+    return Key(f"assay:{installation}:solving:{repository}:{name}", "zset", ttl=QUARTER)
+
+
+OF_PULLS: Final = (
+    "pull",
+    "ledger",
+    "checks",
+    "check",
+    "spent",
+    "watch",
+    "outcomes",
+    "added",
+    "commit",
+    "merges",
+    "solving",
+)
 """What is kept of a pull request, and goes when its repository is forgotten."""
 
 DUE_TURNS: Final = Key("assay:turn:due", "zset", ttl=None)
@@ -167,6 +264,36 @@ ASK_TEXTS: Final = Key("assay:asks:text", "hash", ttl=None)
 
 ASK_TRIES: Final = Key("assay:asks:tries", "hash", ttl=None)
 """How often each of them was looked at."""
+
+EVALS: Final = Key("assay:evals", "hash", ttl=None)
+"""Evaluations that were begun and not ended: whose they are, and what is told if they are lost."""
+
+EVALS_BY: Final = Key("assay:evals:by", "zset", ttl=None)
+"""When to look whether the judge of each of them still lives."""
+
+TOKENS: Final = Key("assay:tokens", "hash", ttl=None)
+"""What each API token opens, by the token's hash."""
+
+TOKEN_NAMES: Final = Key("assay:tokens:names", "hash", ttl=None)
+"""The hash of each token, by its name."""
+
+RUBRICS: Final = Key("assay:rubrics", "hash", ttl=None)
+"""The hash of the content that each rubric's id and version stand for, since they were first used."""
+
+HAPPENINGS: Final = Key("assay:happenings", "zset", ttl=None)
+"""What happened and nobody looked into yet, by when to."""
+
+HAPPENING_TEXTS: Final = Key("assay:happenings:text", "hash", ttl=None)
+"""What each of them is: numbers and words of closed sets."""
+
+HAPPENING_TRIES: Final = Key("assay:happenings:tries", "hash", ttl=None)
+"""How often each of them was looked into."""
+
+LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
+"""Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
+
+LEAVING: Final = Key("assay:leaving", "zset", ttl=None)
+"""Installations that the App was taken out of, by when all about them is forgotten."""
 
 DEADLINES: Final = Key("assay:deadlines", "zset", ttl=None)
 """Open check runs, by when they must be concluded; a member is the name of the `check` key."""

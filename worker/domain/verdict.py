@@ -238,7 +238,7 @@ class Judged(Frozen):
     rubric_version: Text
     prompt_version: str | None = None
     fingerprint: Fingerprint
-    signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    signals: dict[str, str | int | float | bool | tuple[str, ...] | None] = Field(default_factory=dict)
     created_at: datetime
 
     @field_serializer("judge_cost_usd")

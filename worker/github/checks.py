@@ -103,9 +103,13 @@ class GitHubChecks:
 
 
 def state_of(content: CheckContent) -> dict[str, object]:
+    """The buttons go with the conclusion: nobody can say yet what they think of a verdict that is not there."""
     if content.conclusion is None:
         return {"status": "in_progress"}
-    return {"status": "completed", "conclusion": content.conclusion.value}
+    buttons = [
+        {"label": one.label, "identifier": one.identifier, "description": one.description} for one in content.buttons
+    ]
+    return {"status": "completed", "conclusion": content.conclusion.value, **({"actions": buttons} if buttons else {})}
 
 
 def output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:

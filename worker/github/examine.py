@@ -34,7 +34,7 @@ REQUIRED_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What the App needs, as `GET /app` spells it. Reactions to comments need issues: write."""
 
-REQUIRED_EVENTS: Final = frozenset({"pull_request", "issue_comment", "check_run"})
+REQUIRED_EVENTS: Final = frozenset({"pull_request", "issue_comment", "check_run", "push"})
 
 RANK: Final[Mapping[str, int]] = MappingProxyType({"read": 1, "write": 2, "admin": 3})
 

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     AUDITS = "record of how a verdict came about"
     CHECKS = "check run's number"
     COMMANDS = "comment not answered yet"
+    EVENTS = "event"
     OTHER = "other key"
 
 
@@ -47,6 +48,7 @@ MANY: Final[Mapping[Kind, str]] = {
     Kind.AUDITS: "records of how verdicts came about",
     Kind.CHECKS: "check runs' numbers",
     Kind.COMMANDS: "comments not answered yet",
+    Kind.EVENTS: "events",
     Kind.OTHER: "other keys",
 }
 

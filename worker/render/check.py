@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
@@ -45,6 +45,7 @@ def check_content(
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
         annotations=annotations(verdict, dossier),
+        buttons=(HELPFUL, NOT_HELPFUL),
     )
 
 

@@ -57,7 +57,8 @@ def decision(verdict: Verdict) -> list[str]:
             return [concern]
         case Reject():
             named = f"**{words.category_words(verdict.category).capitalize()}.** {concern}"
-            return [named, f"**Next step:** {prose(verdict.next_step)}"]
+            direction = [f"**{name}:** {prose(said)}" for name, said in words.direction_words(verdict)]
+            return [named, *direction, f"**Next step:** {prose(verdict.next_step)}"]
         case Abstain():
             return [concern, f"**Next step:** {prose(verdict.next_step)}"]
         case _:

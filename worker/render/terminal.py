@@ -80,6 +80,9 @@ def _pointer(pointer: EvidencePointer, page: Page) -> Iterator[str]:
 
 
 def _next_step(verdict: Verdict, page: Page) -> Iterator[str]:
+    for name, said in words.direction_words(verdict):
+        yield page.ink(name, Ink.BOLD)
+        yield from wrapped(one_line(said), page, indent=2)
     if verdict.next_step is not None:
         yield page.ink("Next step", Ink.BOLD)
         yield from wrapped(one_line(verdict.next_step), page, indent=2)

@@ -52,6 +52,7 @@ THROTTLED: Final[dict[ThrottledReason, str]] = {
 BUDGETS: Final[dict[str, str]] = {
     ThrottledReason.PR_CAP.value: "of this pull request",
     ThrottledReason.DAILY_CAP.value: "of today",
+    "share": "of this repository's share of today",
 }
 STATUS: Final[dict[CriterionStatus, str]] = {
     CriterionStatus.MET: "met",
@@ -150,7 +151,10 @@ def cost_words(verdict: Verdict) -> str:
         return "$0"
     cost = "price unknown" if verdict.judge_cost_usd is None else f"${verdict.judge_cost_usd:f}"
     prices = f" (prices of {verdict.judge_pricing_version})" if verdict.judge_pricing_version else ""
-    return f"{cost}{prices}"
+    unheard = verdict.signals.get("unheard_usd") if verdict.carried_from is None else None
+    if unheard is None:
+        return f"{cost}{prices}"
+    return f"at most {cost}{prices}, ${unheard} of it reserved for questions whose answers never came"
 
 
 def budget_words(verdict: Verdict) -> str:
@@ -173,6 +177,12 @@ def opinion_words(verdict: Verdict) -> str:
     return f"{'agreed' if verdict.signals.get('opinions_agree') else 'not agreed'}: {one_line(str(told))}"
 
 
+def direction_words(verdict: Verdict) -> list[tuple[str, str]]:
+    """What of a change over many files works, and what does not: what its one direction builds on."""
+    named = (("What works", "what_works"), ("What does not", "what_does_not"))
+    return [(name, str(said)) for name, key in named if (said := verdict.signals.get(key))]
+
+
 def token_words(verdict: Verdict) -> str:
     """The tokens that the model counted; empty when there are none."""
     tokens = verdict.tokens
@@ -186,7 +196,9 @@ def token_words(verdict: Verdict) -> str:
 
 
 def judge_words(verdict: Verdict) -> str:
-    """Who judged."""
+    """Who judged, or who would have."""
+    if isinstance(verdict, Abstain) and (nobody := _nobody(verdict)):
+        return nobody
     model = verdict.judge_model or "a model"
     match verdict.judge_kind:
         case JudgeKind.HEURISTIC:
@@ -197,6 +209,20 @@ def judge_words(verdict: Verdict) -> str:
             return f"code checks and {model}"
         case _:
             assert_never(verdict.judge_kind)
+
+
+def _nobody(verdict: Abstain) -> str:
+    """Why nobody did, where it is for what the operator, the repository or the model's server did; else empty."""
+    match verdict.abstain_reason:
+        case AbstainReason.PAUSED:
+            return f"nobody: judging is paused {PAUSED_BY.get(str(verdict.signals.get('paused_by')), 'here')}"
+        case AbstainReason.JUDGE_UNAVAILABLE if not verdict.tokens.output:
+            return f"code checks alone: {verdict.judge_model or 'the model'} gave no answer"
+        case _:
+            return ""
+
+
+PAUSED_BY: Final = {"operator": "by whoever runs Assay", "repository": "in this repository"}
 
 
 def asked_words(verdict: Verdict) -> str:

@@ -23,15 +23,26 @@ from worker.store.codec import Codec, key_of, ring_of
 from worker.store.embedded import OLDEST, Role, embedded
 from worker.store.ledger import RedisLedger
 from worker.store.pulls import Pulls
+from worker.store.stream import Events
 from worker.store.switches import Switches
 from worker.store.wire import Wire, text
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from worker.domain.money import Caps
     from worker.ports import Clock
+    from worker.store.book import RedisBook
     from worker.store.checks import RedisChecks
+    from worker.store.demotions import Demotions
+    from worker.store.happenings import Happenings
+    from worker.store.leaving import Leaving
+    from worker.store.outcomes import Outcomes
     from worker.store.purse import RedisPurse
     from worker.store.records import Records
+    from worker.store.rollups import Rollups
+    from worker.store.rubrics import Rubrics
+    from worker.store.tokens import Tokens
 
 VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
 
@@ -44,6 +55,8 @@ class Store(Value):
     url: SecretStr
     timing: Timing
     retention: timedelta = keys.MONTH
+    told_for: timedelta = timedelta(days=365)
+    lookahead_events: int = 5
 
     @property
     def pulls(self) -> Pulls:
@@ -51,7 +64,11 @@ class Store(Value):
 
     @property
     def ledger(self) -> RedisLedger:
-        return RedisLedger(self.wire, self.codec)
+        return RedisLedger(self.wire, self.codec, self.told_for)
+
+    @property
+    def events(self) -> Events:
+        return Events(self.wire, self.told_for, timedelta(seconds=self.timing.lease))
 
     @property
     def archive(self) -> RedisArchive:
@@ -64,6 +81,20 @@ class Store(Value):
     @property
     def asks(self) -> Asks:
         return Asks(self.wire, self.timing)
+
+    @property
+    def happenings(self) -> "Happenings":
+        """What happened and nobody looked into yet."""
+        from worker.store.happenings import Happenings  # noqa: PLC0415 - the dispatcher's
+
+        return Happenings(self.wire, self.timing)
+
+    @property
+    def outcomes(self) -> "Outcomes":
+        """What came of pull requests, and what is still to come of them."""
+        from worker.store.outcomes import Outcomes  # noqa: PLC0415 - a laptop watches nobody
+
+        return Outcomes(self.wire, self.codec, self.timing, self.lookahead_events, self.told_for)
 
     @property
     def switches(self) -> Switches:
@@ -80,6 +111,44 @@ class Store(Value):
         from worker.store.purse import RedisPurse  # noqa: PLC0415 - only for a model
 
         return RedisPurse(self.wire, caps, clock)
+
+    def leaving(self) -> "Leaving":
+        """Installations that the App was taken out of."""
+        from worker.store.leaving import Leaving  # noqa: PLC0415 - no judge needs it
+
+        return Leaving(self.wire, timedelta(seconds=self.timing.forget_after))
+
+    def tokens(self) -> "Tokens":
+        """Who may read the figures over HTTP."""
+        from worker.store.tokens import Tokens  # noqa: PLC0415 - no judge needs it
+
+        return Tokens(self.wire)
+
+    @property
+    def rubrics(self) -> "Rubrics":
+        """What content each rubric's version stands for."""
+        from worker.store.rubrics import Rubrics  # noqa: PLC0415 - a laptop judges by what it has
+
+        return Rubrics(self.wire)
+
+    @property
+    def demotions(self) -> "Demotions":
+        """The signals that may not reject alone in an installation."""
+        from worker.store.demotions import Demotions  # noqa: PLC0415 - a laptop has none
+
+        return Demotions(self.wire)
+
+    def book(self, name: str, limit: "Decimal") -> "RedisBook":
+        """The money of one run, up to *limit*."""
+        from worker.store.book import RedisBook  # noqa: PLC0415 - only for a model, and what is judged beside
+
+        return RedisBook(self.wire, name, limit)
+
+    def rollups(self) -> "Rollups":
+        """What the events add up to: for people who ask, and for whoever keeps that up to date."""
+        from worker.store.rollups import Rollups  # noqa: PLC0415 - no judge needs it
+
+        return Rollups(self.wire, self.told_for)
 
     def records(self) -> "Records":
         """All that is on record, by eval id and by repository: for people who look, or have it forgotten."""
@@ -117,7 +186,8 @@ def _opened(settings: Settings, url: str) -> Generator[Store]:
     try:
         _check_version(wire)
         ring = ring_of(settings.store_keys) or (key_of(settings.data_dir),)
-        yield Store(wire, Codec(ring), SecretStr(url), settings.timing, timedelta(days=settings.retention_days))
+        days = (timedelta(days=settings.retention_days), timedelta(days=settings.event_days))
+        yield Store(wire, Codec(ring), SecretStr(url), settings.timing, *days, settings.lookahead_events)
     finally:
         wire.close()
 

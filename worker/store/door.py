@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
+from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.value import Value
@@ -27,6 +28,9 @@ class Outcome(StrEnum):
     QUEUED = "queued"
     COALESCED = "coalesced"
     DUPLICATE = "duplicate"
+    NOTED = "noted"
+    UNKNOWN = "unknown"
+    """About nothing that was judged here."""
 
 
 class Wanted(Value):
@@ -68,6 +72,22 @@ def ask(wire: Wire, command: Ask) -> Outcome:
         lifetime_s(key),
     )
     return Outcome.QUEUED if reply else Outcome.DUPLICATE
+
+
+def happen(wire: Wire, happening: Happening) -> Outcome:
+    """Note down what may be an outcome of something that was judged. Raises Unavailable."""
+    key = keys.heard(happening.delivery_id)
+    on = [key, keys.HAPPENINGS, keys.HAPPENING_TEXTS, *_known(happening)]
+    reply = run(wire, Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
+    return Outcome(text(reply))
+
+
+def _known(happening: Happening) -> list[keys.Key]:
+    """One of these is there if it is about something that was judged; none: it is rare enough to be looked into."""
+    if happening.what is Happened.CI_FAILED and happening.head_sha:
+        return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
+    about = [happening.pull, *(happening.beside(number) for number in happening.reverts)]
+    return [keys.watch(one) for one in about if one is not None]
 
 
 def milliseconds(seconds: float) -> int:

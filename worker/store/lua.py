@@ -45,6 +45,29 @@ class Script(StrEnum):
     FORGET = "forget"
     RESERVE = "reserve"
     SETTLE = "settle"
+    HAPPEN = "happen"
+    WATCH_JUDGED = "watch_judged"
+    OUTCOME = "outcome"
+    MERGE = "merge"
+    RIVALS = "rivals"
+    LOOKAHEAD_NEXT = "lookahead_next"
+    LOOKAHEAD_CLAIM = "lookahead_claim"
+    LOOKAHEAD_DONE = "lookahead_done"
+    EVAL_STARTED = "eval_started"
+    EVAL_ENDED = "eval_ended"
+    EVALS_LOST = "evals_lost"
+    TELL = "tell"
+    LEAVES = "leaves"
+    LEFT = "left"
+    ROLLUP = "rollup"
+    PAGE = "page"
+    DEMOTE = "demote"
+    PROMOTE = "promote"
+    RUBRIC_KNOWN = "rubric_known"
+    BOOK_RESERVE = "book_reserve"
+    BOOK_SETTLE = "book_settle"
+    TOKEN_CREATE = "token_create"  # noqa: S105 - a script's name
+    TOKEN_REVOKE = "token_revoke"  # noqa: S105 - a script's name
 
 
 @cache

@@ -192,8 +192,17 @@ class Pulls:
         self.want(request.model_copy(update={"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None}))
 
     def died(self, pull: PullRef, fence: int) -> bool:
-        """The process of this judging is dead: bring the pull request back now."""
-        return bool(self._run(Script.DIED, [keys.pull(pull)], fence))
+        """The process of this judging is dead: bring the pull request back now. False: it was done.
+
+        Where another judge had taken over, whoever died may have written too late and can't ask any more for one that sets it
+        right: that is asked for here.
+        """
+        how = whole(self._run(Script.DIED, [keys.pull(pull)], fence))
+        request = self.request(pull) if how == OVERTAKEN else None
+        if request is not None:
+            delivery = DeliveryId(f"late-{fence}")
+            self.want(request.model_copy(update={"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None}))
+        return how > 0
 
     def request(self, pull: PullRef) -> JudgeRequest | None:
         """The newest request of a pull request."""
@@ -203,6 +212,9 @@ class Pulls:
     def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
         return run(self._wire, script, on, *arguments)
 
+
+OVERTAKEN: Final = 2
+"""What `died.lua` answers of a judge that another one had taken over from."""
 
 NOBODY: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)
 

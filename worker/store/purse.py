@@ -9,8 +9,9 @@ asked for money today or yesterday (UTC), whatever that one was told. Alone it m
 """
 
 import logging
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 from worker.domain import keys
@@ -75,6 +76,7 @@ class RedisPurse:
     def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
         """Give back what was not spent. Says in the log, once for each cap, that it is almost reached."""
         pull, caps = reservation.pull, self._caps
+        yesterday = _day(date.fromisoformat(reservation.day) - timedelta(days=1))
         is_counted = bill.size > 0
         reply = run(
             self._wire,
@@ -83,6 +85,7 @@ class RedisPurse:
                 keys.purse(pull.installation_id, reservation.day),
                 keys.spent(pull),
                 keys.reservation(pull.installation_id, reservation.id),
+                keys.purse(pull.installation_id, yesterday),
             ],
             "" if bill.usd is None else nano_of(bill.usd),
             pull.repository_id,
@@ -90,20 +93,31 @@ class RedisPurse:
             nano_of(NEAR * caps.day_usd),
             bill.model,
             -(-bill.tokens * PER // bill.size) if is_counted else "",
+            nano_of(NEAR * caps.of(Cap.SHARE)),
         )
-        of_pull, is_first_of_pull, of_day, is_first_of_day = (whole(one) for one in items(reply))
-        levels = (Level(Cap.PULL, usd_of(of_pull), caps.pull_usd), Level(Cap.DAY, usd_of(of_day), caps.day_usd))
-        for level, is_first in zip(levels, (is_first_of_pull, is_first_of_day), strict=True):
+        told = [whole(one) for one in items(reply)]
+        levels = [
+            Level(cap, usd_of(used), caps.of(cap)) for cap, used in zip(TOLD, told[::2], strict=True) if used >= 0
+        ]
+        for level, is_first in zip(levels, told[1::2], strict=False):
             if is_first:
                 _warn(level, pull)
         near = [level for level in levels if level.is_near]
         return max(near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR, default=None)
 
 
+TOLD: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
+"""In what order `settle.lua` answers; the last only where the day is shared."""
+
+WHOSE: Final = MappingProxyType(
+    {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
+)
+
+
 def _warn(level: Level, pull: PullRef) -> None:
     LOG.warning(
-        "the %s budget is almost used up: %s of %s dollars",
-        "pull request's" if level.cap is Cap.PULL else "day's",
+        "the %s is almost used up: %s of %s dollars",
+        WHOSE[level.cap],
         f"{level.used_usd:f}",
         f"{level.cap_usd:f}",
         extra={"pull": pull.model_dump()},
@@ -119,5 +133,5 @@ def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
     return [keys.purse(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
 
 
-def _day(at: datetime) -> str:
+def _day(at: date) -> str:
     return f"{at:%Y-%m-%d}"

@@ -5,7 +5,7 @@ what is deleted, and what is left of it then is its tombstone: when it was forgo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from worker.domain import keys
@@ -15,17 +15,23 @@ from worker.domain.request import Ask, JudgeRequest
 from worker.domain.value import Value
 from worker.store.codec import Codec
 from worker.store.lua import Script, run
+from worker.store.stream import Events as Stream
 from worker.store.wire import Wire, blob, items, text, whole
 
 BATCH: Final = 1_000
 
 
 class Owned(Value):
-    """The names of all keys of a repository under one pair of numbers, by what they hold."""
+    """The names of all keys of a repository under one pair of numbers, by what they hold.
+
+    `events`: its entries on the installation's stream; `evals`: its evaluations that have not ended.
+    """
 
     installation: InstallationId
     repository: RepositoryId
     names: Mapping[str, Sequence[str]]
+    events: Sequence[str] = ()
+    evals: Sequence[str] = ()
 
 
 class Holdings(Value):
@@ -41,8 +47,13 @@ class Holdings(Value):
         return sum(len(one.names[what]) for one in self.owned)
 
     @property
+    def events(self) -> int:
+        return sum(len(one.events) for one in self.owned)
+
+    @property
     def is_empty(self) -> bool:
-        return not self.commands and not any(names for one in self.owned for names in one.names.values())
+        kept = any(names for one in self.owned for names in (*one.names.values(), one.events, one.evals))
+        return not kept and not self.commands
 
 
 class Records:
@@ -78,13 +89,71 @@ class Records:
         """Delete it, and leave the tombstone. A judge that is at it loses its lease."""
         on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.forgotten(holdings.repository))
         for one in holdings.owned:
-            everything = [name for names in one.names.values() for name in names]
-            for start in range(0, len(everything), BATCH):
-                run(self._wire, Script.FORGET, [*on, *everything[start : start + BATCH]], one.installation, _stamp(at))
+            self._delete(on, [name for names in one.names.values() for name in names], one.installation, at)
+            self._untell(one)
         for ask in holdings.commands:
             run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], ask.delivery_id)
+        for one in holdings.owned:
+            self._unhear(f'"repository_id":{one.repository},')
         last = keys.named(holdings.repository)
         run(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
+
+    def forget_installation(self, installation: InstallationId, at: datetime) -> int:
+        """Delete all that is stored about an installation, repository by repository; how many keys there were."""
+        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.forgotten(f"installation {installation}"))
+        gone, repositories = 0, self._repositories(installation)
+        for repository in repositories:
+            owned = self._owned(installation, repository)
+            self._untell(owned)
+            gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
+        for ask in [one for one in self._asks() if one.pull.installation_id == installation]:
+            run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], ask.delivery_id)
+        self._unhear(f'"installation_id":{installation},')
+        for batch in self._scanned(keys.of_installation(installation)):
+            gone += self._delete(on, batch, installation, at)
+        if pairs := [f"{installation}:{repository}" for repository in repositories]:
+            for batch in self._scanned(keys.any_named()):
+                for name in batch:
+                    self._wire.call("SREM", name, *pairs)
+        self._wire.call("ZREM", keys.LEAVING.name, installation)
+        return gone
+
+    def installations(self) -> tuple[InstallationId, ...]:
+        """All of which something is told."""
+        found = {name.split(":")[1] for batch in self._scanned(keys.any_events()) for name in batch}
+        return tuple(InstallationId(int(one)) for one in sorted(found))
+
+    def _repositories(self, installation: InstallationId) -> tuple[RepositoryId, ...]:
+        """Those that anything of a pull request is kept of."""
+        kinds = {what.encode() for what in (*keys.OF_PULLS, "kept")}
+        found: set[int] = set()
+        for batch in self._scanned(keys.of_installation(installation)):
+            parts = [name.encode().split(b":") for name in batch]
+            found |= {int(one[3]) for one in parts if len(one) > 3 and one[2] in kinds}  # noqa: PLR2004 - assay:I:what:R
+        return tuple(RepositoryId(one) for one in sorted(found))
+
+    def _delete(self, on: Sequence[keys.Key], names: Sequence[str], installation: InstallationId, at: datetime) -> int:
+        pages = (names[start : start + BATCH] for start in range(0, len(names), BATCH))
+        return sum(whole(run(self._wire, Script.FORGET, [*on, *page], installation, _stamp(at))) for page in pages)
+
+    def _unhear(self, mark: str) -> None:
+        """Drop what happened and was not looked into yet."""
+        notes = items(self._wire.call("HGETALL", keys.HAPPENING_TEXTS.name))
+        for name, note in zip(notes[::2], notes[1::2], strict=True):
+            if mark in f"{text(note)},".replace("}", ","):
+                on = [keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES]
+                run(self._wire, Script.ASK_DONE, on, text(name))
+
+    def _untell(self, owned: Owned) -> None:
+        """Take its happenings off the stream. First what has not ended: a watchdog would tell of it."""
+        for start in range(0, len(owned.evals), BATCH):
+            evals = owned.evals[start : start + BATCH]
+            self._wire.call("HDEL", keys.EVALS.name, *evals)
+            self._wire.call("ZREM", keys.EVALS_BY.name, *evals)
+        for start in range(0, len(owned.events), BATCH):
+            self._wire.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
+        counted = (keys.rollup(owned.installation), keys.rolled(owned.installation))
+        self._wire.call("UNLINK", *(key.name for key in counted))  # what is left is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
         """Of what was recorded, and of what only waits to be judged."""
@@ -117,8 +186,22 @@ class Records:
             "dossier": self._there(keys.dossier(one).name for one in ids),
             "audit": self._there(keys.audit(one).name for one in ids),
             "kept": self._there(iter([kept])),
+            "paused": self._there(iter([keys.paused(installation, repository).name])),
         }
-        return Owned(installation, repository, {**unique, **blobs})
+        told, evals = self._told(installation, repository), self._begun(installation, repository)
+        return Owned(installation, repository, {**unique, **blobs}, told, evals)
+
+    def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
+        """The entries of the stream that name the repository; what can't be read names nobody."""
+        mark = f'"repository_id":{repository},'.encode()
+        entries = Stream(self._wire, timedelta(0), timedelta(0)).read(installation)
+        return tuple(one.id for one in entries if mark in one.raw)
+
+    def _begun(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
+        beginning = keys.prefix("pull", installation, repository).encode()
+        notes = items(self._wire.call("HGETALL", keys.EVALS.name))
+        pairs = zip(notes[::2], notes[1::2], strict=True)
+        return tuple(text(name) for name, note in pairs if blob(note).startswith(beginning))
 
     def _eval_ids(self, kept: str, ledgers: Sequence[str]) -> list[EvalId]:
         listed = items(self._wire.call("ZRANGE", kept, 0, -1))

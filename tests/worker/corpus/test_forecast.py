@@ -22,7 +22,7 @@ def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
     with open_bench(settings, "hybrid") as bench:
-        return forecast(read_lines(path), rows, bench, NOWHERE.max_output_tokens)
+        return forecast(read_lines(path), rows, bench, replace(NOWHERE, **access))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:

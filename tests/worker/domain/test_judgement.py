@@ -1,10 +1,15 @@
+from decimal import Decimal
+
 import pytest
 
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.criteria import MOST_CRITERIA
 from worker.domain.diff import diff_of
 from worker.domain.judgement import OUTPUT, STATES, Ruling, criteria_from, dossier_of, judgement_of, nothing_there
+from worker.domain.money import Cap, Level
 from worker.domain.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
+from worker.judge import words
+from worker.judge.escalation import Pause, Skipped
 
 
 @pytest.mark.parametrize(
@@ -86,6 +91,34 @@ def test_where_nobody_judged_no_criterion_fails_on_what_code_guessed() -> None:
     assert [(one.verdict, one.reasoning) for one in judgement.criteria] == [(Ruling.UNAVAILABLE, "unverifiable")]
     undecided = unjudged(criteria=(guessed,), abstain_reason="needs_human", scores=rejected().scores)
     assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is Ruling.FAIL
+
+
+UNTOLD = {
+    "judge_unavailable": words.judge_unavailable("status 529"),
+    "reply_invalid": words.reply_invalid("The reply was empty."),
+    "budget": words.budget(Level(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02")),
+    "unproven": words.unproven(Skipped.NO_MODEL, 0),
+    "paused": words.paused(Pause.OPERATOR),
+    "too_large": words.too_long(),
+}
+
+
+@pytest.mark.parametrize("reason", UNTOLD)
+def test_where_nobody_judged_it_is_told_of_an_output_and_not_of_a_change(reason: str) -> None:
+    concern, next_step = UNTOLD[reason]
+    judgement = judgement_of(unjudged(abstain_reason=reason, concern=concern, next_step=next_step), [])
+    said = f"{judgement.reasoning} {judgement.next_step}"
+    assert not [
+        word
+        for word in (" change", "pull request", "check ", "author", "issue")
+        if word in said.replace("to change", "")
+    ]
+
+
+def test_what_a_model_said_is_left_as_it_said_it() -> None:
+    said = unjudged(concern="I can't tell what this change does.", next_step="Ask.", scores=rejected().scores)
+    judgement = judgement_of(said, [])
+    assert (judgement.reasoning, judgement.next_step) == (said.concern, said.next_step)
 
 
 def test_nothing_at_all_meets_nothing() -> None:

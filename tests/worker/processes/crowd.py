@@ -49,7 +49,7 @@ class Working:
 
     @property
     def hands(self) -> list[int]:
-        """The dispatcher and the workers."""
+        """The dispatcher, the workers and the evaluators."""
         return children(self.popen.pid)
 
     @property
@@ -63,7 +63,7 @@ class Working:
 
     def is_up(self) -> bool:
         assert self.popen.poll() is None, self.log
-        return len(self.hands) == self._workers + 1
+        return len(self.hands) == 2 * self._workers + 1
 
     def stop(self) -> int:
         self.popen.send_signal(signal.SIGTERM)

@@ -58,7 +58,7 @@ class Fleet:
     github: GitHub
     redis: Redis
     product: Product
-    _dispatchers: set[object] = field(default_factory=set[object])
+    _named: dict[object, str] = field(default_factory=dict[object, str])
     _read: int = 0
 
     @classmethod
@@ -79,11 +79,11 @@ class Fleet:
 
     @property
     def dispatchers(self) -> list[int]:
-        return [hand for hand in self._hands() if hand in self._known_dispatchers()]
+        return [hand for hand in self._hands() if self._names().get(hand) == "dispatcher"]
 
     @property
     def workers(self) -> list[int]:
-        return [hand for hand in self._hands() if hand not in self._known_dispatchers()]
+        return [hand for hand in self._hands() if self._names().get(hand, "").startswith("worker ")]
 
     @property
     def judges(self) -> list[int]:
@@ -107,14 +107,14 @@ class Fleet:
     def _hands(self) -> list[int]:
         return [hand for machine in self.machines for hand in children(machine.popen.pid)]
 
-    def _known_dispatchers(self) -> set[object]:
-        """Every dispatcher that was ever started, as the log tells; read on where it was read to."""
+    def _names(self) -> dict[object, str]:
+        """What every hand that was ever started is, as the log tells; read on where it was read to."""
         lines = self.product.log.lines
         for line in lines[self._read : (upto := len(lines))]:
-            if '"dispatcher"' in line.text and (child := line.fields.get("child")):
-                self._dispatchers.add(child)
+            if (name := line.fields.get("hand")) and (child := line.fields.get("child")):
+                self._named[child] = str(name)
         self._read = upto
-        return self._dispatchers
+        return self._named
 
 
 @dataclass

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from tests.worker.render.samples import dossier, rejected
 from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
+from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
@@ -24,6 +25,7 @@ from worker.ports import Lease
 from worker.publish import CheckDesk
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.outcomes import Due
 from worker.store.wire import items, text, whole
 
 GIVEN_UP = "given up: "
@@ -197,6 +199,17 @@ class ScriptedCourt:
                 requested_at=ask.asked_at,
             )
         )
+
+    def follow(self, happening: Happening) -> None:
+        self.world.note("followed", delivery=happening.delivery_id)
+        self._step(self.world.next_step(happening.beside(happening.number or 0)))
+
+    def conclude(self, due: Due) -> None:
+        self.world.note("concluded", pull=name_of(due.pull))
+        self._step(self.world.next_step(due.pull))
+
+    def tidy(self) -> None:
+        """Nothing is kept here that grows old."""
 
     def _desk(self) -> CheckDesk:
         return CheckDesk(Checks(self.store), self.store.checks())

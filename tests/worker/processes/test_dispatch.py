@@ -13,9 +13,11 @@ from rq.registry import StartedJobRegistry
 from tests.worker.processes.conftest import QUICK
 from tests.worker.processes.scripted_court import World, open_court
 from tests.worker.store.played import HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
+from tests.worker.store.watching import happening
 from tests.world.redis import Redis
 from worker.dispatch import Dispatcher
 from worker.domain import keys
+from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId
 from worker.domain.value import replace
 from worker.queue import JOB, judge_queue, rq_connection
@@ -141,6 +143,40 @@ def test_a_command_that_can_not_be_answered_is_dropped_and_said(
     assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
     assert becomes(lambda: not store.wire.call("ZCARD", keys.ASKS.name))
     assert len(world.story("asked")) == 3
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store, world: World) -> None:
+    world.order(pull(), "unavailable")
+    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json())
+    given = [happening(Happened.REOPENED), happening(Happened.CLOSED)]
+    for one in given:
+        store.happenings.put(one)
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.HAPPENINGS.name))
+    first, *_ = followed = [one["delivery"] for one in world.story("followed")]
+    assert (len(followed), first) == (3, given[0].delivery_id), "the first was tried again"
+    assert not store.wire.call("HLEN", keys.HAPPENING_TEXTS.name)
+
+
+@pytest.mark.usefixtures("dispatcher")
+@pytest.mark.parametrize("step", ["none", "bug x", "gone"])
+def test_a_pull_request_whose_time_has_come_is_judged_as_a_whole(store: Store, world: World, step: str) -> None:
+    world.order(pull(), step)
+    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
+    store.wire.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.LOOKAHEAD.name))
+    assert len(world.story("concluded")) == 1, "what can't be judged is not tried for ever"
+
+
+def test_a_whole_that_could_not_be_judged_now_is_judged_after_the_hold(
+    here: Settings, store: Store, world: World
+) -> None:
+    world.order(pull(), "unavailable")
+    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
+    store.wire.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
+    with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
+        assert becomes(lambda: not store.wire.call("ZCARD", keys.LOOKAHEAD.name))
+    assert len(world.story("concluded")) == 2
 
 
 @pytest.mark.usefixtures("dispatcher")

@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.render.samples import abstained, accepted, dossier
+from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from worker.domain.check import Conclusion
 from worker.domain.ids import EvalId
 from worker.domain.money import Cap, Level
-from worker.domain.verdict import AbstainReason, ThrottledReason, Verdict
+from worker.domain.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
 from worker.judge.escalation import Pause
 from worker.judge.throttling import nearly_used_up
 from worker.judge.words import budget, cap_in_the_way, dollars, paused
@@ -37,6 +37,9 @@ def test_a_cap_that_is_near_is_a_line_on_the_check_run() -> None:
             "**Budget:** The budget of this pull request is almost used up: &#36;0.08 of &#36;0.10. Beyond it no model is asked, and what needs one is not judged."
         ]
     )
+    of_share = Level(Cap.SHARE, Decimal("0.40"), Decimal("0.50"))
+    [line] = lines_about_budget(accepted(signals=dict(nearly_used_up(of_share))))
+    assert "The budget of this repository's share of today is almost used up: &#36;0.40 of &#36;0.50." in line
 
 
 def test_a_cap_that_is_not_near_is_no_line() -> None:
@@ -104,11 +107,51 @@ def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
             ),
             Pause.REPOSITORY: snapshot(
                 (
-                    "Judging is paused in this repository. Nobody judged this change.",
-                    "A person reviews it, or somebody re-runs this check once judging goes on.",
+                    "Judging is paused in this repository, by `assay pause`. Nobody judged this change.",
+                    "A person reviews it, or somebody re-runs this check once `assay resume` let judging go on.",
                 )
             ),
         }[pause]
+    )
+
+
+def judged_by(verdict: Verdict) -> str:
+    [line] = [one for one in check_content(verdict, dossier()).text.split("\n") if one.startswith("- Judged by")]
+    return line
+
+
+def test_a_paused_verdict_says_whose_pause_kept_code_checks_too_from_judging() -> None:
+    told = [
+        judged_by(abstained(AbstainReason.PAUSED, signals={"paused_by": one})) for one in ("operator", "repository")
+    ]
+    assert [*told, judged_by(abstained(AbstainReason.PAUSED))] == snapshot(
+        [
+            "- Judged by nobody: judging is paused by whoever runs Assay in 12 ms, cost $0",
+            "- Judged by nobody: judging is paused in this repository in 12 ms, cost $0",
+            "- Judged by nobody: judging is paused here in 12 ms, cost $0",
+        ]
+    )
+
+
+UNHEARD = {
+    "judge_kind": JudgeKind.HYBRID,
+    "judge_model": "claude-haiku-5-5",
+    "judge_cost_usd": Decimal("0.0046"),
+    "judge_pricing_version": "2026-11",
+    "signals": {"unheard_usd": "0.0046"},
+}
+
+
+def test_what_a_model_may_have_cost_that_nobody_heard_is_told_as_the_most() -> None:
+    away = AbstainReason.JUDGE_UNAVAILABLE
+    told = [judged_by(abstained(away, **UNHEARD)), judged_by(abstained(away)), judged_by(accepted(**UNHEARD))]
+    assert [*told, judged_by(accepted(**UNHEARD, carried_from=EvalId("0193")))] == snapshot(
+        [
+            "- Judged by code checks alone: claude-haiku-5-5 gave no answer in 12 ms, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came",
+            "- Judged by code checks alone: the model gave no answer in 12 ms, cost $0",
+            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came, tokens: 8,123 in, 402 out, 5,120 read from cache",
+            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost $0.0046 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read from cache",
+        ]
     )
 
 
@@ -121,3 +164,10 @@ def test_a_cap_that_is_reached_stands_in_the_title_and_blocks() -> None:
     assert titles == snapshot(
         ["Not judged: the budget of this pull request is used up", "Not judged: today's budget is used up"]
     )
+
+
+def test_what_a_change_over_many_files_is_built_on_stands_above_its_next_step() -> None:
+    sides = {"what_works": "The retry itself.", "what_does_not": "No caller reads the reply."}
+    told = report(rejected(signals=sides), dossier(), Page())
+    places = [told.index(one) for one in ("What works\n  The retry", "What does not\n  No caller", "Next step\n")]
+    assert places == sorted(places)

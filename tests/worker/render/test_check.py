@@ -16,7 +16,7 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
-from worker.domain.check import Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.dossier import Guidance, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
@@ -50,6 +50,19 @@ OBSERVED = dossier(policy=Policy(mode="observe"))
 
 def human(text: str) -> str:
     return text.partition("<details>")[0]
+
+
+def test_a_verdict_asks_for_an_opinion_and_what_is_none_does_not() -> None:
+    for verdict in (accepted(), rejected(), abstained(AbstainReason.BUDGET)):
+        assert check_content(verdict, dossier()).buttons == (HELPFUL, NOT_HELPFUL)
+    for content in (judging(), closed(), failed("x"), superseded("a" * 40)):
+        assert content.buttons == ()
+
+
+def test_githubs_limits_for_buttons_are_kept() -> None:
+    for button in (HELPFUL, NOT_HELPFUL):
+        assert max(len(button.label), len(button.identifier)) <= 20
+        assert len(button.description) <= 40
 
 
 def test_what_comes_again_by_itself_says_when() -> None:

@@ -168,8 +168,26 @@ def test_a_killed_judge_is_replaced_at_once(store: Store) -> None:
     store.pulls.want(wish())
     judging = taken(store)
     assert store.pulls.died(pull(), judging.lease.fence)
-    assert not store.pulls.died(pull(), judging.lease.fence - 1)
     assert taken(store).attempt == 2
+
+
+def test_a_judge_that_dies_after_another_took_over_may_have_written_late_so_one_looks_again(store: Store) -> None:
+    store.pulls.want(wish())
+    overtaken = taken(store)
+    lease_runs_out(store, pull())
+    assert store.pulls.sweep(QUEUE) == 1
+    second = taken(store)
+    assert store.pulls.finish(second.lease, Finish.JUDGED) is Answer.CLOSED
+    assert store.pulls.died(pull(), overtaken.lease.fence)
+    assert taken(store).request.trigger is Trigger.LATE
+    assert not store.pulls.died(pull(7), 5), "of a pull request that is not there nobody died"
+
+
+def test_a_judge_that_dies_when_all_is_done_changes_nothing(store: Store) -> None:
+    store.pulls.want(wish())
+    done = taken(store)
+    store.pulls.finish(done.lease, Finish.JUDGED)
+    assert not store.pulls.died(pull(), done.lease.fence)
 
 
 def test_an_ending_told_twice_gets_the_same_answer(store: Store) -> None:

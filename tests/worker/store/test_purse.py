@@ -116,6 +116,23 @@ def test_what_cost_more_than_was_reserved_is_counted_whole(store: Store, purse: 
     assert used(store, of_day()) == 3 * CENT
 
 
+def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purse: RedisPurse) -> None:
+    """A repository is forgotten while a model is asked: what comes back would be more than is left in its books."""
+    spent = keys.spent(pull())
+    before = purse.reserve("before", pull(), 5 * CENT)
+    store.wire.call("DEL", spent.name)
+    purse.settle(before, Bill(CENT))
+    assert (used(store, spent), used(store, of_day())) == (0, CENT)
+    assert not store.wire.call("EXISTS", spent.name)
+    crossing = purse.reserve("crossing", pull(), 5 * CENT)
+    store.wire.call("DEL", spent.name)
+    after = purse.reserve("after", pull(), 2 * CENT)
+    purse.settle(crossing, Bill(CENT))
+    assert used(store, spent) == 2 * CENT
+    purse.settle(after, Bill(CENT))
+    assert (used(store, spent), used(store, of_day())) == (CENT, 3 * CENT)
+
+
 def test_fractions_of_a_nanodollar_are_counted_up(store: Store, purse: RedisPurse) -> None:
     purse.settle(purse.reserve("a", pull(), CENT), Bill(Decimal("0.0000000001")))
     assert used(store, of_day()) == Decimal("0.000000001")
@@ -340,6 +357,32 @@ def test_a_cap_that_is_almost_reached_is_said_once_in_the_log_and_on_every_verdi
         one for one in caplog.records if "pull request's" in one.getMessage() and one.__dict__["pull"]["number"] == 1
     ]
     assert len(of_first) == 1
+
+
+def test_a_share_that_is_almost_reached_is_said_where_the_day_is_shared(
+    purse: RedisPurse, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    for number in range(1, 5):
+        assert purse.settle(purse.reserve(f"a{number}", pull(number), 9 * CENT), Bill(7 * CENT)) is None
+    purse.reserve("other", pull(1, repository=8), CENT)
+    of_share = purse.settle(purse.reserve("b", pull(6), 9 * CENT), Bill(7 * CENT))
+    again = purse.settle(purse.reserve("c", pull(7), 9 * CENT), Bill(7 * CENT))
+    assert of_share is None
+    assert again == Level(Cap.SHARE, 42 * CENT, 50 * CENT)
+    purse.settle(purse.reserve("d", pull(8), CENT), Bill(CENT))
+    assert [one.getMessage() for one in caplog.records] == [
+        "the repository's share of the day is almost used up: 0.42 of 0.500 dollars"
+    ]
+
+
+def test_who_came_yesterday_shares_todays_day(purse: RedisPurse, calendar: Calendar) -> None:
+    purse.reserve("other", pull(1, repository=8), CENT)
+    calendar.next_day()
+    for number in range(1, 5):
+        purse.settle(purse.reserve(f"a{number}", pull(number), 10 * CENT), Bill(7 * CENT))
+    last = [purse.settle(purse.reserve(f"b{number}", pull(number + 9), 7 * CENT), Bill(7 * CENT)) for number in (1, 2)]
+    assert last == [None, Level(Cap.SHARE, 42 * CENT, 50 * CENT)]
 
 
 def test_a_cap_of_nothing_is_always_near(store: Store, calendar: Calendar) -> None:

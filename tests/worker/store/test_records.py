@@ -1,15 +1,22 @@
 """What is on record is found by its id, counted by repository, and forgotten whole."""
 
+from datetime import timedelta
+
 import pytest
 
 from tests.worker.render.samples import dossier
 from tests.worker.store.played import AT, HEAD, command, pull, wish
 from tests.worker.store.test_kept import audit, entry, judging
+from tests.worker.store.test_stream import begun
+from tests.worker.store.watching import happening
 from worker.domain import keys
-from worker.domain.ids import CheckRunId, EvalId
+from worker.domain.events import EvalTrigger, Event, EventKind, terminal
+from worker.domain.happenings import Happened
+from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.errors import LeaseLost
 from worker.store import records
 from worker.store.connection import Store
+from worker.store.leaving import Leaving
 from worker.store.pulls import Finish, Limits
 from worker.store.wire import items, text
 
@@ -28,16 +35,22 @@ def _content(store: Store, name: str) -> object:
         "set": ("SMEMBERS", name),
         "zset": ("ZRANGE", name, 0, -1, "WITHSCORES"),
         "list": ("LRANGE", name, 0, -1),
+        "stream": ("XRANGE", name, "-", "+"),
     }
     return store.wire.call(*read[text(store.wire.call("TYPE", name))])
+
+
+EMPTIED = keys.events(pull().installation_id).name
+"""A stream without entries holds the number of its last one."""
 
 
 def judged(store: Store, eval_id: str = "e") -> None:
     """One pull request that was judged, and asked for again since."""
     taken = judging(store)
     made = entry(eval_id, taken.lease.fence)
+    store.events.begin(pull(), taken.lease.fence, begun(eval_id))
     store.archive.keep(pull(), made, dossier(), audit(eval_id))
-    store.ledger.append(pull(), made)
+    store.ledger.append(pull(), made, (terminal(made.verdict, EvalTrigger.BUS),))
     store.checks().opened(pull(), HEAD, CheckRunId(77))
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
@@ -85,11 +98,13 @@ def test_nothing_is_left_of_a_repository_but_when_it_was_forgotten(store: Store)
     before = every_key(store)
     judged(store)
     waiting(store)
+    store.switches.pause(pull().installation_id, pull().repository_id)
     store.records().forget(store.records().of_repository(HERE), AT)
+    assert not store.switches.is_paused(pull().installation_id, pull().repository_id)
     left = {name: content for name, content in every_key(store).items() if name not in before}
     tombstone = keys.forgotten(HERE).name
     deliveries = [name for name in left if name.startswith(("assay:delivery:", "assay:asked:"))]
-    assert set(left) - set(deliveries) <= {tombstone, "assay:count", "assay:turn:due", "assay:turn:opening"}
+    assert set(left) - set(deliveries) <= {tombstone, "assay:count", "assay:turn:due", "assay:turn:opening", EMPTIED}
     everything = b"".join([*left.values(), *(name.encode() for name in left)])
     for said in (b"widgets", b":7:", b"canary", HEAD.encode(), b"pull:"):
         assert said not in everything, said
@@ -101,13 +116,78 @@ def test_nothing_is_left_of_a_repository_but_when_it_was_forgotten(store: Store)
     assert store.checks().overdue() == ()
 
 
+def test_an_evaluation_under_way_is_forgotten_before_a_watchdog_tells_of_it(store: Store) -> None:
+    taken = judging(store)
+    store.events.begin(pull(), taken.lease.fence, begun("e"))
+    found = store.records().of_repository(HERE)
+    assert (found.events, [one.evals for one in found.owned]) == (1, [("e",)])
+    store.records().forget(found, AT)
+    store.wire.call("ZADD", keys.EVALS_BY.name, "XX", 0, "e")
+    assert store.events.end_lost() == 0
+    assert list(store.events.read(pull().installation_id)) == []
+
+
+def test_nothing_is_left_of_an_installation_but_when_it_was_forgotten(store: Store) -> None:
+    before = every_key(store)
+    judged(store)
+    waiting(store)
+    store.switches.pause(pull().installation_id, pull().repository_id)
+    store.leaving().leaves(pull().installation_id)
+    assert store.records().forget_installation(pull().installation_id, AT) > 5
+    left = {name: content for name, content in every_key(store).items() if name not in before}
+    known = ("assay:delivery:", "assay:asked:", "assay:forgotten:")
+    others = [name for name in left if not name.startswith(known)]
+    assert set(others) <= {"assay:count", "assay:turn:due", "assay:turn:opening"}
+    everything = b"".join([*left.values(), *(name.encode() for name in left)])
+    for said in (b"widgets", b"canary", HEAD.encode(), b"pull:"):
+        assert said not in everything, said
+    assert store.pulls.next_due("after", Limits(1, 10)) is None
+    assert store.asks.next() is None
+    assert store.leaving().due() == ()
+
+
+def test_other_installations_stay(store: Store) -> None:
+    judged(store)
+    other = pull(7, installation=200)
+    store.pulls.want(wish(pull=other))
+    store.records().forget_installation(pull().installation_id, AT)
+    due = store.pulls.next_due("after", Limits(1, 10))
+    assert due is not None
+    assert due.request.pull == other
+
+
+def test_an_installation_that_left_is_due_after_the_grace_unless_it_is_back(store: Store) -> None:
+    at_once = Leaving(store.wire, timedelta(0))
+    store.leaving().leaves(pull().installation_id)
+    assert store.leaving().due() == ()
+    at_once.leaves(InstallationId(200))
+    at_once.leaves(InstallationId(300))
+    assert set(at_once.due()) == {200, 300}
+    at_once.is_back(InstallationId(300))
+    assert at_once.due() == (200,)
+    at_once.leaves(pull().installation_id)
+    assert at_once.due() == (200,), "the grace counts from the first time"
+
+
+def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) -> None:
+    judged(store)
+    for repository in (7, 9, 77):
+        told = {"repository_id": repository, "delivery_id": f"push-{repository}", "reverted_shas": (HEAD,)}
+        store.happenings.put(happening(Happened.REVERTED, None, **told))
+    store.records().forget(store.records().of_repository(HERE), AT)
+    left = [text(one) for one in items(store.wire.call("HKEYS", keys.HAPPENING_TEXTS.name))]
+    assert sorted(left) == ["push-77", "push-9"]
+
+
 def test_what_belongs_to_others_stays(store: Store) -> None:
     judged(store)
+    store.events.tell(pull().installation_id, "d", Event(EventKind.OUTCOME, {"repository_id": 77, "number": 1}))
     other = pull(7, repository=9)
     store.pulls.want(wish(pull=other, repository="acme/other"))
     store.checks().opened(other, HEAD, CheckRunId(78))
     store.records().forget(store.records().of_repository(HERE), AT)
     assert store.checks().open_checks(other) == {HEAD: 78}
+    assert [one.kind for one in store.events.read(pull().installation_id)] == [b"outcome.recorded"]
     due = store.pulls.next_due("after", Limits(1, 10))
     assert due is not None
     assert due.request.pull == other

@@ -6,6 +6,7 @@ if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
 local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
 back()
+lose_own()
 if how == 'retry' then
   call('HSET', pull, 'after', now + A[3])
 elseif how == 'wait' then

@@ -8,6 +8,7 @@ for number = 4, #KEYS do
   call('SREM', 'assay:' .. A[1] .. ':out', key)
   call('ZREM', 'assay:out', key)
   if call('HGET', 'assay:gave', 'pull') == key then call('DEL', 'assay:gave') end
+  call('ZREM', 'assay:lookahead', key)
   call('ZREM', KEYS[1], key)
   call('HDEL', KEYS[2], key)
   gone = gone + call('UNLINK', key)

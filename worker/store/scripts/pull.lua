@@ -8,6 +8,7 @@
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   waiting   since when this head waits for other checks
+--   eval      the evaluation that was begun last
 --   done answer       token of the last FINISH and what it was told
 -- Times are milliseconds of the server's clock. Every script may be sent twice.
 local call, A, max = redis.call, ARGV, math.max
@@ -53,6 +54,56 @@ end
 local function may_record(ledger, fence, parent)
   if parent ~= '' then return call('HEXISTS', ledger, parent) == 1 end
   return get('state') == 'held' and get('fence') == fence and lease_runs()
+end
+
+-- An installation's stream, trimmed by age (0: never).
+local function tell(stream, keep_ms, kind, event)
+  if tonumber(keep_ms) > 0 then
+    return call('XADD', stream, 'MINID', '~', string.format('%d', max(0, now - keep_ms)), '*', 'k', kind, 'j', event)
+  end
+  return call('XADD', stream, '*', 'k', kind, 'j', event)
+end
+
+-- Evaluations that were begun and not ended. `assay:evals` holds a note of each, `assay:evals:by` when to look whether its
+-- judge still lives. A note: the pull request's key, the fence, the stream and how long it keeps, and what to tell if the
+-- evaluation is lost, a line each. Whoever ends one gets 1, and everybody after that 0.
+local function end_eval(eval_id)
+  call('ZREM', 'assay:evals:by', eval_id)
+  return call('HDEL', 'assay:evals', eval_id)
+end
+
+-- One of them comes to nothing: told as its note says.
+local function lose(eval_id, note)
+  if end_eval(eval_id) == 0 then return 0 end
+  local stream, keep_ms, event = string.match(note, '^[^\n]*\n[^\n]*\n([^\n]*)\n(%d+)\n(.*)$')
+  if not stream then return 0 end
+  tell(stream, keep_ms, 'eval.failed', event)
+  return 1
+end
+
+-- Lose those whose judges are dead; how many there were.
+local function lose_dead(hold_ms)
+  local lost, mine = 0, pull
+  for _, eval_id in ipairs(call('ZRANGE', 'assay:evals:by', 0, now, 'BYSCORE', 'LIMIT', 0, 20)) do
+    local note = call('HGET', 'assay:evals', eval_id) or ''
+    local key, fence = string.match(note, '^([^\n]*)\n([^\n]*)\n')
+    pull = key
+    if key and get('fence') == fence and get('state') == 'held' and lease_runs() then
+      call('ZADD', 'assay:evals:by', now + hold_ms, eval_id)
+    else
+      lost = lost + lose(eval_id, note)
+    end
+  end
+  pull = mine
+  return lost
+end
+
+-- This pull request's judging is over, and with it its evaluation, if that did not end before.
+local function lose_own()
+  local eval_id = get('eval')
+  local note = eval_id and call('HGET', 'assay:evals', eval_id)
+  if note then lose(eval_id, note) end
+  call('HDEL', pull, 'eval')
 end
 
 local function close(keep_s)

@@ -17,6 +17,7 @@ if others > 0 and used(today, mine) + amount > tonumber(A[4]) then return {'shar
 call('HINCRBY', of_pull, 'spent', A[1])
 call('HINCRBY', today, 'spent', A[1])
 call('HINCRBY', today, mine, A[1])
-call('HSET', reservation, 'amount', A[1])
+call('HSETNX', of_pull, 'since', reservation)
+call('HSET', reservation, 'amount', A[1], 'since', call('HGET', of_pull, 'since'))
 call('EXPIRE', reservation, A[7])
 return {'granted', 0}

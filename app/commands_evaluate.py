@@ -1,0 +1,213 @@
+"""`assay evaluate`: the recorded subjects of a window, judged anew by another rubric or model, and compared.
+
+Does not judge or count itself. Invariant: nothing that stands is changed: each judging is a new entry beside its verdict;
+a run that was stopped goes on where it stopped, by the same command.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from decimal import Decimal
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, cast
+
+from tqdm import tqdm
+
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.domain.anew import Said, Wanted
+from worker.domain.events import FailureMode
+from worker.domain.verdict import SubjectKind
+from worker.domain.window import WindowError, window
+from worker.errors import InputError
+from worker.evaluate import Terms, asking, terms_of
+from worker.render.evaluate import Change, Evaluated, Foreseen, evaluated, foreseen
+from worker.rerun import Run, forecast, has_workers, order_of
+from worker.rulebook import load_rubric
+from worker.settings import Settings, from_environment, missing
+from worker.store.connection import Store, attached, open_store
+from worker.survey import Surveyor
+from worker.system_clock import SystemClock
+
+WORTH: Final = 20
+"""So many judgings without a model are worth another process."""
+
+
+def evaluate(arguments: argparse.Namespace) -> Answer:
+    """Judge anew, or with --dry-run say what that would cost."""
+    settings = from_environment()
+    _check(arguments, settings)
+    with open_store(settings) as store:
+        settings = attached(settings, store)
+        terms = _terms(arguments, settings, store)
+        surveyor = Surveyor(store, _wanted(arguments, terms.law, store))
+        list(surveyor.read())
+        run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo])
+        if arguments.dry_run:
+            return _foreseen(arguments, run, len(surveyor.survey.standing))
+        stopped = _judged(run, surveyor, arguments.jobs) if run.orders else ""
+        return _told(arguments, run, surveyor, stopped)
+
+
+def _check(arguments: argparse.Namespace, settings: Settings) -> None:
+    if settings.is_paused:
+        raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to judge anew.")
+    if arguments.model and settings.model is None:
+        raise missing("ANTHROPIC_API_KEY")
+    asks = settings.model is not None and settings.tier != "heuristic"
+    if not asks and (arguments.model or arguments.max_usd is not None):
+        raise InputError("No model would be asked. Set ANTHROPIC_API_KEY, and ASSAY_TIER to hybrid or llm.")
+    if arguments.override_caps and arguments.max_usd is None:
+        raise InputError("--override-caps leaves this run no limit. Say with --max-usd what it may cost.")
+
+
+def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> Terms:
+    """By what is judged; the same command has the same book."""
+    rubric = Path(arguments.rubric).absolute() if arguments.rubric else None
+    store.rubrics.admit(load_rubric(rubric), arguments.rubric or "")
+    called = json.dumps(
+        [arguments.since, arguments.until, arguments.subject, arguments.repository, arguments.rubric, arguments.model]
+    )
+    named = Terms(
+        law="",
+        digest="",
+        rubric_id="",
+        rubric_version="",
+        tier=settings.tier,
+        rubric=rubric,
+        model=arguments.model,
+        book="" if arguments.max_usd is None else f"run:{sha256(called.encode()).hexdigest()}",
+        limit_usd=arguments.max_usd or Decimal(0),
+        is_capped=not arguments.override_caps,
+    )
+    return terms_of(settings, named)
+
+
+def _wanted(arguments: argparse.Namespace, law: str, store: Store) -> Wanted:
+    try:
+        span = window(arguments.since, arguments.until, SystemClock().now())
+    except WindowError as error:
+        raise InputError(str(error)) from error
+    numbers = None
+    if arguments.repository:
+        owned = store.records().of_repository(arguments.repository).owned
+        numbers = frozenset((int(one.installation), int(one.repository)) for one in owned)
+    return Wanted(SubjectKind(arguments.subject), span, law, numbers)
+
+
+def _foreseen(arguments: argparse.Namespace, run: Run, subjects: int) -> Answer:
+    known = forecast(run)
+    model = asking(run.settings, run.terms.model).model
+    told = Foreseen(
+        subjects=subjects,
+        todo=len(run.orders),
+        asked=known.asked if known else 0,
+        sampled=known.sampled if known else 0,
+        expected_usd=known.expected_usd if known else None,
+        most_usd=known.most_usd if known else None,
+        has_model=model is not None and run.terms.tier != "heuristic" and bool(run.orders),
+        law=_law(run.terms),
+    )
+    return Answer(Exit.ACCEPT, _json(told) if arguments.json else foreseen(told))
+
+
+def _judged(run: Run, surveyor: Surveyor, jobs: int | None) -> str:
+    """Judge all of it, by the workers of a running server unless processes here are asked for; why it ended early."""
+    with _bar(len(run.orders)) as progress:
+        if jobs is None and has_workers(run.settings):
+            run.by_workers(surveyor, progress)
+        else:
+            run.here(jobs or min(os.cpu_count() or 1, -(-len(run.orders) // WORTH)), progress)
+            list(surveyor.read())
+    if run.terms.book and run.store.book(run.terms.book, run.terms.limit_usd).is_full:
+        return f"The limit of ${run.terms.limit_usd} is reached. Give a larger --max-usd to go on."
+    return ""
+
+
+@contextmanager
+def _bar(total: int) -> Generator[Callable[[], object]]:
+    done = 0
+
+    def progress() -> None:
+        nonlocal done
+        done += 1
+        bar.update()
+
+    with tqdm(total=total, unit="subject", file=sys.stderr, disable=None, mininterval=0.5) as bar:
+        try:
+            yield progress
+        except KeyboardInterrupt:
+            bar.close()
+            print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
+            raise
+
+
+def _told(arguments: argparse.Namespace, run: Run, surveyor: Surveyor, stopped: str) -> Answer:
+    one = _evaluated(run, surveyor, stopped)
+    is_whole = not (one.failed or one.left or one.stopped)
+    code = Exit.ACCEPT if is_whole else Exit.USAGE
+    return Answer(code, _json(one) if arguments.json else evaluated(one, page()))
+
+
+def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
+    survey, mine = surveyor.survey, {order.eval_id for order in run.orders}
+    final = [pair for pair in survey.answered if pair[1].is_final]
+    gone = [answer for _, answer in final if answer.failure == FailureMode.SUBJECT_NOT_FOUND]
+    judged = [pair for pair in final if pair[1].failure is None]
+    failed = [pair for pair in survey.answered if not pair[1].is_final]
+    fresh = [answer for before, answer in survey.answered if before.eval_id in mine]
+    return Evaluated(
+        subjects=len(survey.standing),
+        answered=len(judged),
+        earlier=sum(before.eval_id not in mine for before, _ in judged),
+        gone=len(gone),
+        failed=len(failed),
+        left=len(survey.standing) - len(final) - len(failed),
+        decisions=dict(Counter(answer.words for _, answer in judged).most_common()),
+        changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].words != pair[1].words),
+        cost_usd=sum((one.cost_usd for one in fresh if one.cost_usd is not None), Decimal(0)),
+        unpriced=sum(one.cost_usd is None for one in fresh),
+        law=_law(run.terms),
+        unread=survey.unread,
+        stopped=stopped,
+    )
+
+
+def _change(store: Store, before: Said, now: Said) -> Change:
+    """Where and why it came out otherwise, as the ledger has it."""
+    entries = store.ledger.entries(now.pull)
+    verdict = next((one.verdict for one in entries if one.eval_id == now.eval_id), None)
+    name = verdict.subject.repository if verdict else f"repository {now.repository}"
+    return Change(
+        name=f"{name}#{now.number}",
+        before=before.words,
+        now=now.words,
+        eval_id=now.eval_id,
+        concern=verdict.concern if verdict else "it was forgotten meanwhile",
+        places=tuple(one.place for one in verdict.evidence) if verdict else (),
+    )
+
+
+def _law(terms: Terms) -> str:
+    return f"{terms.rubric_id} {terms.rubric_version}{f' and {terms.model}' if terms.model else ''}"
+
+
+def _json(one: Evaluated | Foreseen) -> str:
+    return f"{json.dumps(_plain(one), indent=2)}\n"
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Evaluated() | Foreseen() | Change():
+            return {name: _plain(getattr(value, name)) for name in value.__match_args__}
+        case tuple():
+            return [_plain(one) for one in cast("tuple[object, ...]", value)]
+        case Decimal():
+            return f"{value:f}"
+        case _:
+            return value

@@ -1,0 +1,139 @@
+"""`assay rubric`: reads a rubric strictly, and holds two of them against what is on record.
+
+Does not judge with a model and records nothing. Invariant: `check` and `diff` cost $0.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.analytics.figures import wilson
+from worker.analytics.truth import bore_out
+from worker.domain.anew import Wanted
+from worker.domain.differing import Compared, heard
+from worker.domain.ids import InstallationId
+from worker.domain.outcomes import STRENGTHS
+from worker.domain.rubric import Rubric
+from worker.domain.verdict import SubjectKind
+from worker.domain.window import WindowError, window
+from worker.errors import AssayError, InputError
+from worker.judge.heuristics.registry import NAMES
+from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
+from worker.rubric_diff import OnRecord, Rubrics
+from worker.rulebook import load_rubric
+from worker.settings import from_environment
+from worker.store.connection import open_store
+from worker.system_clock import SystemClock
+
+SHIPPED: Final = "default"
+
+
+def rubric(arguments: argparse.Namespace) -> Answer:
+    """What was asked for."""
+    return ANSWERS[arguments.answer](arguments)
+
+
+def check(arguments: argparse.Namespace) -> Answer:
+    """Read a rubric strictly: what is wrong is named by its path."""
+    read = _rubric(arguments.file)
+    if unknown := sorted(set(read.signals) - NAMES):
+        raise InputError(
+            f"Rubric refused at signals.{unknown[0]}: no signal has this name. All of them: docs/signals.md."
+        )
+    try:
+        with open_store(from_environment()) as store:
+            refusal = store.rubrics.look(read, arguments.file)
+    except AssayError as error:  # it can be read all the same, and that is what was asked
+        return Answer(
+            Exit.ACCEPT, checked(read, arguments.file, f"Its version was not compared with the store's: {error}")
+        )
+    return Answer(Exit.ACCEPT if refusal is None else Exit.USAGE, checked(read, arguments.file, refusal))
+
+
+def diff(arguments: argparse.Namespace) -> Answer:
+    """Which recorded changes two rubrics decide otherwise."""
+    rubrics = Rubrics(_rubric(arguments.before), _rubric(arguments.now))
+    try:
+        span = window(arguments.since, arguments.until, SystemClock().now())
+    except WindowError as error:
+        raise InputError(str(error)) from error
+    names = _names(rubrics, arguments)
+    with open_store(from_environment()) as store:
+        record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics)
+        rows = list(record.rows())
+    one = Differing(
+        before=names[0],
+        now=names[1],
+        compared=len(rows),
+        by_record=sum(row.model is not None for row in rows),
+        left_out=record.left_out,
+        changes=tuple(row for row in rows if row.differs),
+        asked=tuple(row for row in rows if row.is_asked_otherwise),
+        moved=sum(not row.differs and row.before.score != row.now.score for row in rows),
+        agreement=_agreement(rows),
+        unread=record.survey.unread,
+    )
+    return Answer(Exit.ACCEPT, _json(one) if arguments.json else differing(one, page()))
+
+
+def promote(arguments: argparse.Namespace) -> Answer:
+    """Let a signal reject alone again; its rejects are counted from now on."""
+    if arguments.signal not in NAMES:
+        raise InputError(f'"{arguments.signal}" is no signal. All of them: docs/signals.md.')
+    with open_store(from_environment()) as store:
+        was_demoted = store.demotions.promote(InstallationId(arguments.installation), arguments.signal)
+    return Answer(Exit.ACCEPT, promoted(arguments.signal, arguments.installation, was_demoted=was_demoted))
+
+
+def _rubric(name: str) -> Rubric:
+    return load_rubric(None if name == SHIPPED else Path(name))
+
+
+def _names(rubrics: Rubrics, arguments: argparse.Namespace) -> tuple[str, str]:
+    """By their ids and versions; where these are the same, by what was typed."""
+    before, now = (f"{one.id} {one.version}" for one in rubrics)
+    return (before, now) if before != now else (arguments.before, arguments.now)
+
+
+def _agreement(rows: list[Compared]) -> tuple[Agreement, ...]:
+    found = heard(rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, bore_out)
+    return tuple(
+        Agreement(one.strength, *(Part(*counts, wilson(*counts)) for counts in (one.before, one.now))) for one in found
+    )
+
+
+def _json(one: Differing) -> str:
+    said = {
+        "before": one.before,
+        "now": one.now,
+        "compared": one.compared,
+        "by_record": one.by_record,
+        "left_out": one.left_out,
+        "unread": one.unread,
+        "changes": [_row(row) for row in one.changes],
+        "asked_otherwise": [_row(row) for row in one.asked],
+        "moved": one.moved,
+        "agreement": [
+            {"strength": each.strength, "before": _part(each.before), "now": _part(each.now)} for each in one.agreement
+        ],
+    }
+    return f"{json.dumps(said, indent=2)}\n"
+
+
+def _row(row: Compared) -> dict[str, object]:
+    return {**row._asdict(), "before": row.before._asdict(), "now": row.now._asdict()}
+
+
+def _part(part: Part) -> dict[str, object]:
+    return {"hits": part.hits, "of": part.of, "interval": part.interval}
+
+
+ANSWERS: Final[Mapping[str, Callable[[argparse.Namespace], Answer]]] = {
+    "check": check,
+    "diff": diff,
+    "promote": promote,
+}

@@ -1,0 +1,168 @@
+"""`assay stats`, `history` and `export`: what the records say, for who has the machine.
+
+Does not count or word anything. Invariant: nothing is judged and nothing but rollups is written; what was left out is said.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.analytics.answers import answer, needed, together
+from worker.analytics.asking import AskError, Question, Topic, asked
+from worker.analytics.evaluations import evaluations, outcomes
+from worker.analytics.exports import TERMINAL, Skipped, jsonl, table
+from worker.analytics.windows import DAY_HOURS, Window
+from worker.domain.ids import InstallationId
+from worker.domain.value import replace
+from worker.errors import InputError
+from worker.render.history import history as told
+from worker.render.stats import Stats, overridden, scorecards, would_block
+from worker.render.stats import stats as worded
+from worker.settings import from_environment
+from worker.store.connection import Store, open_store
+from worker.store.histories import history as found_history
+from worker.store.pages import entries
+from worker.system_clock import SystemClock
+
+OPTIONS: Final = {
+    "since": "from", "until": "to", "subject": "subject", "group_by": "group_by", "min_confidence": "min_confidence",
+    "view": "view", "agreement_window": "agreement_window",
+}  # fmt: skip
+MOST_DAYS: Final = 62
+
+
+class Office:
+    """Answers questions about the installations that are meant. Whoever waits at a terminal waits until all is counted."""
+
+    def __init__(self, store: Store, of: Sequence[InstallationId], now: datetime) -> None:
+        self._rollups = store.rollups()
+        self._of = of
+        self._now = now
+        for installation in of:
+            self._rollups.catch_up_with_all(installation)
+
+    def answer(self, topic: Topic, question: Question) -> dict[str, Any]:
+        tables = needed(topic, question)
+        found = [self._rollups.find(one, tables, question.over, self._now) for one in self._of]
+        return answer(topic, question, together(found))
+
+
+def stats(arguments: argparse.Namespace) -> Answer:
+    """Quality, cost, agreement and backlog; or what would be blocked, was overridden, or how agents fare."""
+    given = {name: getattr(arguments, option) for option, name in OPTIONS.items() if getattr(arguments, option)}
+    now = SystemClock().now()
+    try:
+        questions = {topic: asked(given, topic, now) for topic in Topic}
+    except AskError as error:
+        raise InputError(
+            f"--{error.parameter.replace('_', '-')}: expected {error.expected}, found {error.found!r}."
+        ) from error
+    questions[Topic.COST] = replace(questions[Topic.COST], include_eval=True)
+    with open_store(from_environment()) as store:
+        office = Office(store, arguments.installation or store.events.installations(), now)
+        said = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
+        days = list(_days(office, questions[Topic.QUALITY])) if Topic.BACKLOG in said and not arguments.json else []
+    if arguments.json:
+        return Answer(Exit.ACCEPT, f"{json.dumps(said, indent=2)}\n")
+    return Answer(Exit.ACCEPT, _page(said, days))
+
+
+def _topics(arguments: argparse.Namespace) -> tuple[Topic, ...]:
+    if arguments.would_block:
+        return Topic.QUALITY, Topic.OVERRIDES
+    if arguments.overrides:
+        return (Topic.OVERRIDES,)
+    if arguments.agents:
+        return (Topic.AGENTS,)
+    return Topic.QUALITY, Topic.COST, Topic.AGREEMENT, Topic.BACKLOG
+
+
+def _page(said: dict[Topic, dict[str, Any]], days: list[tuple[int, float | None]]) -> str:
+    match tuple(said):
+        case (Topic.QUALITY, Topic.OVERRIDES):
+            return would_block(said[Topic.QUALITY], said[Topic.OVERRIDES], page())
+        case (Topic.OVERRIDES,):
+            return overridden(said[Topic.OVERRIDES], page())
+        case (Topic.AGENTS,):
+            return scorecards(said[Topic.AGENTS], page())
+        case _:
+            return worded(Stats(*(said[topic] for topic in said), days=days), page())
+
+
+def _days(office: Office, question: Question) -> Iterator[tuple[int, float | None]]:
+    """Verdicts and mean score of each day, where the window is not longer than a line."""
+    starts = range(question.over.start, question.over.end, DAY_HOURS)
+    if len(starts) > MOST_DAYS:
+        return
+    for start in starts:
+        day = Window(start, min(start + DAY_HOURS, question.over.end))
+        [row] = office.answer(Topic.QUALITY, replace(question, over=day, group_by=None))["data"]
+        yield row["verdict_count"], row["mean_score"]
+
+
+def history(arguments: argparse.Namespace) -> Answer:
+    """A pull request's verdicts, and what was done about them."""
+    name, _, number = arguments.pull.partition("#")
+    with open_store(from_environment()) as store:
+        found = found_history(store, name, int(number))
+    if not found.entries:
+        raise InputError(
+            f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."
+        )
+    shown, done = evaluations(found.entries), outcomes(found.pulls)
+    if arguments.json:
+        return Answer(Exit.ACCEPT, f"{json.dumps({'evaluations': shown, 'outcomes': done}, indent=2)}\n")
+    return Answer(Exit.ACCEPT, told(arguments.pull, shown, done, page()))
+
+
+def export(arguments: argparse.Namespace) -> Answer:
+    """Verdicts as lines, to a file or to standard output."""
+    now = SystemClock().now()
+    try:
+        window = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
+        over = asked(window, Topic.QUALITY, now).over
+    except AskError as error:
+        option = {"from": "--since", "to": "--until"}[error.parameter]
+        raise InputError(f"{option}: expected {error.expected}, found {error.found!r}.") from error
+    skipped = Skipped()
+    with open_store(from_environment()) as store:
+        of = arguments.installation or store.events.installations()
+        _write(arguments.out, _parts(store, of, over, arguments.format, skipped))
+    if skipped.count:
+        what = "entry" if skipped.count == 1 else "entries"
+        print(f"assay: left out, since it can't be read: {skipped.count} {what} of the stream.", file=sys.stderr)
+    return Answer(Exit.ACCEPT)
+
+
+def _parts(store: Store, of: Iterable[InstallationId], over: Window, format_: str, skipped: Skipped) -> Iterator[bytes]:
+    lines = {"jsonl": jsonl, "csv": table}[format_]
+    for number, installation in enumerate(of):
+        told = entries(
+            store.wire, installation, f"{over.start_ms - 1}-{2**64 - 1}", over.end_ms - 1, tuple(TERMINAL.values())
+        )
+        parts = lines(told, installation, skipped)
+        if number and format_ == "csv":
+            yield next(parts).partition(b"\n")[2]  # the names of the columns stand at the top alone
+        yield from parts
+
+
+def _write(out: str, parts: Iterable[bytes]) -> None:
+    if out == "-":
+        _written(sys.stdout.buffer, parts)
+        return
+    try:
+        with Path(out).open("wb") as file:
+            _written(file, parts)
+    except OSError as error:
+        raise InputError(f"--out: {out} can't be written: {error.strerror}.") from error
+
+
+def _written(into: BinaryIO, parts: Iterable[bytes]) -> None:
+    into.writelines(parts)
+    into.flush()

@@ -1,0 +1,305 @@
+"""How analytics fare with many verdicts: what telling costs, what is kept, how soon questions are answered.
+
+Fills a private Redis with made verdicts of a month over a thousand repositories, in four sizes up to `--verdicts`, and prints a
+table. Does not judge anything. Run from the checkout: `nice .venv/bin/python bench/analytics.py --verdicts 1000000`.
+"""
+
+import argparse
+import json
+import random
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.worker.store.played import pull, settings
+from tests.worker.store.test_kept import entry, judging
+from tests.world.redis import Redis
+from worker.analytics.answers import answer, needed
+from worker.analytics.asking import Question, Topic
+from worker.analytics.evaluations import evaluations
+from worker.analytics.exports import TERMINAL, Skipped, jsonl
+from worker.analytics.tables import Dimension
+from worker.analytics.windows import window
+from worker.domain import keys
+from worker.domain.events import EvalTrigger, terminal
+from worker.domain.ids import InstallationId
+from worker.record import Telling, begun_of
+from worker.settings import Timing
+from worker.store.connection import Store, open_store
+from worker.store.pages import entries
+from worker.store.wire import packed, text
+
+HERE: Final = InstallationId(100)
+REPOSITORIES: Final = 1_000
+DAYS: Final = 30
+AGENTS: Final = ("copilot", "codex", "claude", "devin", "cursor", None)
+CATEGORIES: Final = ("scope_creep", "acceptance_gap", "weak_test", "tests_pass_but_wrong", "half_finished")
+SIGNALS: Final = {"heuristic_score": 0.4213, "heuristic_confidence": 0.55, "findings": 3, "changed_lines": 211}
+BATCH: Final = 500
+APPENDS: Final = 3_000
+ASKED: Final = 40
+
+
+def made(count: int, now: datetime) -> Iterator[tuple[str, str, str]]:
+    """(id, kind, body) of *count* verdicts, each with its start, and what became of some; in the order of their times."""
+    chance = random.Random(20261121)  # noqa: S311 - the same made verdicts every time
+    first = int((now - timedelta(days=DAYS)).timestamp() * 1000)
+    step = DAYS * 86_400_000 / count
+    for number in range(count):
+        at = first + int(number * step)
+        body = _body(number, at, chance)
+        started = {name: body[name] for name in tuple(body)[:7]}
+        started |= {"rubric_id": "default", "rubric_version": "3", "judge_kind_planned": "hybrid", "trigger": "bus"}
+        yield f"{at}-{number % 1000 * 4}", "eval.started", json.dumps(started, separators=(",", ":"))
+        yield f"{at}-{number % 1000 * 4 + 1}", "eval.completed", json.dumps(body, separators=(",", ":"))
+        if number % 5 == 0:
+            yield (
+                f"{at}-{number % 1000 * 4 + 2}",
+                "outcome.recorded",
+                json.dumps(_outcome(body, chance), separators=(",", ":")),
+            )
+
+
+def _body(number: int, at: int, chance: random.Random) -> dict[str, Any]:
+    """Two verdicts a pull request on average; half by code with few distinct scores, half by a model with many."""
+    pull_request = number // 2
+    repository = int(REPOSITORIES * (pull_request * 0.6180339887 % 1) ** 2)
+    head = f"{chance.getrandbits(160):040x}"
+    by_model, score = chance.random() < 0.5, chance.random()
+    score = round(score, 4) if by_model else round(score, 1)
+    decision = "reject" if score < 0.5 else "accept"
+    return {
+        "v": 1,
+        "eval_id": str(UUID(int=at << 80 | 7 << 76 | chance.getrandbits(12) << 64 | 2 << 62 | chance.getrandbits(62))),
+        "subject_kind": "submission",
+        "subject_id": f"{repository}/{pull_request}/{head}",
+        "repository_id": repository,
+        "number": pull_request,
+        "sensitivity": "pseudonymous",
+        "decision": decision,
+        "category": chance.choice(CATEGORIES) if decision == "reject" else None,
+        "abstain_reason": None,
+        "throttled_reason": None,
+        "score": score,
+        "confidence": round(
+            chance.choice((0.55, 0.62, 0.7, 0.85, 0.95)) + (chance.random() / 50 if by_model else 0), 4
+        ),
+        "round": 1 + number % 2,
+        "author_agent": AGENTS[pull_request % len(AGENTS)],
+        "judge_kind": "hybrid" if by_model else "heuristic",
+        "judge_model": "claude-haiku-5-5" if by_model else None,
+        "judge_cost_usd": f"0.{chance.randrange(1000, 9000000):09d}" if by_model else "0",
+        "judge_pricing_version": "2026-11-01" if by_model else None,
+        "judge_latency_ms": chance.randrange(20, 20_000),
+        "tokens_in": chance.randrange(1_000, 30_000) if by_model else 0,
+        "tokens_out": chance.randrange(100, 2_000) if by_model else 0,
+        "escalated": by_model,
+        "rubric_id": "default",
+        "rubric_version": "3",
+        "parent_eval_id": None,
+        "carried_from": None,
+        "facts": ["stub_body"] if score < 0.1 else [],
+        "signals": SIGNALS,
+        "created_at": datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds"),
+        "trigger": "bus",
+    }
+
+
+def _outcome(body: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    kept = {name: body[name] for name in ("v", "repository_id", "number", "sensitivity", "eval_id")}
+    what, strength = chance.choice(
+        (
+            ("merged", "lifecycle"),
+            ("closed_unmerged", "lifecycle"),
+            ("reverted", "implicit"),
+            ("not_helpful", "explicit"),
+        )
+    )
+    about = {"subject_kind": "pull_request", "subject_id": f"{body['repository_id']}/{body['number']}"}
+    return {**kept, **about, "outcome": what, "strength": strength, "head_sha": None, "at": body["created_at"]}
+
+
+class Pipe:
+    """Many commands under way at once; what they answer is only counted."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(str(redis.socket))
+        self._replies = self._socket.makefile("rb")
+
+    def fill(self, name: str, entries: Iterable[tuple[str, str, str]]) -> None:
+        waiting: list[bytes] = []
+        for entry_id, kind, body in entries:
+            waiting.append(packed(("XADD", name, entry_id, "k", kind, "j", body)))
+            if len(waiting) == BATCH:
+                self._send(waiting)
+        self._send(waiting)
+
+    def _send(self, waiting: list[bytes]) -> None:
+        self._socket.sendall(b"".join(waiting))
+        for _ in waiting:
+            head = self._replies.readline()
+            assert head.startswith(b"$"), head
+            self._replies.readline()
+        waiting.clear()
+
+    def close(self) -> None:
+        self._replies.close()
+        self._socket.close()
+
+
+def used(store: Store) -> int:
+    said = text(store.wire.call("INFO", "memory"))
+    return int(said.split("used_memory:")[1].split("\r")[0])
+
+
+class Spent(NamedTuple):
+    """Milliseconds of each call, in order of size: by the clock, and of our own processor alone."""
+
+    wall: list[float]
+    own: list[float]
+
+    @property
+    def p95(self) -> float:
+        return self.wall[int(len(self.wall) * 0.95)]
+
+    def __str__(self) -> str:
+        own = self.own[int(len(self.own) * 0.95)]
+        middle = statistics.median
+        return f"p50 {middle(self.wall):7.2f} ms, p95 {self.p95:7.2f} ms (CPU {middle(self.own):.2f}, {own:.2f})"
+
+
+def timed(what: Callable[[], object], times: int = ASKED) -> Spent:
+    wall: list[float] = []
+    own: list[float] = []
+    for _ in range(times):
+        began, worked = time.perf_counter(), time.process_time()
+        what()
+        own.append((time.process_time() - worked) * 1000)
+        wall.append((time.perf_counter() - began) * 1000)
+    return Spent(sorted(wall), sorted(own))
+
+
+def appending(store: Store) -> None:
+    """The event's part of recording a verdict, against the same bytes added bare, in turns."""
+    store.wire.call("FLUSHALL", "SYNC")
+    lease = judging(store).lease
+    spent: dict[str, list[float]] = {"bare": [], "plain": [], "told": [], "begun": []}
+    raw = b""
+    for number in range(APPENDS):
+        one = entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence)
+        other = entry(f"0190aaaa-bbbb-7ccc-8ddd-{number + 10**9:012x}", lease.fence)
+        event = terminal(one.verdict, EvalTrigger.BUS)
+        raw, begun = event.dump(), begun_of(one.verdict, Telling())
+        spent["bare"] += timed(partial(store.wire.call, "XADD", "bare", "*", "k", event.kind, "j", raw), 1).wall
+        spent["plain"] += timed(partial(store.ledger.append, pull(), other), 1).wall
+        spent["begun"] += timed(partial(store.events.begin, pull(), lease.fence, begun), 1).wall
+        spent["told"] += timed(partial(store.ledger.append, pull(), one, (event,)), 1).wall
+    middle = {name: statistics.median(each) for name, each in spent.items()}
+    part = middle["told"] - middle["plain"]
+    print(f"append, medians of {APPENDS} calls in turns over a unix socket ({len(raw)} bytes an event):")
+    print(f"  bare XADD of the event's bytes            {middle['bare']:.3f} ms")
+    print(f"  ledger.append without an event            {middle['plain']:.3f} ms")
+    print(f"  ledger.append with its event              {middle['told']:.3f} ms")
+    print(f"  the event's part of it                    {part:.3f} ms = {part / middle['bare']:.2f} x bare")
+    print(
+        f"  events.begin (mark, watchdog, XADD)       {middle['begun']:.3f} ms = {middle['begun'] / middle['bare']:.2f} x bare"
+    )
+    store.wire.call("FLUSHALL", "SYNC")
+
+
+def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str, float]:
+    """Everything at one size."""
+    store.wire.call("FLUSHALL", "SYNC")
+    empty = used(store)
+    pipe = Pipe(redis)
+    pipe.fill(keys.events(HERE).name, made(count, now))
+    pipe.close()
+    stream = used(store) - empty
+    rollups = store.rollups()
+    began, worked = time.perf_counter(), time.process_time()
+    rollups.rebuild(HERE)
+    rebuilt, worked = time.perf_counter() - began, time.process_time() - worked
+    everything = used(store) - empty
+    print(
+        f"  {stream / count:,.0f} B a verdict on the stream, {everything / count:,.0f} B with rollups; counted in {rebuilt:.0f} s",
+        flush=True,
+    )
+    week, month = window(now - timedelta(days=7), now), window(now - timedelta(days=DAYS), now)
+    figures = {
+        "verdicts": count,
+        "stream B": stream / count,
+        "all B": everything / count,
+        "rebuild s": rebuilt,
+        "rebuild CPU s": worked,
+    }
+    for group in (Dimension.AUTHOR_AGENT, Dimension.REPOSITORY):
+        question = Question(week, group_by=group)
+        spent = timed(partial(_asked, store, Topic.QUALITY, question, now))
+        print(f"  quality, 7 days by {group}: {spent}", flush=True)
+        figures[f"quality {group} p95 ms"] = spent.p95
+    for topic in (Topic.COST, Topic.AGREEMENT, Topic.BACKLOG, Topic.AGENTS, Topic.OVERRIDES):
+        print(
+            f"  {topic}, 7 days: {timed(partial(_asked, store, topic, Question(week), now), 10)}",
+            flush=True,
+        )
+    spent = timed(partial(_asked, store, Topic.QUALITY, Question(month), now), 10)
+    print(f"  quality, {DAYS} days: {spent}", flush=True)
+    figures["history p95 ms"] = history(store)
+    began, worked = time.perf_counter(), time.process_time()
+    lines = sum(
+        chunk.count(b"\n")
+        for chunk in jsonl(entries(store.wire, HERE, kinds=tuple(TERMINAL.values())), HERE, Skipped())
+    )
+    figures["export /s"] = lines / (time.perf_counter() - began)
+    figures["export /CPU s"] = lines / (time.process_time() - worked)
+    return figures
+
+
+def history(store: Store) -> float:
+    """A pull request of eight verdicts, out of the ledger and the rollup."""
+    lease = judging(store).lease
+    for number in range(8):
+        store.ledger.append(pull(), entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence))
+    spent = timed(lambda: (evaluations(store.ledger.entries(pull())), store.rollups().pull(pull())))
+    print(f"  history of 8 verdicts: {spent}", flush=True)
+    return spent.p95
+
+
+def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> object:
+    found = store.rollups().find(HERE, needed(topic, question), question.over, now)
+    return json.dumps(answer(topic, question, found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--verdicts", type=int, default=100_000)
+    count = parser.parse_args().verdicts
+    redis = Redis.started()
+    now = datetime.now(UTC)  # noqa: TID251 - a bench has no clock
+    try:
+        with open_store(settings(redis.url, Timing(redis_timeout=60.0))) as store:
+            store.wire.call("CONFIG", "SET", "appendonly", "no")
+            appending(store)
+            rows: list[dict[str, float]] = []
+            for size in sorted({max(1_000, count // part) for part in (100, 30, 10, 1)}, reverse=True):
+                print(f"{size:,} verdicts", flush=True)
+                rows.insert(0, measured(store, redis, size, now))
+        print("growth:")
+        for name in rows[0]:
+            print(f"  {name:28}" + "".join(f"{row[name]:>14,.1f}" for row in rows))
+    finally:
+        redis.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What people do after a verdict is on record, and a pull request that is over has a verdict on the whole of it."""
+
+import json
+from typing import Any
+
+from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Pull
+from tests.world.replies import accept
+from tests.world.tester import World
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+
+
+def told(world: World, pull: Pull, *kinds: str) -> list[dict[str, Any]]:
+    """The bodies of these events about a pull request, in the order of the stream."""
+    with world.redis.client as client:
+        entries: Any = client.xrange(keys.events(InstallationId(world.installation)).name)
+    bodies = [(fields["k"], json.loads(fields["j"])) for _, fields in entries]
+    mine = [body for kind, body in bodies if kind in kinds and body["repository_id"] == pull.repository.id]
+    return [one for one in mine if one["number"] == pull.number]
+
+
+def outcomes(world: World, pull: Pull) -> list[str]:
+    return [one["outcome"] for one in told(world, pull, "outcome.recorded")]
+
+
+def of_kind(world: World, pull: Pull, kind: str) -> list[dict[str, Any]]:
+    return [one for one in told(world, pull, "eval.completed") if one["subject_kind"] == kind]
+
+
+def accepted(world: World, **proposal: Any) -> Pull:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}", **proposal)
+    world.settles()
+    assert pull.check.conclusion == "success"
+    return pull
+
+
+def test_a_merge_that_is_reverted_gets_a_second_lower_verdict_on_the_whole(world: World) -> None:
+    pull = accepted(world)
+    [submission] = of_kind(world, pull, "submission")
+    assert of_kind(world, pull, "pull_request") == []
+
+    assert world.alice.merges(pull).is_merged
+    world.settles()
+    assert outcomes(world, pull) == ["merged"]
+    [first] = of_kind(world, pull, "pull_request")
+    assert (first["decision"], first["trigger"], first["parent_eval_id"]) == ("accept", "bus", submission["eval_id"])
+
+    message = f'Revert "Retry"\n\nThis reverts commit {pull.view["merge_commit_sha"]}.\n'
+    undone = {"upload.py": PROJECT["upload.py"], "tests/test_retry.py": None}
+    order = {"repo": pull.repository.name, "branch": "main", "files": undone, "message": message, "as": "alice"}
+    world.github.verb("push", **order)
+    world.github.settle()
+    world.github.deliver_again(pull.repository.name, "push")
+    world.settles()
+    assert outcomes(world, pull) == ["merged", "reverted"]
+    [_, second] = of_kind(world, pull, "pull_request")
+    assert second["eval_id"] > first["eval_id"]
+    assert second["score"] < 0.5 < first["score"]
+    assert (second["decision"], second["trigger"]) == ("abstain", "feedback_arrived")
+    assert second["signals"]["child_eval_ids"] == [submission["eval_id"]]
+    started = [one["eval_id"] for one in told(world, pull, "eval.started")]
+    ended = [one["eval_id"] for one in told(world, pull, "eval.completed", "eval.failed")]
+    assert sorted(started) == sorted(ended)
+
+
+def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: World) -> None:
+    pull = accepted(world, ci={"unit": "success"})
+    [check] = of_kind(world, pull, "ci_check")
+    [submission] = of_kind(world, pull, "submission")
+    assert (check["parent_eval_id"], check["score"]) == (submission["eval_id"], 1.0)
+
+    pull.press("helpful")
+    world.alice.comments(pull, "Thank you.")
+    world.alice.comments(pull, "/rejudge")
+    world.settles()
+    pull.repository.reports_ci(pull.head, "nightly", "failure")
+    world.settles()
+    assert outcomes(world, pull) == ["helpful", "retry", "ci_red_later"]
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
+    pull.repository.reports_ci(pull.head, "unit", "success")
+    world.settles()
+    assert outcomes(world, pull)[-1] == "edit_followup"
+    told_of = json.dumps(told(world, pull, "outcome.recorded"))
+    assert not any(word in told_of for word in ("alice", "bob", "Thank", "upload", pull.repository.name))
+    assert {one["eval_id"] for one in told(world, pull, "outcome.recorded")} <= {
+        one["eval_id"] for one in of_kind(world, pull, "submission")
+    }
+
+    world.alice.closes(pull)
+    world.settles()
+    [whole] = of_kind(world, pull, "pull_request")
+    assert whole["signals"]["submissions"] == 2
+    assert whole["signals"]["strongest"] == "explicit"
+
+
+def test_another_pull_request_for_the_same_issue_takes_over(world: World) -> None:
+    pull = accepted(world)
+    issue = pull.view["body"]
+    world.model.answers(accept(RETRY_AT))
+    other = world.bob.opens(RETRY, body=issue, branch="another", title="Retry uploads, again")
+    world.settles()
+    assert other.check.status == "completed"
+    assert outcomes(world, pull) == ["manual_swap"]
+    assert outcomes(world, other) == []

@@ -1,0 +1,97 @@
+"""Parameters are read, or refused with their name, what is expected and what was found."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.analytics.asking import PARAMETERS, AskError, Topic, asked
+from worker.analytics.reading import View
+from worker.analytics.tables import Dimension
+from worker.analytics.windows import Bucket, Window, buckets, day_of, first_kept, hour_of, window
+
+NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
+
+
+def test_the_last_seven_days_of_submissions_by_agent_are_asked_about_where_nothing_is_said() -> None:
+    question = asked({}, Topic.QUALITY, NOW)
+    assert question.over == window(NOW - timedelta(days=7), NOW)
+    assert (question.subject, question.group_by, question.view) == ("submission", Dimension.AUTHOR_AGENT, View.VERDICTS)
+    assert (question.min_confidence, question.include_eval, question.within) == (0, False, 1500)
+    assert asked({}, Topic.COST, NOW).subject == "all"
+    assert len(asked({"subject": "all"}, Topic.QUALITY, NOW).subjects) == 5
+
+
+def test_a_time_may_be_told_as_how_long_ago() -> None:
+    assert asked({"from": "24h"}, Topic.QUALITY, NOW).over == window(NOW - timedelta(days=1), NOW)
+
+
+def test_every_parameter_is_read() -> None:
+    given = {
+        "from": "2026-11-01", "to": "2026-11-02T12:00+02:00", "subject": "ci_check", "view": "canaries", "group_by": "none",
+        "min_confidence": "0.75", "include_eval": "true", "agreement_window": "0.2",
+    }  # fmt: skip
+    assert set(given) == set(PARAMETERS)
+    question = asked(given, Topic.QUALITY, NOW)
+    assert (question.over.since, question.over.until) == (
+        datetime(2026, 11, 1, tzinfo=UTC),
+        datetime(2026, 11, 2, 10, tzinfo=UTC),
+    )
+    assert (question.subjects, question.view, question.group_by) == (("ci_check",), View.CANARIES, None)
+    assert (question.min_confidence, question.include_eval, question.within) == (7500, True, 2000)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "expected"),
+    [
+        ("from", "yesterday", "an ISO 8601"),
+        ("to", "1969-12-31", "an ISO 8601 date or time after 1970"),
+        ("to", "0001-01-01T00:00+23:00", "an ISO 8601"),
+        ("from", "99999w", "an ISO 8601"),
+        ("from", "2026-11-22", "a time before 2026-11-21T10:30"),
+        ("subject", "turn", "one of submission,"),
+        ("group_by", "model", "one of author_agent,"),
+        ("view", "all", "one of verdicts,"),
+        ("min_confidence", "0.755", "a number from 0 to 1 with at most 2 digits"),
+        ("min_confidence", "1.1", "a number from 0 to 1"),
+        ("min_confidence", "nan", "a number from 0 to 1"),
+        ("agreement_window", "-1", "a number from 0 to 1"),
+        ("include_eval", "yes", "one of true, false"),
+        ("group", "rubric", "one of from, to,"),
+    ],
+)
+def test_what_can_not_be_used_is_told(name: str, found: str, expected: str) -> None:
+    with pytest.raises(AskError) as refused:
+        asked({name: found}, Topic.QUALITY, NOW)
+    assert (refused.value.parameter, refused.value.found) == (name, found)
+    assert str(refused.value).startswith(f"{name}: expected {expected}")
+
+
+@given(st.integers(0, 2000), st.integers(0, 200))
+def test_buckets_cover_a_window_once(start: int, length: int) -> None:
+    covered = [hour for bucket in buckets(Window(start, start + length)) for hour in hours(bucket)]
+    assert covered == list(range(start, start + length))
+
+
+def hours(bucket: Bucket) -> range:
+    return (
+        range(bucket.number, bucket.number + 1)
+        if bucket.grain == "h"
+        else range(bucket.number * 24, bucket.number * 24 + 24)
+    )
+
+
+def test_a_window_begins_where_every_entry_is_still_there() -> None:
+    hour = 3_600_000
+    assert first_kept(100 * hour + 1, 10 * hour) == 91
+    assert first_kept(100 * hour, 10 * hour) == 90
+    assert first_kept(100 * hour, 0) == 0
+    assert Window(5, 9).not_before(7) == Window(7, 9)
+    assert Window(5, 9).not_before(11) == Window(11, 11)
+    assert [Window(5, end).to_midnight().end for end in (5, 23, 24, 25)] == [24, 24, 24, 48]
+
+
+def test_a_time_belongs_to_one_hour_and_one_day() -> None:
+    at_ms = 25 * 3_600_000 + 5
+    assert (hour_of(at_ms).name, day_of(at_ms).name) == ("h25", "d1")

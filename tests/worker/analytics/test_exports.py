@@ -1,0 +1,102 @@
+"""Verdicts as lines for other programs, and a pull request's verdicts to show."""
+
+import csv
+import io
+import json
+from typing import NamedTuple
+
+from tests.worker.analytics.told import HOUR, NOON, Told, body, completed, failed, folded, outcome, rejected, started
+from tests.worker.store.test_kept import entry
+from worker.analytics.evaluations import evaluations, outcomes
+from worker.analytics.exports import CHUNK, COLUMNS, Skipped, jsonl, table
+from worker.domain.outcomes import OutcomeKind
+
+
+class Entry(NamedTuple):
+    at_ms: int
+    kind: bytes
+    raw: bytes
+
+
+BROKEN = [b"{", b"[]", b'{"v":1}', b' {"eval_id":"e"}', b'{"eval_id":\n"e"}']
+
+
+def entries(*told: Told) -> list[Entry]:
+    return [Entry(*one) for one in told]
+
+
+def test_a_line_is_one_verdict_as_it_was_written_with_its_time() -> None:
+    skipped = Skipped()
+    told = entries(started("e1"), completed("e1"), outcome(OutcomeKind.MERGED), failed("e2"))
+    lines = b"".join(jsonl(told, 100, skipped)).splitlines()
+    first, second = (json.loads(line) for line in lines)
+    assert first == {
+        "at": "2026-11-20T12:00:00.000+00:00",
+        "installation_id": 100,
+        "event": "eval.completed",
+        **body("e1"),
+    }
+    assert (second["event"], second["failure_mode"]) == ("eval.failed", "judge_call_failed")
+    assert skipped.count == 0
+
+
+def test_what_is_broken_is_left_out_of_lines_and_counted() -> None:
+    skipped = Skipped()
+    told = [*entries(completed("e1")), *(Entry(0, b"eval.completed", raw) for raw in BROKEN)]
+    assert b"".join(jsonl(told, 100, skipped)).count(b"\n") == 1
+    assert skipped.count == len(BROKEN)
+
+
+def test_many_lines_come_in_parts() -> None:
+    told = entries(*(completed(f"e{n}") for n in range(CHUNK * 2 + 1)))
+    assert [part.count(b"\n") for part in jsonl(told, 1, Skipped())] == [CHUNK, CHUNK, 1]
+    assert sum(part.count(b"\n") for part in table(told, 1, Skipped())) == CHUNK * 2 + 2
+
+
+def test_a_table_has_a_column_for_every_plain_field() -> None:
+    skipped = Skipped()
+    told = [*entries(started("e1"), rejected("e1"), failed("e2", bare=True)), Entry(0, b"eval.completed", b"{")]
+    rows = list(csv.DictReader(io.StringIO(b"".join(table(told, 100, skipped)).decode())))
+    assert [row["eval_id"] for row in rows] == ["e1", "e2"]
+    assert (rows[0]["at"], rows[0]["category"], rows[0]["score"]) == (
+        NOON.isoformat(timespec="milliseconds"),
+        "half_finished",
+        "0.1",
+    )
+    assert (rows[1]["decision"], rows[1]["failure_mode"]) == ("", "judge_call_failed")
+    assert rows[0]["escalated"] == "false"
+    plain = set(body()) - {"v", "sensitivity", "facts", "signals"}
+    assert plain < set(COLUMNS)
+    assert skipped.count == 1
+
+
+def test_a_verdict_is_shown_without_secrets_and_with_its_ids() -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    made = entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", 1)
+    verdict = made.verdict.model_copy(update={"concern": f"the token {secret} is in the code"})
+    [shown] = evaluations([made.model_copy(update={"verdict": verdict})])
+    assert secret not in json.dumps(shown)
+    assert "is in the code" in shown["concern"]
+    same = (
+        "eval_id",
+        "fingerprint",
+        "created_at",
+        "score",
+        "rubric_id",
+        "subject",
+        "findings",
+        "judge_cost_usd",
+        "tokens",
+    )
+    assert {name: shown[name] for name in same} == {name: verdict.model_dump(mode="json")[name] for name in same}
+
+
+def test_what_was_done_is_shown_in_its_order() -> None:
+    [pull] = folded(completed(), outcome(OutcomeKind.MERGED), outcome(OutcomeKind.RETRY, None, NOON)).pulls.values()
+    assert outcomes([pull]) == [
+        {"outcome": "merged", "eval_id": "e1", "at": "2026-11-20T12:00:00.000+00:00"},
+        {"outcome": "retry", "eval_id": "e1", "at": "2026-11-20T12:00:00.000+00:00"},
+    ]
+    assert outcomes([]) == []
+    [unjudged] = folded(outcome(OutcomeKind.CONTEST, None, NOON - HOUR)).pulls.values()
+    assert [one["eval_id"] for one in outcomes([pull, unjudged])] == [None, "e1", "e1"]

@@ -1,0 +1,85 @@
+"""Entries that Assay wrote are read; whatever else stands in a stream is skipped, with its reason."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.analytics.told import body, completed, failed, outcome, started
+from worker.analytics.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, seen
+from worker.domain.events import EventKind
+from worker.domain.outcomes import OutcomeKind
+
+UNREADABLE, BROKEN = Skip(SkipReason.UNREADABLE), Skip(SkipReason.BROKEN)
+COMPLETED, OUTCOME = b"eval.completed", b"outcome.recorded"
+
+
+def test_each_kind_is_read() -> None:
+    assert isinstance(seen(*started()[1:]), Begun)
+    assert isinstance(seen(*completed()[1:]), Ended)
+    assert isinstance(seen(*failed()[1:]), Ended)
+    assert isinstance(seen(*failed(bare=True)[1:]), Ended)
+    assert isinstance(seen(*outcome(OutcomeKind.MERGED)[1:]), Reaction)
+    assert isinstance(seen(b"case_parse_error", b'{"v":1}'), Trouble)
+    assert isinstance(seen(b"evaluator_parse_error", b'{"v":1}'), Trouble)
+    assert {one.value for one in EventKind} == {
+        "eval.started", "eval.completed", "eval.failed", "outcome.recorded", "case_parse_error", "evaluator_parse_error",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"\xff", b"[]", b"1", b'{"v":0}', b'{"v":2}', b'{"v":"1"}', b"{}", b"[" * 9999]
+)
+def test_what_is_no_event_of_this_version_is_unreadable(raw: bytes) -> None:
+    assert seen(COMPLETED, raw) == UNREADABLE
+
+
+@pytest.mark.parametrize("kind", [b"", b"eval.resumed", b"\xff"])
+def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
+    assert seen(kind, b'{"v":1}') == UNREADABLE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"score": 1.1}, {"score": -0.1}, {"score": "0.5"}, {"score": None}, {"score": True}, {"confidence": float("nan")},
+        {"repository_id": "7"}, {"repository_id": -1}, {"number": 1.5}, {"round": None}, {"facts": None}, {"facts": [1]},
+        {"signals": []}, {"eval_id": ""}, {"eval_id": "x" * 201}, {"subject_kind": "turn"}, {"judge_cost_usd": 0.1},
+        {"judge_cost_usd": "NaN"}, {"judge_cost_usd": "1e9"}, {"judge_cost_usd": "-1"}, {"author_agent": 5},
+    ],
+)  # fmt: skip
+def test_a_field_that_can_not_be_is_broken(change: dict[str, Any]) -> None:
+    assert seen(COMPLETED, json.dumps({**body(), **change}).encode()) == BROKEN
+
+
+@pytest.mark.parametrize("name", ["eval_id", "score", "signals", "rubric_id", "judge_cost_usd", "parent_eval_id"])
+def test_a_field_that_is_missing_is_broken(name: str) -> None:
+    said = {key: value for key, value in body().items() if key != name}
+    assert seen(COMPLETED, json.dumps(said).encode()) == BROKEN
+
+
+@pytest.mark.parametrize("change", [{"outcome": "liked"}, {"strength": "loud"}, {"number": None}, {"eval_id": 5}])
+def test_an_outcome_that_nobody_knows_is_broken(change: dict[str, Any]) -> None:
+    said = {**json.loads(outcome(OutcomeKind.MERGED)[2]), **change}
+    assert seen(OUTCOME, json.dumps(said).encode()) == BROKEN
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.sampled_from([one.value.encode() for one in EventKind]), st.dictionaries(st.sampled_from(sorted(body())), junk)
+)
+def test_no_body_whatsoever_is_an_error(kind: bytes, change: dict[str, Any]) -> None:
+    seen(kind, json.dumps({**body(), **change, "v": 1}).encode())
+
+
+@given(st.binary(max_size=60), st.binary(max_size=200))
+def test_no_bytes_whatsoever_are_an_error(kind: bytes, raw: bytes) -> None:
+    assert seen(kind, raw) in {UNREADABLE, BROKEN}

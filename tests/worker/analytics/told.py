@@ -1,0 +1,102 @@
+"""Entries of a stream, made up: each with its time, in a history that only grows.
+
+Does not touch Redis. Invariant: what is made is what the product's own writers make, but for the fields that a test changes.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from worker.analytics.folding import Fold
+from worker.analytics.reading import seen
+from worker.domain.events import MESSAGES, EventKind, FailureMode
+from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.outcomes import Outcome, OutcomeKind, recorded
+from worker.domain.request import PullRef
+
+HERE: Final = InstallationId(100)
+NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR: Final = timedelta(hours=1)
+HEAD: Final = "a" * 40
+
+Told = tuple[int, bytes, bytes]
+"""Milliseconds, kind, body."""
+
+
+def at(when: datetime = NOON) -> int:
+    return int(when.timestamp() * 1000)
+
+
+def body(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
+    """An `eval.completed`: code accepts a submission."""
+    number, repository, head = changes.pop("number", 3), changes.pop("repository_id", 7), changes.pop("head", HEAD)
+    kind = changes.get("subject_kind", "submission")
+    subject = f"{repository}/{number}" if kind == "pull_request" else f"{repository}/{number}/{head}"
+    standard: dict[str, Any] = {
+        "v": 1, "eval_id": eval_id, "subject_kind": kind, "subject_id": subject, "repository_id": repository,
+        "number": number, "sensitivity": "pseudonymous", "decision": "accept", "category": None, "abstain_reason": None,
+        "throttled_reason": None, "score": 0.9, "confidence": 0.8, "round": 1, "author_agent": "copilot",
+        "judge_kind": "heuristic", "judge_model": None, "judge_cost_usd": "0", "judge_pricing_version": None,
+        "judge_latency_ms": 12, "tokens_in": 0, "tokens_out": 0, "escalated": False, "rubric_id": "default",
+        "rubric_version": "1", "parent_eval_id": None, "carried_from": None, "facts": [], "signals": {},
+        "created_at": "2026-11-20T12:00:00.000+00:00", "trigger": "bus",
+    }  # fmt: skip
+    return {**standard, **changes}
+
+
+def rejecting(eval_id: str = "e1", **changes: Any) -> dict[str, Any]:
+    standard = {"decision": "reject", "category": "half_finished", "score": 0.1, "facts": ["stub_body"]}
+    return body(eval_id, **{**standard, **changes})
+
+
+def told(kind: EventKind, said: dict[str, Any], when: datetime = NOON) -> Told:
+    return at(when), kind.value.encode(), json.dumps(said, separators=(",", ":")).encode()
+
+
+def completed(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
+    return told(EventKind.COMPLETED, body(eval_id, **changes), when)
+
+
+def rejected(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
+    return told(EventKind.COMPLETED, rejecting(eval_id, **changes), when)
+
+
+def started(eval_id: str = "e1", when: datetime = NOON, **changes: Any) -> Told:
+    said = body(eval_id, **changes)
+    frame = {name: said[name] for name in tuple(said)[:7]}
+    rest = {name: said[name] for name in ("rubric_id", "rubric_version", "trigger")}
+    return told(EventKind.STARTED, {**frame, **rest, "judge_kind_planned": "heuristic"}, when)
+
+
+def failed(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **changes: Any) -> Told:
+    """An `eval.failed`, with the opinion of code or *bare*."""
+    mode = FailureMode.JUDGE_CALL_FAILED
+    said = body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
+    if bare:
+        kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd")
+        said = {name: said[name] for name in kept}
+    return told(EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": MESSAGES[mode]}, when)
+
+
+def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON, **changes: Any) -> Told:
+    pull = PullRef(
+        installation_id=HERE,
+        repository_id=RepositoryId(changes.get("repository_id", 7)),
+        number=changes.get("number", 3),
+    )
+    about = EvalId(eval_id) if eval_id else None
+    event = recorded(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=when))
+    return told(event.kind, dict(event.body), when)
+
+
+def folded(*history: Told) -> Fold:
+    """All of them, taken in in their order."""
+    fold = Fold({}, {})
+    for when, kind, raw in history:
+        fold.take(when, seen(kind, raw))
+    return fold
+
+
+def nano(usd: str) -> int:
+    return int(Decimal(usd) * 10**9)

@@ -1,0 +1,29 @@
+"""A private Redis for all tests of this folder. Invariant: a test finds it empty."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.worker.store.played import settings
+from tests.world.redis import Redis
+from worker.settings import Settings
+from worker.store.connection import Store, open_store
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    redis = Redis.started()
+    yield redis
+    redis.end()
+
+
+@pytest.fixture
+def here(redis_server: Redis) -> Settings:
+    return settings(redis_server.url, tier="heuristic")
+
+
+@pytest.fixture
+def store(here: Settings) -> Iterator[Store]:
+    with open_store(here) as opened:
+        opened.wire.call("FLUSHALL")
+        yield opened

@@ -1,0 +1,96 @@
+"""Pull requests that were judged live: judged by the court, on record, and told on the stream.
+
+Does not publish. Invariant: what stands in the ledger came out of the court.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+from tests.worker.corpus.made import DONE, STUB, change
+from tests.worker.store.played import wish
+from worker.assemble import complete
+from worker.bootstrap import open_bench
+from worker.domain.anew import Wanted
+from worker.domain.dossier import Dossier
+from worker.domain.events import Begun
+from worker.domain.ids import EvalId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict import SubjectKind
+from worker.domain.window import Window
+from worker.evaluate import Order, Terms, terms_of
+from worker.judge.court import docket, hear
+from worker.record import Keepers, record
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits
+from worker.survey import Surveyor
+from worker.system_clock import SystemClock
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
+DEFAULT: Final = ROOT / "rubrics" / "default.yml"
+EVER: Final = Window(0, 2**52)
+ASKED: Final = "def load(path, mode):\n    print(path)\n"
+"""A change with suspicions and no fact: a model is asked."""
+
+
+def dossier(number: int, text: str = DONE, head: str = "b") -> Dossier:
+    made = change(text)
+    pull = made.pull_request.model_copy(update={"number": number, "head_sha": head * 40})
+    return complete(made.model_copy(update={"pull_request": pull}))
+
+
+def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: Any) -> LedgerEntry:
+    """This pull request, judged live by code alone."""
+    installation = more.pop("installation", 100)
+    request, whole = wish(number, installation), dossier(number, text, **more)
+    store.pulls.want(request)
+    job = store.pulls.next_due(request.delivery_id, Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(request.pull, job.fence)
+    assert taken is not None
+    with open_bench(here, "heuristic") as bench:
+        opened = docket(request, whole, bench, SystemClock())
+        keepers = Keepers(store.ledger, store.archive, store.events, taken.lease)
+        keepers.begin(
+            request.pull, Begun(opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned)
+        )
+        made = record(request.pull, hear(whole, opened, bench), whole, keepers)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    return made
+
+
+def terms(here: Settings, **changes: Any) -> Terms:
+    named = Terms(law="", digest="", rubric_id="", rubric_version="", tier=here.tier)
+    return terms_of(here, named.model_copy(update=changes))
+
+
+def order(made: LedgerEntry) -> Order:
+    subject = made.verdict.subject
+    return Order(
+        pull=wish(subject.number, subject.installation_id).pull,
+        eval_id=EvalId(made.eval_id),
+        subject_id=f"{subject.repository_id}/{subject.number}/{subject.head_sha}",
+    )
+
+
+def surveyor(store: Store, law: str, **changes: Any) -> Surveyor:
+    """One that has read all there is."""
+    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": EVER, "law": law, **changes}
+    made = Surveyor(store, Wanted(**wanted))
+    list(made.read())
+    return made
+
+
+def rubric(folder: Path, name: str = "candidate", version: str = "1", **replaced: str) -> Path:
+    """Ours under another name; *replaced*: the weights of signals."""
+    text = (
+        DEFAULT.read_text().replace("id: default", f"id: {name}", 1).replace('version: "1"', f'version: "{version}"', 1)
+    )
+    for signal, weight in replaced.items():
+        text += f"# {signal}\n" if f"  {signal}: " not in text else ""
+        text = "\n".join(
+            f"  {signal}: {weight}" if line.startswith(f"  {signal}: ") else line for line in text.split("\n")
+        )
+    path = folder / f"{name}-{version}.yml"
+    path.write_text(text)
+    return path

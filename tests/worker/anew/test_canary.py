@@ -1,0 +1,102 @@
+"""The canary: a candidate that judges what was judged live, for its own money, and is shown to nobody."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+
+from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor
+from tests.worker.store.played import wish
+from tests.world.anthropic import MODEL, Anthropic
+from tests.world.replies import cannot_tell
+from worker.canary import named_terms, order_of
+from worker.domain import keys
+from worker.domain.ids import EvalId, InstallationId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.value import replace
+from worker.evaluate import Desk, Ended, Terms, terms_of
+from worker.rulebook import load_prompt
+from worker.settings import Canary, ModelAccess, Settings
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+HERE = InstallationId(100)
+
+
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()
+
+
+def asking(here: Settings, model: Anthropic) -> Settings:
+    return replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
+
+
+def terms(settings: Settings) -> Terms:
+    named = named_terms(settings, HERE, SystemClock())
+    assert named is not None
+    return terms_of(settings, named)
+
+
+def child(store: Store, made: LedgerEntry) -> LedgerEntry:
+    (found,) = (one for one in store.ledger.entries(order(made).pull) if one.verdict.parent_eval_id == made.eval_id)
+    return found
+
+
+def test_without_a_candidate_nothing_judges_beside(here: Settings) -> None:
+    assert named_terms(here, HERE, SystemClock()) is None
+
+
+def test_without_money_it_asks_no_model(here: Settings, store: Store, model: Anthropic, tmp_path: Path) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), canary=Canary(rubric(tmp_path)))
+    by = terms(settings)
+    assert (by.tier, by.book, by.is_canary) == ("heuristic", "", True)
+    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    verdict = child(store, made).verdict
+    assert (verdict.rubric_id, verdict.signals["canary"], verdict.judge_kind) == ("candidate", True, "heuristic")
+    assert store.archive.find(EvalId(verdict.eval_id)) is None
+
+
+def test_its_money_is_its_own(here: Settings, store: Store, model: Anthropic, tmp_path: Path) -> None:
+    made = judged(store, here, 1, ASKED)
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text(f"{load_prompt().text}\nBe kind.\n")
+    settings = replace(asking(here, model), canary=Canary(None, prompt, Decimal(1)))
+    model.answers(cannot_tell())
+    by = terms(settings)
+    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    verdict = child(store, made).verdict
+    assert (verdict.judge_kind, verdict.prompt_version) == ("hybrid", load_prompt(prompt).version)
+    assert "Be kind." in model.asked[0].text
+    assert store.book(by.book, Decimal(1)).spent_usd == verdict.judge_cost_usd
+    assert store.wire.call("EXISTS", keys.spent(order(made).pull).name) == 0, "no pull request pays for it"
+
+
+def test_at_its_own_cap_it_abstains_and_nobody_else_does(
+    here: Settings, store: Store, model: Anthropic, tmp_path: Path
+) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), canary=Canary(rubric(tmp_path), None, Decimal("0.000001")))
+    by = terms(settings)
+    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    assert child(store, made).verdict.abstain_reason == "budget"
+    assert surveyor(store, by.law).survey.todo, "with money it is asked again"
+
+
+def test_the_last_verdict_is_judged_unless_it_was_carried_over(here: Settings, store: Store) -> None:
+    pull = order(judged(store, here, 1)).pull
+    second = judged(store, here, 1, head="c")
+    assert order_of(store, pull) == order(second)
+    carried = second.verdict.model_copy(update={"eval_id": EvalId("ff"), "carried_from": second.eval_id})
+    lease = store.pulls.seize(wish(1))
+    entry = second.model_copy(update={"eval_id": EvalId("ff"), "verdict": carried, "fence": lease.fence})
+    store.ledger.append(pull, entry)
+    assert order_of(store, pull) is None
+    assert order_of(store, pull.model_copy(update={"number": 9})) is None

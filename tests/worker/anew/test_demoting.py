@@ -1,0 +1,159 @@
+"""A signal whose rejects are taken back too often demotes itself, in one installation, until a person promotes it."""
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.arguments import parser
+from app.cli import main
+from app.commands_doctor import doctor
+from app.exits import Exit
+from tests.worker.anew.recorded import dossier, judged
+from tests.worker.corpus.made import STUB
+from tests.worker.store.played import KEY, pull, wish
+from tests.world.redis import Redis
+from worker.board import Silent
+from worker.demoting import look
+from worker.domain.demotion import Demotion, Tally
+from worker.domain.dossier import Policy
+from worker.domain.events import Event, EventKind
+from worker.domain.ids import EvalId, InstallationId
+from worker.domain.outcomes import Outcome, OutcomeKind, recorded
+from worker.judge.bench import Bench
+from worker.judge.court import consider
+from worker.local.recorded import RecordedSource
+from worker.pipeline import CiPatience, Deps, assemble, with_demotions
+from worker.record import Keepers
+from worker.rulebook import load_prompt, load_rubric
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+HERE = InstallationId(100)
+AT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+class InAnHour(SystemClock):
+    def now(self) -> datetime:
+        return super().now() + timedelta(hours=2)
+
+
+def template(store: Store, here: Settings) -> dict[str, Any]:
+    """What the stream tells of a reject by a fact."""
+    made = judged(store, here, 1000, STUB)
+    (body,) = (one for one in map(_body, store.events.read(HERE)) if one.get("decision"))
+    assert (body["decision"], body["eval_id"], len(body["facts"])) == ("reject", made.eval_id, 1)
+    return body
+
+
+def _body(entry: Any) -> dict[str, Any]:
+    return json.loads(entry.raw)
+
+
+def rejects(store: Store, body: dict[str, Any], count: int, overturned: int, *, first: int = 1, **more: Any) -> None:
+    """So many rejects of as many pull requests, of which people took back some."""
+    for number in range(first, first + count):
+        eval_id = f"{body['eval_id'][:-6]}{number:06d}"
+        changes = {"eval_id": eval_id, "number": number, "subject_id": f"7/{number}/{'b' * 40}", **more}
+        store.events.tell(HERE, f"e{number}{more}", Event(EventKind.COMPLETED, {**body, **changes}))
+        if number - first < overturned:
+            kind = OutcomeKind.OVERRIDE if number % 2 else OutcomeKind.CONTEST
+            said = Outcome(kind=kind, eval_id=EvalId(eval_id), at=AT)
+            store.events.tell(HERE, f"o{number}", recorded(pull(number), said))
+
+
+def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
+    store: Store, here: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = template(store, here)
+    rejects(store, body, 39, 2)
+    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    rejects(store, body, 2, 1, first=100)
+    (made,) = look(store, HERE, SystemClock())
+    assert (made.signal, made.tally) == (body["facts"][0], Tally(rejects=42, overturned=3))
+    assert store.demotions.of(HERE) == (made,)
+    assert "takes it back" in caplog.text
+    assert look(store, HERE, SystemClock()) == ()
+    assert store.demotions.of(InstallationId(101)) == (), "others are not concerned"
+
+
+def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:
+    body = template(store, here)
+    rejects(store, body, 45, 3, parent_eval_id=body["eval_id"], signals={"canary": True})
+    assert look(store, HERE, SystemClock()) == ()
+
+
+def test_after_a_person_promoted_it_its_rejects_are_counted_anew(store: Store, here: Settings) -> None:
+    body = template(store, here)
+    rejects(store, body, 45, 10)
+    (made,) = look(store, HERE, SystemClock())
+    assert store.demotions.promote(HERE, made.signal)
+    assert not store.demotions.promote(HERE, made.signal)
+    assert store.demotions.of(HERE) == ()
+    assert look(store, HERE, SystemClock()) == ()
+    assert look(store, HERE, InAnHour()) == ()
+    assert abs(store.demotions.promoted(HERE)[made.signal].timestamp() - time.time()) < 60
+
+
+def test_a_demoted_signal_is_a_suspicion_in_the_policy_that_is_recorded(store: Store, here: Settings) -> None:
+    made = judged(store, here, 1, STUB)
+    fact = next(one.signal for one in made.verdict.findings if one.fact)
+    source, bench = RecordedSource(dossier(1, STUB)), Bench(load_rubric(), load_prompt(), 0.0)
+    lease = store.pulls.seize(wish(2))
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=store.ledger,
+        keepers=Keepers(store.ledger, store.archive, store.events, lease),
+        bench=bench,
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+        demoted=frozenset({fact}),
+    )
+    found = assemble(wish(2), deps)
+    assert found.policy == Policy(signals={fact: "suspicion"})
+    assert fact in {one.signal for one in consider(found, load_rubric()).findings}
+    assert not any(one.fact for one in consider(found, load_rubric()).findings)
+
+
+def test_of_two_that_look_at_a_time_one_demotes(store: Store) -> None:
+    one, other = (Demotion(signal="a", tally=Tally(rejects=count, overturned=9), at=AT) for count in (50, 60))
+    assert [store.demotions.demote(HERE, each) for each in (one, other)] == [True, False]
+    assert (store.demotions.of(HERE), store.demotions.signals(HERE)) == ((one,), {"a"})
+
+
+def test_what_a_repository_switched_off_stays_off() -> None:
+    policy = Policy(signals={"a": "off", "b": "suspicion"}, never_send=("x",))
+    whole = dossier(1).model_copy(update={"policy": policy})
+    assert with_demotions(whole, frozenset()) is whole
+    found = with_demotions(whole, frozenset({"a", "c"})).policy
+    assert found == Policy(signals={"a": "off", "b": "suspicion", "c": "suspicion"}, never_send=("x",))
+
+
+@pytest.fixture
+def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_doctor_tells_of_it_and_a_person_takes_it_back(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged(store, here, 1)
+    tally = Tally(rejects=50, overturned=4)
+    store.demotions.demote(HERE, Demotion(signal="parameter_unused", tally=tally, at=AT))
+    told = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    assert "ok Demoted signal parameter_unused is a suspicion since 2026-11-20: 4 of its 50 rejects" in told
+    promote = ["rubric", "promote", "parameter_unused", "--installation", "100"]
+    assert main(promote) == 0
+    assert capsys.readouterr().out == (
+        "parameter_unused may reject alone again in installation 100. Its rejects are counted from now on.\n"
+    )
+    assert main(promote) == 0
+    assert "was no suspicion" in capsys.readouterr().out
+    assert main(["rubric", "promote", "no_such", "--installation", "100"]) == Exit.USAGE
+    assert store.demotions.of(HERE) == ()

@@ -1,0 +1,183 @@
+"""A recorded subject judged anew: beside its verdict, once, told from its beginning to its end."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.worker.anew.recorded import judged, order, rubric, surveyor, terms
+from tests.worker.corpus.made import DONE, STUB
+from worker.domain import keys
+from worker.domain.audit import Heard
+from worker.domain.dossier import Dossier
+from worker.domain.events import Event, EventKind
+from worker.domain.ids import InstallationId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.value import replace
+from worker.errors import InputError, RubricRefused
+from worker.evaluate import Desk, Ended, Order
+from worker.rulebook import load_rubric
+from worker.settings import Settings
+from worker.store.connection import Store
+
+INSTALLATION = InstallationId(100)
+
+
+def told(store: Store, after: str = "") -> list[tuple[str, dict[str, Any]]]:
+    return [(one.kind.decode(), json.loads(one.raw)) for one in store.events.read(INSTALLATION, after)]
+
+
+def children(store: Store, made: LedgerEntry) -> list[LedgerEntry]:
+    entries = store.ledger.entries(order(made).pull)
+    return [one for one in entries if one.verdict.parent_eval_id == made.eval_id]
+
+
+def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+    by = terms(here)
+    assert Desk(here, store, by).end(order(made)) is Ended.JUDGED
+    (child,) = children(store, made)
+    assert (child.verdict.decision, child.verdict.signals["law"]) == ("reject", by.law)
+    assert store.ledger.entries(order(made).pull)[0] == made, "what stands is as it was"
+    kinds = [(kind, body["eval_id"], body["trigger"]) for kind, body in told(store)[2:]]
+    assert kinds == [("eval.started", child.eval_id, "batch"), ("eval.completed", child.eval_id, "batch")]
+    assert told(store)[3][1]["parent_eval_id"] == made.eval_id
+    assert store.archive.find(child.eval_id) is not None
+
+
+def test_what_was_judged_by_this_law_already_is_not_judged_again(here: Settings, store: Store, tmp_path: Path) -> None:
+    made = judged(store, here, 1)
+    desk = Desk(here, store, terms(here))
+    assert [desk.end(order(made)) for _ in range(3)] == [Ended.JUDGED, Ended.THERE, Ended.THERE]
+    other = terms(here, rubric=rubric(tmp_path))
+    assert Desk(here, store, other).end(order(made)) is Ended.JUDGED
+    assert len(children(store, made)) == 2
+
+
+def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(here: Settings, store: Store) -> None:
+    """metis, test 8."""
+    made = judged(store, here, 1)
+    store.wire.call("DEL", keys.dossier(made.eval_id).name)
+    by = terms(here)
+    assert surveyor(store, by.law).survey.todo
+    assert Desk(here, store, by).end(order(made)) is Ended.GONE
+    (_, begun), (kind, ended) = told(store)[2:]
+    assert (kind, ended["failure_mode"], ended["parent_eval_id"]) == ("eval.failed", "subject_not_found", made.eval_id)
+    assert begun["eval_id"] == ended["eval_id"] != made.eval_id
+    assert surveyor(store, by.law).survey.todo == ()
+    assert children(store, made) == []
+    assert store.wire.call("HLEN", keys.EVALS.name) == 0
+
+
+def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+    store.wire.call("DEL", keys.ledger(order(made).pull).name)
+    assert Desk(here, store, terms(here)).end(order(made)) is Ended.GONE
+    kind, ended = told(store)[-1]
+    before = told(store)[1][1]
+    assert (kind, ended["failure_mode"], ended["subject_id"]) == (
+        "eval.failed",
+        "subject_not_found",
+        before["subject_id"],
+    )
+
+
+def test_a_rubric_that_was_deleted_while_a_judging_waited_is_told_as_invalid(
+    here: Settings, store: Store, tmp_path: Path
+) -> None:
+    made, file = judged(store, here, 1), rubric(tmp_path)
+    by = terms(here, rubric=file)
+    load_rubric.cache_clear()  # another process judges
+    file.unlink()
+    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    kind, ended = told(store)[-1]
+    assert (kind, ended["failure_mode"], ended["rubric_id"]) == ("eval.failed", "rubric_invalid", "candidate")
+    assert surveyor(store, by.law).survey.todo, "with its rubric back, it is judged"
+
+
+def test_a_rubric_that_was_changed_while_a_judging_waited_is_told_as_invalid(
+    here: Settings, store: Store, tmp_path: Path
+) -> None:
+    made, file = judged(store, here, 1), rubric(tmp_path)
+    by = terms(here, rubric=file)
+    load_rubric.cache_clear()
+    file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
+    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    assert told(store)[-1][1]["failure_mode"] == "rubric_invalid"
+
+
+def test_an_edit_without_a_new_version_is_refused(here: Settings, store: Store, tmp_path: Path) -> None:
+    made, file = judged(store, here, 1), rubric(tmp_path)
+    store.rubrics.admit(load_rubric(file))
+    edited = rubric(tmp_path, unused_parameter="0.1", parameter_unused="0.91")
+    load_rubric.cache_clear()
+    with pytest.raises(RubricRefused, match='was changed but still says version "1": raise it'):
+        store.rubrics.admit(load_rubric(edited), str(edited))
+    assert Desk(here, store, terms(here, rubric=edited)).end(order(made)) is Ended.INVALID
+    raised = rubric(tmp_path, version="2", parameter_unused="0.91")
+    store.rubrics.admit(load_rubric(raised))
+    assert Desk(here, store, terms(here, rubric=raised)).end(order(made)) is Ended.JUDGED
+
+
+def test_a_process_that_would_judge_otherwise_says_so(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+    by = terms(here).model_copy(update={"law": "of-another-model"})
+    assert Desk(here, store, by).end(order(made)) is Ended.UNLIKE
+    assert told(store)[-1][1]["failure_mode"] == "judge_call_failed"
+    assert surveyor(store, by.law).survey.todo
+
+
+def test_a_verdict_that_was_forgotten_while_it_was_judged_anew_stays_forgotten(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+
+    class Forgetful(Desk):
+        def _record(self, parent: LedgerEntry, heard: Heard, dossier: Dossier) -> None:
+            store.wire.call("DEL", keys.ledger(order(made).pull).name)
+            super()._record(parent, heard, dossier)
+
+    assert Forgetful(here, store, terms(here)).end(order(made)) is Ended.GONE
+    assert store.ledger.entries(order(made).pull) == ()
+
+
+def test_while_judging_is_paused_the_answer_is_not_final(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+    by, paused = terms(here), replace(here, is_paused=True)
+    assert Desk(paused, store, by).end(order(made)) is Ended.JUDGED
+    assert children(store, made)[0].verdict.abstain_reason == "paused"
+    assert surveyor(store, by.law).survey.todo
+    assert Desk(here, store, by).end(order(made)) is Ended.JUDGED
+    assert surveyor(store, by.law).survey.todo == ()
+
+
+def test_a_rubric_that_is_none_is_refused_before_anything_is_judged(here: Settings, tmp_path: Path) -> None:
+    (tmp_path / "bad.yml").write_text("id: x\n")
+    with pytest.raises(InputError, match="Rubric refused at"):
+        terms(here, rubric=tmp_path / "bad.yml")
+
+
+def test_an_order_and_its_terms_travel_as_json(here: Settings, store: Store, tmp_path: Path) -> None:
+    by = terms(here, rubric=rubric(tmp_path), limit_usd=Decimal("0.50"), book="run:x")
+    made = order(judged(store, here, 1, DONE))
+    assert type(by).model_validate_json(by.model_dump_json()) == by
+    assert Order.model_validate_json(made.model_dump_json()) == made
+
+
+def test_of_two_heads_the_newest_verdict_on_each_stands(here: Settings, store: Store) -> None:
+    first, second = judged(store, here, 1), judged(store, here, 1, STUB, head="c")
+    again = judged(store, here, 1, DONE)
+    found = surveyor(store, "law").survey.standing
+    assert [one.eval_id for one in found] == [second.eval_id, again.eval_id]
+    assert first.eval_id not in {one.eval_id for one in found}
+
+
+def test_each_entry_is_read_once_and_what_came_since_is_read_on(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1)
+    by = terms(here)
+    reader = surveyor(store, by.law)
+    store.events.tell(INSTALLATION, "broken", Event(EventKind.COMPLETED, {"v": 1}))
+    Desk(here, store, by).end(order(made))
+    assert [one.parent for one in reader.read()] == [made.eval_id]
+    assert list(reader.read()) == []
+    assert reader.survey.unread == 1

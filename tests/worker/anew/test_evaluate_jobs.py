@@ -1,0 +1,79 @@
+"""What RQ runs beside the live judgings ends, tells, and raises nothing."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.worker.anew.recorded import judged, order, rubric, terms
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+from worker.domain.value import replace
+from worker.evaluate_jobs import Errand, performed
+from worker.jobs import SCENE, Scene
+from worker.rulebook import load_rubric
+from worker.settings import Canary, Settings
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+HERE = InstallationId(100)
+
+
+@pytest.fixture
+def scene(here: Settings, store: Store) -> Iterator[Scene]:
+    made = Scene(here, "nobody:opens", SystemClock(), store)
+    token = SCENE.set(made)
+    yield made
+    SCENE.reset(token)
+
+
+def failures(store: Store) -> list[str]:
+    bodies = [json.loads(one.raw) for one in store.events.read(HERE) if one.kind == b"eval.failed"]
+    return [one["failure_mode"] for one in bodies]
+
+
+def test_an_order_is_done_and_once_more_changes_nothing(scene: Scene) -> None:
+    made = order(judged(scene.store, scene.settings, 1))
+    said = Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()
+    assert performed([said])
+    assert performed([said])
+    assert len(scene.store.ledger.entries(made.pull)) == 2
+
+
+def test_a_bug_is_logged_and_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    made = order(judged(scene.store, scene.settings, 1))
+    scene.store.wire.call("SET", keys.dossier(made.eval_id).name, "not what was sealed")
+    assert not performed([Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()])
+    assert failures(scene.store) == ["judge_call_failed"]
+    assert "judging anew failed" in caplog.text
+
+
+def test_what_cant_even_be_told_is_logged(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    made = order(judged(scene.store, scene.settings, 1)).model_copy(update={"subject_id": "of no head"})
+    said = Errand(pull=made.pull, order=made, terms=terms(scene.settings))
+    scene.store.wire.call("DEL", keys.ledger(made.pull).name)
+    assert not performed([said.model_dump_json()])
+    assert "what nobody waits for failed" in caplog.text
+
+
+def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: Scene) -> None:
+    made = order(judged(scene.store, scene.settings, 1))
+    assert performed([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})])
+    assert len(scene.store.ledger.entries(made.pull)) == 1
+    assert scene.store.wire.call("EXISTS", keys.rollup(HERE).name) == 1
+
+
+def test_a_canary_that_cant_be_read_is_told_and_one_that_can_judges(scene: Scene, tmp_path: Path) -> None:
+    made, file = order(judged(scene.store, scene.settings, 1)), rubric(tmp_path)
+    text = file.read_text()
+    file.unlink()
+    load_rubric.cache_clear()
+    SCENE.set(Scene(replace(scene.settings, canary=Canary(file)), scene.court, scene.clock, scene.store))
+    said = [Errand(pull=made.pull).model_dump_json()]
+    assert not performed(said)
+    assert failures(scene.store) == ["rubric_invalid"]
+    file.write_text(text)
+    assert performed(said)
+    assert len(scene.store.ledger.entries(made.pull)) == 2
+    assert performed([Errand(pull=made.pull.model_copy(update={"number": 9})).model_dump_json()])

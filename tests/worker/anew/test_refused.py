@@ -1,0 +1,93 @@
+"""A rubric that was edited and kept its version judges nothing live."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from app.arguments import parser
+from app.commands_doctor import doctor
+from tests.worker.anew.recorded import dossier
+from tests.worker.corpus.made import STUB
+from tests.worker.store.played import KEY, wish
+from tests.world.redis import Redis
+from worker.board import Silent
+from worker.errors import RubricRefused
+from worker.judge.bench import Bench
+from worker.local.recorded import RecordedSource
+from worker.pipeline import CiPatience, Deps, judge_pull_request
+from worker.record import Keepers
+from worker.rulebook import load_prompt, load_rubric
+from worker.store.connection import Store
+from worker.store.pulls import Limits
+from worker.system_clock import SystemClock
+
+EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
+
+
+def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Store) -> None:
+    store.rubrics.admit(EDITED)
+    store.pulls.want(wish())
+    job = store.pulls.next_due("call", Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(wish().pull, job.fence)
+    assert taken is not None
+    source, bench = RecordedSource(dossier(1, STUB)), Bench(load_rubric(), load_prompt(), 0.0)
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=store.ledger,
+        keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
+        bench=bench,
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+        refused=store.rubrics.refusal(bench.rubric),
+    )
+    with pytest.raises(RubricRefused, match="raise it"):
+        judge_pull_request(wish(), deps)
+    assert store.ledger.entries(wish().pull) == ()
+    began, ended = (one.raw.decode() for one in store.events.read(wish().pull.installation_id))
+    assert '"judge_kind_planned"' in began
+    assert '"failure_mode":"rubric_invalid"' in ended
+
+
+@pytest.fixture
+def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+
+
+@pytest.mark.slow
+def test_no_worker_starts_with_it(store: Store, redis_server: Redis) -> None:
+    store.rubrics.admit(EDITED)
+    done = subprocess.run(
+        [sys.executable, "-m", "worker"],
+        env={"PATH": os.defpath, "REDIS_URL": redis_server.url, "ASSAY_STORE_KEYS": KEY.get_secret_value()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'The rubric "default" was changed but still says version' in done.stderr
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_doctor_says_it_and_remembers_nothing(store: Store) -> None:
+    assert "raise it" not in doctor(parser("doctor").parse_args(["doctor"])).text
+    store.rubrics.admit(EDITED)
+    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    assert "wrong Rubric" in said
+    assert "raise it" in said
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_doctor_looks_at_the_canary(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.ping()
+    monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "/nowhere.yml")
+    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    assert "wrong Canary /nowhere.yml can't be read" in said
+    monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "rubrics/default.yml")
+    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    assert "judges beside the active rubric, at $0, by code alone" in said

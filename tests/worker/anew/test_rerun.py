@@ -1,0 +1,44 @@
+"""A run of judgings anew in this process."""
+
+from decimal import Decimal
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.anew.recorded import ASKED, judged, order, terms
+from tests.world.anthropic import MODEL
+from worker.domain.value import replace
+from worker.errors import InputError
+from worker.evaluate import Ended
+from worker.rerun import Run, forecast
+from worker.settings import ModelAccess, Settings
+from worker.store.connection import Store
+
+NOBODY = ModelAccess(SecretStr("k"), "http://127.0.0.1:1", MODEL, 10, 1, 0, 8000)
+
+
+def test_at_its_limit_nothing_more_is_begun(here: Settings, store: Store) -> None:
+    orders = [order(judged(store, here, number, ASKED)) for number in (1, 2, 3)]
+    asking = replace(here, tier="hybrid", model=NOBODY)
+    by = terms(asking, book="run:x", limit_usd=Decimal("0.000001"))
+    assert Run(asking, store, by, orders).here(1, pytest.fail) == {Ended.FULL: 1}
+
+
+def test_nothing_is_forecast_where_nothing_would_be_asked_or_is_kept(here: Settings, store: Store) -> None:
+    made = order(judged(store, here, 1, ASKED))
+    assert forecast(Run(here, store, terms(here), [made])) is None
+    asking = replace(here, tier="hybrid", model=NOBODY)
+    assert forecast(Run(asking, store, terms(asking), [])) is None
+    gone = made.model_copy(update={"pull": made.pull.model_copy(update={"number": 9})})
+    assert forecast(Run(asking, store, terms(asking), [gone])) is None
+    known = forecast(Run(asking, store, terms(asking), [made]))
+    assert known is not None
+    assert (known.rows, known.sampled, known.asked) == (1, 1, 1)
+
+
+@pytest.mark.slow
+def test_an_error_in_another_process_reaches_this_one(here: Settings, store: Store) -> None:
+    made = order(judged(store, here, 1))
+    nowhere = replace(here, redis_url=SecretStr("redis://127.0.0.1:1"))
+    with pytest.raises(InputError, match="Redis is unavailable"):
+        Run(nowhere, store, terms(here), [made, made]).here(2, lambda: None)

@@ -1,0 +1,167 @@
+"""`assay rubric check` and `diff` on recorded pull requests."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+
+from app.cli import main
+from app.exits import Exit
+from tests.worker.anew.recorded import ASKED, DEFAULT, judged, order, rubric, terms
+from tests.worker.corpus.made import DONE, STUB
+from tests.worker.store.played import KEY
+from tests.world.anthropic import MODEL, Anthropic
+from tests.world.redis import Redis
+from tests.world.replies import cannot_tell, reject
+from worker.domain import keys
+from worker.domain.events import Event, EventKind
+from worker.domain.ids import EvalId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.outcomes import Outcome, OutcomeKind, recorded
+from worker.domain.value import replace
+from worker.evaluate import Desk, Ended
+from worker.rulebook import load_rubric, read_rubric
+from worker.settings import ModelAccess, Settings
+from worker.store.connection import Store
+
+AT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+
+
+def diff(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    code = main(["rubric", "diff", *map(str, arguments), "--json"])
+    said = capsys.readouterr()
+    assert (code, said.err) == (0, "")
+    return json.loads(said.out)
+
+
+def came(store: Store, made: LedgerEntry, kind: OutcomeKind) -> None:
+    event = recorded(order(made).pull, Outcome(kind=kind, eval_id=EvalId(made.eval_id), at=AT))
+    store.events.tell(made.verdict.subject.installation_id, f"{kind}-{made.eval_id}", event)
+
+
+def test_at_no_cost_a_weight_moves_scores_and_a_threshold_who_is_asked(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [judged(store, here, number, text) for number, text in enumerate((STUB, DONE, ASKED), start=1)]
+    heavier = rubric(tmp_path, "heavier", parameter_unused="0.9")
+    said = diff(capsys, "default", heavier)
+    assert (said["compared"], said["by_record"], said["changes"], said["moved"]) == (3, 0, [], 1)
+    timid = tmp_path / "timid.yml"
+    timid.write_text(
+        rubric(tmp_path, "timid").read_text().replace("escalation_threshold: 0.7", "escalation_threshold: 0.1")
+    )
+    asked = diff(capsys, "default", timid)["asked_otherwise"]
+    assert {one["eval_id"] for one in asked} == {made[1].eval_id, made[2].eval_id}
+    assert asked[0]["before"]["asks"] is not asked[0]["now"]["asks"]
+    assert all(len(store.ledger.entries(order(one).pull)) == 1 for one in made), "nothing is recorded"
+
+
+def test_rejects_are_held_against_what_people_did(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, third = (judged(store, here, number, STUB) for number in (1, 2, 3))
+    came(store, first, OutcomeKind.MERGED)
+    came(store, second, OutcomeKind.CLOSED_UNMERGED)
+    came(store, third, OutcomeKind.HELPFUL)
+    found = {one["strength"]: one["before"] for one in diff(capsys, "default", "default")["agreement"]}
+    assert (found["lifecycle"]["hits"], found["lifecycle"]["of"]) == (1, 2)
+    assert (found["explicit"]["hits"], found["explicit"]["of"]) == (1, 1)
+    assert found["implicit"] == {"hits": 0, "of": 0, "interval": None}
+
+
+def test_where_a_model_judged_by_both_its_verdicts_are_compared(
+    store: Store, here: Settings, tmp_path: Path, httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, candidate = judged(store, here, 1, ASKED), rubric(tmp_path)
+    played = Anthropic(httpserver)
+    access = ModelAccess(SecretStr("k"), played.url, MODEL, 10, 1, 0, 8000)
+    asking = replace(here, tier="hybrid", model=access)
+    for file, reply in ((None, cannot_tell()), (candidate, reject("half_finished", "load.py:2"))):
+        played.answers(reply)
+        by = terms(asking, rubric=file)
+        assert Desk(asking, store, by).end(order(made)) is Ended.JUDGED
+    played.check()
+    said = diff(capsys, "default", candidate)
+    assert (said["by_record"], said["now"]) == (1, "candidate 1")
+    (change,) = said["changes"]
+    assert (change["before"]["words"], change["now"]["words"]) == ("abstain needs_human", "reject half_finished")
+    assert (change["model"], change["now"]["places"]) == (MODEL, ["load.py:2"])
+
+
+def test_what_is_gone_or_broken_is_left_out_and_counted(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, _ = (judged(store, here, number) for number in (1, 2, 3))
+    store.wire.call("DEL", keys.dossier(first.eval_id).name)
+    store.wire.call("DEL", keys.ledger(order(second).pull).name)
+    store.events.tell(first.verdict.subject.installation_id, "x", Event(EventKind.COMPLETED, {"v": 1}))
+    said = diff(capsys, "default", "default")
+    assert (said["compared"], said["left_out"], said["unread"]) == (1, 2, 1)
+
+
+def test_the_difference_is_shown_to_people(store: Store, here: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    judged(store, here, 1)
+    assert main(["rubric", "diff", "default", str(DEFAULT)]) == 0
+    assert capsys.readouterr().out.startswith(f"1 recorded changes by default and by {DEFAULT}.\n")
+    assert main(["rubric", "diff", "default", "default", "--since", "soon"]) == Exit.USAGE
+
+
+def test_a_rubric_is_read_strictly(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store.ping()
+    good = rubric(tmp_path)
+    assert main(["rubric", "check", str(good)]) == 0
+    assert capsys.readouterr().out.startswith(f'{good}: "candidate" version 1, ')
+    bad = tmp_path / "bad.yml"
+    for before, after, said in (
+        ("escalation_threshold: 0.7", "escalation_threshold: much", "Rubric refused at escalation_threshold: "),
+        (
+            "  parameter_unused: ",
+            "  no_such_signal: ",
+            "Rubric refused at signals.no_such_signal: no signal has this name.",
+        ),
+    ):
+        bad.write_text(good.read_text().replace(before, after))
+        assert main(["rubric", "check", str(bad)]) == Exit.USAGE
+        assert said in capsys.readouterr().err
+        bad = tmp_path / "worse.yml"
+
+
+def test_a_check_finds_an_edit_without_a_new_version(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = rubric(tmp_path)
+    store.rubrics.admit(read_rubric(good.read_text()))
+    edited = rubric(tmp_path, parameter_unused="0.777")
+    load_rubric.cache_clear()
+    assert main(["rubric", "check", str(edited)]) == Exit.USAGE
+    assert "raise it" in capsys.readouterr().out
+
+
+def test_a_rubric_is_read_where_no_store_can_be_reached(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
+    assert main(["rubric", "check", str(rubric(tmp_path))]) == 0
+    assert "Its version was not compared with the store's: Redis is unavailable" in capsys.readouterr().out
+
+
+def test_a_replay_by_an_edited_rubric_is_refused(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, file = judged(store, here, 1), rubric(tmp_path)
+    assert main(["replay", made.eval_id, "--rubric", str(file)]) == Exit.REJECT
+    load_rubric.cache_clear()
+    rubric(tmp_path, parameter_unused="0.777")
+    assert main(["replay", made.eval_id, "--rubric", str(file)]) == Exit.USAGE
+    assert f"{file} was changed but still says" in capsys.readouterr().err
+    assert len(store.ledger.entries(order(made).pull)) == 2

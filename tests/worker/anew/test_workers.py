@@ -1,0 +1,147 @@
+"""Judgings anew by the workers of a running server, and the canary's, beside the live ones."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from app.cli import main
+from tests.app.assay_command import ASSAY
+from tests.worker.anew.recorded import ASKED, EVER, judged, order, rubric, surveyor, terms
+from tests.worker.corpus.made import DONE, STUB
+from tests.worker.processes.crowd import Working
+from tests.worker.processes.scripted_court import World
+from tests.worker.store.played import KEY, becomes, wish
+from tests.world.anthropic import Anthropic
+from tests.world.redis import Redis
+from tests.world.replies import cannot_tell
+from worker.domain.anew import Said, Wanted
+from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict import SubjectKind
+from worker.queue import EvaluateQueue, JudgeQueue
+from worker.rerun import Run
+from worker.settings import Settings
+from worker.settings import environment as environ
+from worker.store.connection import Store
+from worker.survey import Surveyor
+
+pytestmark = pytest.mark.slow  # a server of several processes
+
+
+@pytest.fixture(autouse=True)
+def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+    monkeypatch.setenv("ASSAY_TIER", "heuristic")
+
+
+def history(store: Store, here: Settings) -> list[LedgerEntry]:
+    return [judged(store, here, number, STUB if number % 2 else DONE) for number in range(1, 9)]
+
+
+def test_the_workers_of_a_running_server_judge_a_batch(
+    store: Store, here: Settings, redis_server: Redis, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = history(store, here)
+    with Working.on(redis_server.url, 2, ASSAY_TIER="heuristic") as working:
+        assert becomes(lambda: EvaluateQueue.of(here).workers() == 2)
+        assert JudgeQueue(here).workers() == 2, "those for live judgings are others"
+        assert main(["evaluate", "--json"]) == 0
+        assert '"judged anew"' in working.log
+        assert working.popen.poll() is None
+    said = json.loads(capsys.readouterr().out)
+    assert (said["answered"], said["earlier"], said["left"]) == (8, 0, 0)
+    assert all(len(store.ledger.entries(order(one).pull)) == 2 for one in made)
+    assert main(["evaluate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["earlier"] == 8
+
+
+def test_the_canary_judges_after_a_live_judging_and_harms_none(
+    store: Store, here: Settings, redis_server: Redis, tmp_path: Path
+) -> None:
+    made = judged(store, here, 1)
+    world, pull, file = World(store), order(made).pull, rubric(tmp_path)
+    with Working.on(redis_server.url, 1, ASSAY_TIER="heuristic", ASSAY_CANARY_RUBRIC=str(file)) as working:
+        world.order(pull, "dropped")  # the job goes well, and the verdict on record is the last one
+        store.pulls.want(wish(1))
+        assert becomes(lambda: len(store.ledger.entries(pull)) == 2), working.log
+        child = store.ledger.entries(pull)[1].verdict
+        assert (child.rubric_id, child.signals["canary"], child.parent_eval_id) == ("candidate", True, made.eval_id)
+        assert store.archive.find(child.eval_id) is None, "what it was judged from stands beside its parent"
+        assert set(world.checks().values()) <= {"in_progress: Judging"}, "nobody is shown it"
+        file.unlink()
+        world.order(pull, "dropped")
+        store.pulls.want(wish(1))
+        assert becomes(lambda: "rubric_invalid" in told(store, made)), working.log
+        assert len(world.story("began")) == 2
+        assert "Traceback" not in working.log
+
+
+def told(store: Store, made: LedgerEntry) -> str:
+    return "".join(one.raw.decode() for one in store.events.read(made.verdict.subject.installation_id))
+
+
+def test_a_batch_that_is_interrupted_keeps_what_is_done_and_goes_on(
+    store: Store, here: Settings, model: Anthropic
+) -> None:
+    made = [judged(store, here, number, ASKED) for number in (1, 2, 3)]
+    told = {
+        **environ(),
+        "ASSAY_TIER": "hybrid",
+        "ANTHROPIC_API_KEY": "k",
+        "ANTHROPIC_BASE_URL": model.url,
+        "ASSAY_MODEL_ATTEMPTS": "1",
+    }
+    model.answers(cannot_tell())
+    held = model.thinks_about(cannot_tell())
+    command = [str(ASSAY), "evaluate", "--jobs", "1", "--max-usd", "1"]
+    running = subprocess.Popen(command, env=told, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    held.was_asked()
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, "1 of 3 are judged; the same command goes on from there." in said) == (130, True)
+    held.arrives()
+    assert sorted(len(store.ledger.entries(order(one).pull)) for one in made) == [1, 1, 2]
+    model.decides(lambda _: cannot_tell())
+    done = subprocess.run([*command, "--json"], env=told, text=True, capture_output=True, check=False)
+    said_now = json.loads(done.stdout)
+    assert (done.returncode, said_now["answered"], said_now["earlier"]) == (0, 3, 1)
+    assert sorted(len(store.ledger.entries(order(one).pull)) for one in made) == [2, 2, 2]
+
+
+def test_workers_that_went_away_keep_nobody_waiting(store: Store, here: Settings) -> None:
+    orders = [order(one) for one in history(store, here)]
+    by = terms(here)
+    run = Run(here, store, by, orders)
+    run.by_workers(surveyor(store, by.law), lambda: None)
+    names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
+    assert EvaluateQueue.of(here).left(names) == set(), "nothing of it is left in the queue"
+    assert len(surveyor(store, by.law).survey.todo) == len(orders)
+
+
+def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Settings) -> None:
+    orders = [order(one) for one in history(store, here)]
+    by = terms(here)
+
+    class Interrupted(Surveyor):
+        def read(self) -> Iterator[Said]:
+            assert len(EvaluateQueue.of(here).left(names)) == len(orders)
+            raise KeyboardInterrupt
+
+    names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
+    interrupted = Interrupted(store, Wanted(SubjectKind.SUBMISSION, EVER, by.law))
+    with pytest.raises(KeyboardInterrupt):
+        Run(here, store, by, orders).by_workers(interrupted, lambda: None)
+    assert EvaluateQueue.of(here).left(names) == set()
+
+
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()

@@ -1,0 +1,48 @@
+"""A rubric says how much, not what outweighs what."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from worker.domain.aftermath import PullRequestRubric
+from worker.domain.outcomes import OutcomeKind
+from worker.judge.heuristics.registry import NAMES
+from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
+
+
+def changed(**pull: float) -> dict[str, Any]:
+    shipped = load_pull_request_rubric().model_dump()
+    return {**shipped, "pull": {**shipped["pull"], **pull}}
+
+
+def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
+    assert set(load_ci_check_rubric().loosening) <= NAMES
+    spoken = set(load_pull_request_rubric().speaks_for)
+    rated = {OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.REOPENED, OutcomeKind.CONTEST}
+    assert spoken == set(OutcomeKind) - rated, "what people say of a verdict depends on the verdict"
+
+
+@pytest.mark.parametrize(
+    "pull",
+    [
+        {"explicit": 0.6},
+        {"implicit": 0.9},
+        {"implicit": 0.5, "explicit": 0.6},
+        {"lifecycle": 0.7},
+        {"lifecycle": 0.0},
+    ],
+)
+def test_a_rubric_that_turns_the_strengths_round_is_refused(pull: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match="explicit has to be more"):
+        PullRequestRubric.model_validate(changed(**pull))
+
+
+def test_a_rubric_that_names_no_strength_is_refused() -> None:
+    with pytest.raises(ValidationError, match="explicit has to be more"):
+        PullRequestRubric.model_validate({**changed(), "pull": {}})
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(ValidationError, match="extra"):
+        PullRequestRubric.model_validate({**changed(), "favourite": 1})

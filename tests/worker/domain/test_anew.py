@@ -1,0 +1,157 @@
+"""What stands, and what was judged anew, read off the streams."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from worker.domain.anew import Said, Survey, Wanted
+from worker.domain.ids import InstallationId
+from worker.domain.verdict import SubjectKind
+from worker.domain.window import Window
+
+HERE = InstallationId(100)
+LAW = "aaaabbbbccccdddd"
+
+
+def body(eval_id: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "v": 1,
+        "eval_id": eval_id,
+        "subject_kind": "submission",
+        "subject_id": f"7/1/{'b' * 40}",
+        "repository_id": 7,
+        "number": 1,
+        "decision": "accept",
+        "judge_cost_usd": "0",
+        **changes,
+    }
+
+
+def child(eval_id: str, parent: str, **changes: Any) -> dict[str, Any]:
+    return body(eval_id, parent_eval_id=parent, signals={"law": LAW}, **changes)
+
+
+def survey(**changes: Any) -> Survey:
+    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": Window(0, 1000), "law": LAW, **changes}
+    return Survey(Wanted(**wanted))
+
+
+def see(one: Survey, said: dict[str, Any] | bytes, kind: str = "eval.completed", at_ms: int = 5) -> Said | None:
+    raw = said if isinstance(said, bytes) else json.dumps(said).encode()
+    return one.see(HERE, at_ms, kind.encode(), raw)
+
+
+def standing(one: Survey) -> list[str]:
+    return [said.eval_id for said in one.standing]
+
+
+def test_of_a_subject_the_greatest_eval_id_stands_in_whatever_order_they_come() -> None:
+    one = survey()
+    for name in ("b", "c", "a"):
+        see(one, body(name))
+    see(one, body("0", subject_id="7/1/other"))
+    assert standing(one) == ["0", "c"]
+
+
+def test_a_judging_anew_never_stands_and_answers_its_parent() -> None:
+    one = survey()
+    see(one, body("a"))
+    answer = see(one, child("b", "a", decision="reject", category="weak_test"))
+    assert answer is not None
+    assert (standing(one), one.todo, answer.words) == (["a"], (), "reject weak_test")
+    assert [(before.words, now.words) for before, now in one.answered] == [("accept", "reject weak_test")]
+
+
+def test_another_laws_answer_is_none() -> None:
+    one = survey()
+    see(one, body("a"))
+    assert see(one, {**child("b", "a"), "signals": {"law": "other"}}) is None
+    assert see(one, {**child("b", "a"), "signals": None}) is None
+    assert [said.eval_id for said in one.todo] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision": "abstain", "abstain_reason": "budget", "throttled_reason": "daily_cap"},
+        {"decision": "accept", "throttled_reason": "pr_cap"},
+        {"decision": "abstain", "abstain_reason": "paused"},
+        {"decision": "abstain", "abstain_reason": "judge_unavailable", "failure_mode": "judge_call_failed"},
+        {"decision": None, "failure_mode": "rubric_invalid"},
+    ],
+)
+def test_who_was_kept_from_judging_is_asked_again_and_the_last_answer_counts(changes: dict[str, Any]) -> None:
+    one = survey()
+    see(one, body("a"))
+    see(one, child("b", "a", **changes), "eval.failed" if "failure_mode" in changes else "eval.completed")
+    assert [said.eval_id for said in one.todo] == ["a"]
+    see(one, child("c", "a", decision="reject", category="weak_test"))
+    assert (one.todo, one.answers[one.standing[0].eval_id].eval_id) == ((), "c")
+    assert see(one, child("d", "a", **changes)) is None
+    assert one.answers[one.standing[0].eval_id].eval_id == "c", "what was judged once is known"
+
+
+def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
+    one = survey()
+    see(one, body("a"))
+    said = see(one, {**child("b", "a", failure_mode="subject_not_found"), "decision": None}, "eval.failed")
+    assert said is not None
+    assert (one.todo, said.words) == ((), "subject_not_found")
+
+
+def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -> None:
+    one = survey(window=Window(10, 20), repositories=frozenset({(100, 7)}))
+    see(one, body("a", subject_id="1"), at_ms=9)
+    see(one, body("b", subject_id="2"), at_ms=10)
+    see(one, body("c", subject_id="3", subject_kind="ci_check"), at_ms=10)
+    see(one, body("d", subject_id="4", repository_id=8), at_ms=10)
+    see(one, body("e", subject_id="5"), at_ms=20)
+    assert standing(one) == ["b"]
+    see(one, child("f", "b"), at_ms=500)
+    assert one.todo == (), "an answer may come later"
+
+
+def test_what_came_to_no_verdict_does_not_stand() -> None:
+    one = survey()
+    see(one, {**body("a"), "decision": None, "failure_mode": "subject_not_found"}, "eval.failed")
+    see(one, body("b"), "eval.started")
+    assert (standing(one), one.unread) == ([], 0)
+
+
+def test_a_failure_with_an_opinion_stands() -> None:
+    one = survey()
+    see(
+        one,
+        body("a", decision="abstain", abstain_reason="reply_invalid", failure_mode="judge_output_invalid"),
+        "eval.failed",
+    )
+    assert standing(one) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"not JSON",
+        b"[]",
+        json.dumps({**body("a"), "v": 9}).encode(),
+        json.dumps({"v": 1, "eval_id": "a"}).encode(),
+        json.dumps(body("a", repository_id="x")).encode(),
+        json.dumps(body("a", repository_id=None)).encode(),
+        json.dumps(body("a", judge_cost_usd="much")).encode(),
+    ],
+)
+def test_what_cant_be_read_is_counted_and_left_out(raw: bytes) -> None:
+    one = survey()
+    assert see(one, raw) is None
+    assert (one.unread, one.standing) == (1, ())
+
+
+def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
+    one = survey()
+    see(one, body("a", judge_cost_usd="0.0042"))
+    see(one, body("b", judge_cost_usd=None, subject_id="2"))
+    first, second = one.standing
+    assert (first.pull.installation_id, first.pull.repository_id, first.pull.number) == (100, 7, 1)
+    assert (first.cost_usd, second.cost_usd) == (Decimal("0.0042"), None)

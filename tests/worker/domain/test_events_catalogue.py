@@ -1,0 +1,41 @@
+"""docs/events.md names every kind of event and every field that one has, and no other."""
+
+import re
+from pathlib import Path
+
+from tests.worker.domain.test_events import begun, heard
+from tests.worker.judge.verdicts import rejected, unjudged
+from worker.domain.events import EvalTrigger, EventKind, FailureMode, Sensitivity, failed, started, terminal, troubles
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "events.md").read_text()
+FRAME = {"v", "eval_id", "subject_kind", "subject_id", "repository_id", "number", "sensitivity"}
+
+
+def section(name: str) -> str:
+    return PAGE.split(f"### {name}", 1)[1].split("\n##", 1)[0]
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall(r"`([a-z_]+)`", text))
+
+
+def test_every_kind_and_every_way_to_fail_is_in_the_catalogue() -> None:
+    table = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE, re.MULTILINE))
+    assert {one.value for one in EventKind} <= table
+    assert {one.value for one in FailureMode} <= table
+    assert {one.value for one in Sensitivity} <= set(re.findall(r"\*([a-z_]+)\*", PAGE))
+    assert {one.value for one in EvalTrigger} <= named(section("eval.started"))
+
+
+def test_every_field_is_in_the_catalogue_and_no_other() -> None:
+    began = set(started(begun()).body) - FRAME
+    assert began == {"rubric_id", "rubric_version", "judge_kind_planned", "trigger"}
+    assert began <= named(section("eval.started"))
+    fields = set(terminal(rejected(), EvalTrigger.BUS).body) - FRAME
+    assert fields == {one for one in named(section("eval.completed")) if one != "child_eval_ids"}
+    lost = set(failed(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
+    assert lost <= named(section("eval.failed"))
+    failure = set(terminal(unjudged(), EvalTrigger.BUS).body) - FRAME
+    assert failure == fields | {"failure_mode", "error_message"}
+    (trouble,) = troubles(heard("not_json"), None)
+    assert set(trouble.body) - FRAME <= named(section("case_parse_error"))

@@ -1,0 +1,31 @@
+"""By what was judged, as hashes."""
+
+from pathlib import Path
+from typing import Final
+
+from worker.domain.law import digest_of, law_of
+from worker.rulebook import load_rubric, read_rubric
+
+SHIPPED: Final = Path(__file__).resolve().parent.parent.parent.parent / "rubrics" / "default.yml"
+
+
+def test_how_a_rubric_is_written_does_not_change_its_hash() -> None:
+    text = SHIPPED.read_text()
+    assert digest_of(read_rubric(f"# a comment\n\n{text}\n")) == digest_of(read_rubric(text))
+
+
+def test_what_a_rubric_says_changes_its_hash() -> None:
+    rubric = load_rubric()
+    assert digest_of(rubric.model_copy(update={"escalation_threshold": 0.1})) != digest_of(rubric)
+
+
+def test_rubric_prompt_and_judges_each_make_another_law() -> None:
+    rubric = load_rubric()
+    laws = {
+        law_of(rubric, "p", "j"),
+        law_of(rubric, "q", "j"),
+        law_of(rubric, "p", "k"),
+        law_of(rubric.model_copy(update={"version": "x"}), "p", "j"),
+    }
+    assert len(laws) == 4
+    assert law_of(rubric, "p", "j") in laws

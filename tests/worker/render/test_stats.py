@@ -1,0 +1,285 @@
+"""What the records answer, as people read it, word for word."""
+
+from typing import Any
+
+from inline_snapshot import snapshot
+
+from tests.worker.analytics.asked import ask
+from tests.worker.analytics.told import HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
+from tests.worker.render.samples import HOSTILE
+from worker.analytics.asking import Topic
+from worker.domain.outcomes import OutcomeKind
+from worker.render.charts import bar, sparkline
+from worker.render.columns import Page
+from worker.render.history import history
+from worker.render.stats import Stats, overridden, scorecards, stats, would_block
+
+PAGE, COLOURED = Page(100), Page(100, has_colour=True)
+
+
+def judged(number: int) -> list[Told]:
+    said: dict[str, Any] = {
+        "number": number,
+        "judge_kind": "hybrid" if number % 2 else "heuristic",
+        "judge_cost_usd": "0.4123" if number % 2 else "0",
+        "author_agent": "codex" if number % 4 else None,
+    }
+    told = (completed if number % 3 else rejected)(f"e{number}", **said)
+    kind = OutcomeKind.MERGED if number % 3 else OutcomeKind.OVERRIDE
+    return [started(f"e{number}", number=number), told, outcome(kind, f"e{number}", NOON + HOUR, number=number)]
+
+
+HISTORY = (
+    *(one for number in range(12) for one in judged(number)),
+    completed("f1", number=1, rubric_version="2", trigger="batch", parent_eval_id="e1", score=0.6, judge_cost_usd=None),
+    started("f2", NOON - HOUR),
+    failed("f3", number=50),
+    (at(), b"eval.completed", b"{"),
+    *(rejected(f"g{number}", number=60 + number, author_agent="devin") for number in range(3)),
+    outcome(OutcomeKind.REVERTED, "e1", number=1),
+    outcome(OutcomeKind.HELPFUL, "e4", number=4),
+)
+DAYS = ((3, 0.5), (0, None), (12, 0.8))
+
+
+def page_of(page: Page, *history: Told, days: tuple[tuple[int, float | None], ...] = (), **given: str) -> str:
+    quality, agreement, backlog = (
+        ask(topic, history, **given) for topic in (Topic.QUALITY, Topic.AGREEMENT, Topic.BACKLOG)
+    )
+    cost = ask(Topic.COST, history, include_eval="true")
+    return stats(Stats(quality, cost, agreement, backlog, days), page)
+
+
+def test_the_page_tells_quality_days_agreement_cost_and_backlog() -> None:
+    assert page_of(PAGE, *HISTORY, days=DAYS) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
+Not counted, since they can't be read or were there before: 1 unreadable.
+
+                       verdicts  mean score                      p50   p10 conf.      cost no help
+codex                         9  ######.... 0.63 [0.37, 0.89]   0.90  0.10  0.80     $2.47       0
+(a person)                    3  ######.... 0.63 [0.11, 1.00]   0.90  0.10  0.80        $0       0
+devin                         3  #......... 0.10 [0.10, 0.10]   0.10  0.10  0.80        $0       0
+copilot                       1  ######.... 0.60                0.60  0.60  0.80      $0+?       0
+
+Verdicts a day         -_#  most 12
+Mean score a day       + #
+
+Verdicts (devin) score 0.10 on average, below 0.6 (n = 3, [0.10, 0.10]; so few that it may be
+chance).
+
+Agreement (scores at most 0.15 apart)
+  two rubrics, default@1 | default@2: 0% (0 of 1, [0.00, 0.79])
+  with people who said it: 20% (1 of 5, [0.04, 0.62])
+    confidence 0.8 to 0.9  ##........ right 20% of 5 [0.04, 0.62]
+  with people who did it: 0% (0 of 1, [0.00, 0.79])
+    confidence 0.8 to 0.9  .......... right 0% of 1 [0.00, 0.79]
+  with people who let it happen: 100% (8 of 8, [0.68, 1.00])
+    confidence 0.8 to 0.9  ########## right 100% of 8 [0.68, 1.00]
+
+Judging has cost $2.47; the price of 1 is not known.
+Begun and not ended: 1, the oldest for 13 h.
+Failed to judge 1 of 13 (submission): 1 judge call failed.
+""")
+
+
+def test_a_terminal_gets_blocks_and_colour() -> None:
+    assert page_of(COLOURED, completed(), days=DAYS) == snapshot("""\
+\x1b[1m2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent\x1b[0m
+
+\x1b[2m                       verdicts  mean score                      p50   p10 conf.      cost no help\x1b[0m
+copilot                       1  █████████░ 0.90                0.90  0.90  0.80        $0       0
+
+Verdicts a day         ▃▁█  most 12
+Mean score a day       ▅ █
+
+Judging has cost $0.
+""")
+
+
+def test_nothing_judged_is_said() -> None:
+    assert page_of(PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
+
+Nothing was judged in this time.
+
+Judging has cost $0.
+""")
+    assert "all                 " in page_of(PAGE, completed(), group_by="none")
+    assert "(no category)" in page_of(PAGE, completed(), group_by="category")
+    assert "(a person)" in page_of(PAGE, completed(author_agent=None))
+
+
+def test_more_that_waits_to_be_counted_is_said() -> None:
+    agents = {**ask(Topic.AGENTS, ()), "is_behind": True}
+    assert scorecards(agents, PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC
+More has happened than is counted yet: ask again.
+
+Nothing was judged in this time.
+
+In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: the
+rest may be noise.
+""")
+
+
+def test_what_would_be_blocked_comes_with_what_people_did() -> None:
+    assert would_block(ask(Topic.QUALITY, HISTORY), ask(Topic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
+Not counted, since they can't be read or were there before: 1 unreadable.
+
+                       verdicts would block  abstains
+codex                         9           3         0  ###.......
+(a person)                    3           1         0  ###.......
+devin                         3           3         0  ##########
+copilot                       1           0         0  ..........
+
+By category
+  half finished: 7 rejects, objected to 57% (4 of 7, [0.25, 0.84]); 4 overridden
+
+A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells.
+Abstentions follow the policy of the repository, and are not counted as blocked.
+""")
+    assert "Nothing was judged" in would_block(ask(Topic.QUALITY, ()), ask(Topic.OVERRIDES, ()), PAGE)
+    assert would_block(ask(Topic.QUALITY, (failed(),)), ask(Topic.OVERRIDES, ()), PAGE).count("#") == 0
+
+
+def test_overrides_are_told_by_signal_category_and_rubric() -> None:
+    assert overridden(ask(Topic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC
+Not counted, since they can't be read or were there before: 1 unreadable.
+
+By signal (facts that rejected)
+  stub body: 7 rejects, objected to 57% (4 of 7, [0.25, 0.84]); 4 overridden
+
+By category
+  half finished: 7 rejects, objected to 57% (4 of 7, [0.25, 0.84]); 4 overridden
+
+By rubric
+  default@1: 7 rejects, objected to 57% (4 of 7, [0.25, 0.84]); 4 overridden
+
+All that was heard in this time: 1 helpful, 8 merged, 4 override, 1 reverted.
+""")
+    assert overridden(ask(Topic.OVERRIDES, ()), PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC
+
+By signal (facts that rejected)
+  No reject.
+
+By category
+  No reject.
+
+By rubric
+  No reject.
+""")
+
+
+def test_a_scorecard_tells_counts_and_intervals() -> None:
+    assert scorecards(ask(Topic.AGENTS, HISTORY), PAGE) == snapshot("""\
+2026-11-20 00:00 to 2026-11-21 00:00 UTC
+Not counted, since they can't be read or were there before: 1 unreadable.
+
+codex: 9 pull requests
+  accepted at the first round: 67% (6 of 9, [0.35, 0.88])
+  accepted at all: 67% (6 of 9, [0.35, 0.88])
+  rounds to accept: 1.0 on average, 1 in the middle
+  reverted: 17% (1 of 6, [0.03, 0.56]); fixed later: 0% (0 of 6, [0.00, 0.39])
+  rejected for: 3 half finished
+  judging cost $2.47, $0.4123 for each accepted one
+
+people: 3 pull requests
+  accepted at the first round: 67% (2 of 3, [0.21, 0.94])
+  accepted at all: 67% (2 of 3, [0.21, 0.94])
+  rounds to accept: 1.0 on average, 1 in the middle
+  reverted: 0% (0 of 2, [0.00, 0.66]); fixed later: 0% (0 of 2, [0.00, 0.66])
+  rejected for: 1 half finished
+  judging cost $0, $0 for each accepted one
+
+devin: 3 pull requests
+  accepted at the first round: 0% (0 of 3, [0.00, 0.56])
+  accepted at all: 0% (0 of 3, [0.00, 0.56])
+  rejected for: 3 half finished
+  judging cost $0
+
+copilot: 0 pull requests
+  accepted at the first round: none
+  accepted at all: none
+  judging cost $0
+
+In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: the
+rest may be noise.
+""")
+    apart = [completed(f"a{n}", number=n, author_agent="good") for n in range(30)]
+    apart += [rejected(f"b{n}", number=100 + n, author_agent="bad") for n in range(30)]
+    assert "good: 30 pull requests, rank 1\n" in scorecards(ask(Topic.AGENTS, tuple(apart)), PAGE)
+
+
+def test_ages_are_told_in_the_largest_unit_that_fits() -> None:
+    told = [page_of(PAGE, started("e", NOON + (12 - back) * HOUR)) for back in (30, 5, 0.5, 0.01)]
+    assert [one.partition("the oldest for ")[2].partition(".")[0] for one in told] == snapshot(
+        ["", "5 h", "30 min", "36 s"]
+    )
+
+
+def test_what_others_wrote_can_not_move_the_cursor() -> None:
+    hostile = page_of(PAGE, completed(author_agent=HOSTILE[:190]))
+    assert "\x1b" not in hostile
+
+
+def test_a_pull_requests_history_is_told_in_its_order() -> None:
+    assert history("acme/widgets#3", [shown(), shown(**ANEW)], DONE, PAGE) == snapshot("""\
+acme/widgets#3: 2 verdicts
+
+2026-11-20 12:00  reject (half finished), round 1  commit aaaaaaaaaaaa
+  score #......... 0.10, confidence 0.90, heuristic, default@1, $0
+  `refund` is never implemented.
+  at src/pay.py:12
+  e1
+
+2026-11-20 12:00  abstain (unproven), round 1  commit aaaaaaaaaaaa
+  score #......... 0.10, confidence 0.90, heuristic, default@1, price unknown
+  `refund` is never implemented.
+  at src/pay.py
+  e1, beside e1
+
+What was done since
+  2026-11-20 13:00  not helpful (about e1)
+  2026-11-20 14:00  merged
+""")
+    assert history(
+        "acme/widgets#3", [shown(decision="accept", category=None, carried_from="e0")], [], PAGE
+    ) == snapshot("""\
+acme/widgets#3: 1 verdict
+
+2026-11-20 12:00  accept, round 1  commit aaaaaaaaaaaa
+  score #......... 0.10, confidence 0.90, heuristic, default@1, $0
+  `refund` is never implemented.
+  at src/pay.py:12
+  e1, carried over from e0
+""")
+    assert "\x1b" not in history("acme/widgets#3", [shown(concern=HOSTILE)], [], PAGE)
+
+
+ANEW: dict[str, Any] = {
+    "decision": "abstain", "category": None, "abstain_reason": "unproven", "parent_eval_id": "e1", "judge_cost_usd": None,
+    "evidence": [{"path": "src/pay.py", "line": None}],
+}  # fmt: skip
+DONE = [
+    {"outcome": "not_helpful", "eval_id": "e1", "at": "2026-11-20T13:00:00.000+00:00"},
+    {"outcome": "merged", "eval_id": None, "at": "2026-11-20T14:00:00.000+00:00"},
+]
+
+
+def shown(**changes: Any) -> dict[str, Any]:
+    standard: dict[str, Any] = {
+        "eval_id": "e1", "created_at": "2026-11-20T12:00:00Z", "decision": "reject", "category": "half_finished",
+        "abstain_reason": None, "round": 1, "subject": {"head_sha": "a" * 40}, "score": 0.1, "confidence": 0.9,
+        "judge_kind": "heuristic", "rubric_id": "default", "rubric_version": "1", "judge_cost_usd": "0",
+        "concern": "`refund` is never implemented.", "evidence": [{"path": "src/pay.py", "line": 12}],
+        "parent_eval_id": None, "carried_from": None,
+    }  # fmt: skip
+    return {**standard, **changes}
+
+
+def test_charts_are_as_wide_as_they_were_asked_to_be() -> None:
+    assert (bar(0.5, 4, PAGE), bar(2, 2, PAGE), bar(-1, 2, COLOURED)) == ("##..", "##", "░░")
+    assert (sparkline([0, 0], PAGE), sparkline([], PAGE), sparkline([1, None, 4], COLOURED)) == ("__", "", "▃ █")

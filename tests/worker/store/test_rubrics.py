@@ -1,0 +1,30 @@
+"""A version of a rubric stands for one content."""
+
+import pytest
+
+from worker.errors import RubricRefused
+from worker.rulebook import load_rubric
+from worker.store.connection import Store
+
+EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
+
+
+def test_the_first_use_of_a_version_says_what_it_stands_for(store: Store) -> None:
+    for _ in range(2):
+        store.rubrics.admit(load_rubric())
+    with pytest.raises(RubricRefused, match=r"^rubrics/x\.yml was changed but still says version .*: raise it\. "):
+        store.rubrics.admit(EDITED, "rubrics/x.yml")
+
+
+def test_a_raised_version_or_another_id_is_another_rubric(store: Store) -> None:
+    store.rubrics.admit(load_rubric())
+    store.rubrics.admit(EDITED.model_copy(update={"version": "another"}))
+    store.rubrics.admit(EDITED.model_copy(update={"id": "another"}))
+
+
+def test_to_look_remembers_nothing(store: Store) -> None:
+    assert store.rubrics.look(load_rubric()) is None
+    assert store.rubrics.look(EDITED) is None
+    store.rubrics.admit(load_rubric())
+    assert store.rubrics.look(load_rubric()) is None
+    assert "raise it" in (store.rubrics.look(EDITED) or "")

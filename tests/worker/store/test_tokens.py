@@ -1,0 +1,42 @@
+"""Tokens for the API: what opens what, and that nobody finds one in Redis."""
+
+from tests.worker.store.played import AT
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+from worker.store.connection import Store
+
+ONE, OTHER = InstallationId(100), InstallationId(200)
+
+
+def test_a_token_opens_the_installations_it_was_made_for_until_it_is_revoked(store: Store) -> None:
+    tokens = store.tokens()
+    token = tokens.create("grafana", [ONE, OTHER], AT)
+    assert token is not None
+    assert token.startswith("assay_")
+    assert tokens.scope(token) == {ONE, OTHER}
+    assert tokens.scope(token + "x") is None
+    assert tokens.scope("") is None
+    assert tokens.revoke("grafana")
+    assert tokens.scope(token) is None
+    assert not tokens.revoke("grafana")
+
+
+def test_a_name_is_given_once_and_again_after_it_was_revoked(store: Store) -> None:
+    tokens = store.tokens()
+    first = tokens.create("ci", [ONE], AT)
+    assert tokens.create("ci", [OTHER], AT) is None
+    assert first is not None
+    assert tokens.scope(first) == {ONE}
+    tokens.revoke("ci")
+    assert tokens.create("ci", [OTHER], AT) not in (None, first)
+
+
+def test_tokens_are_listed_without_being_shown(store: Store) -> None:
+    tokens = store.tokens()
+    made = [tokens.create(name, [ONE], AT) for name in ("b", "a")]
+    assert [(one.name, one.installations, one.created_at) for one in tokens.grants()] == [
+        ("a", {ONE}, AT),
+        ("b", {ONE}, AT),
+    ]
+    kept = store.wire.call("HGETALL", keys.TOKENS.name), store.wire.call("HGETALL", keys.TOKEN_NAMES.name)
+    assert not any(str(token) in repr(kept) for token in made)

@@ -1,0 +1,52 @@
+"""A few processes that do one kind of task."""
+
+import os
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import pytest
+
+from worker.crowd import done
+from worker.errors import InputError
+
+pytestmark = pytest.mark.slow  # each test starts processes of its own
+
+
+def work(task: str) -> str:
+    if task == "refused":
+        raise InputError("It can't be used.")
+    if task == "bug":
+        raise ZeroDivisionError(task)
+    if task == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task.upper()
+
+
+@contextmanager
+def opening() -> Generator[Callable[[str], str]]:
+    yield work
+
+
+def test_each_task_comes_back_with_its_answer_whoever_did_it() -> None:
+    tasks = [f"task {number}" for number in range(20)]
+    assert sorted(done(opening, tasks, 3)) == sorted((one, one.upper()) for one in tasks)
+
+
+@pytest.mark.parametrize(
+    ("task", "error", "said"),
+    [
+        ("refused", InputError, r"It can't be used\."),
+        ("bug", RuntimeError, "ZeroDivisionError while a task was done"),
+        ("killed", InputError, "A process was ended from outside"),
+    ],
+)
+def test_what_goes_wrong_in_a_process_reaches_this_one(task: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        list(done(opening, ["a", task, "b"], 2))
+
+
+def test_one_process_is_this_one() -> None:
+    assert list(done(opening, ["a"], 1)) == [("a", "A")]
+    with pytest.raises(ZeroDivisionError):
+        list(done(opening, ["bug"], 1))

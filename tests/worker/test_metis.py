@@ -1,0 +1,204 @@
+"""Metis' required tests (its specification, 14.1) that hold for one evaluation, with our names: see tests/README.md.
+
+The real pipeline, Redis and SDK; only the model's words are a script.
+"""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
+
+from app.events import TABLE, Ignored, translate
+from app.payloads import Delivery, Envelope
+from tests.worker.judge.making import dossier
+from tests.worker.store.played import AT, settings
+from tests.world.anthropic import MODEL, Anthropic
+from tests.world.redis import Redis
+from tests.world.replies import accept
+from worker.bootstrap import judge_anew, judge_locally
+from worker.domain.dossier import Dossier
+from worker.domain.ids import DeliveryId
+from worker.domain.money import Caps
+from worker.domain.request import LAPTOP
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, Accept, Reject
+from worker.local.recorded import RecordedSource
+from worker.settings import ModelAccess, Settings
+from worker.store.connection import Store, open_store
+
+PLACE = "upload.py:2"
+STUB = """\
+diff --git a/upload.py b/upload.py
+new file mode 100644
+--- /dev/null
++++ b/upload.py
+@@ -0,0 +1,2 @@
++def send(data):
++    raise NotImplementedError
+"""
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
+
+
+class Bench(NamedTuple):
+    """One judge with its store and its model."""
+
+    settings: Settings
+    store: Store
+    model: Anthropic
+
+    def judges(self, given: Dossier, tier: str = "hybrid") -> Accept | Reject | Abstain:
+        source = RecordedSource(given)
+        return judge_locally(self.settings, self.store, source, source.request(AT), tier).verdict
+
+    def told(self, kind: str = "") -> list[dict[str, Any]]:
+        """The bodies of all events of a kind, oldest first."""
+        entries = self.store.events.read(LAPTOP)
+        return [json.loads(one.raw) for one in entries if one.kind.decode().endswith(kind)]
+
+    def kinds(self) -> list[str]:
+        return [one.kind.decode() for one in self.store.events.read(LAPTOP)]
+
+    def under(self, **changes: Any) -> "Bench":
+        return self._replace(settings=replace(self.settings, **changes))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def bench(redis: Redis, server: HTTPServer) -> Iterator[Bench]:
+    model = Anthropic(server)
+    access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
+    told = settings(redis.url, model=access)
+    with open_store(told) as store:
+        store.wire.call("FLUSHALL")
+        yield Bench(told, store, model)
+    model.check()
+
+
+def test_1_heuristic_verdict_shape(bench: Bench) -> None:
+    bench.judges(dossier(diff=STUB, files=()), tier="heuristic")
+    (body,) = bench.told("eval.completed")
+    assert (body["judge_kind"], Decimal(body["judge_cost_usd"])) == ("heuristic", Decimal(0))
+    assert (body["judge_model"], body["judge_pricing_version"]) == (None, None)
+    assert 0 <= body["score"] <= 1
+    assert bench.told("eval.started")[0]["judge_kind_planned"] == "heuristic"
+
+
+def test_2_hybrid_escalation_threshold(bench: Bench) -> None:
+    bench.model.answers(accept(PLACE, criteria=2))
+    bench.judges(dossier())
+    (body,) = bench.told("eval.completed")
+    assert (body["judge_kind"], body["escalated"]) == ("hybrid", True)
+    assert Decimal(body["judge_cost_usd"]) > 0
+    assert body["signals"]["heuristic_confidence"] < 0.7
+
+
+def test_3_hybrid_no_escalation(bench: Bench) -> None:
+    bench.judges(dossier(diff=STUB, files=()))
+    (body,) = bench.told("eval.completed")
+    assert (body["judge_kind"], body["escalated"], body["decision"]) == ("heuristic", False, "reject")
+    assert body["confidence"] >= 0.7
+    assert bench.model.asked == []
+
+
+@pytest.mark.parametrize(
+    ("caps", "reason"),
+    [
+        pytest.param(Caps(pull_usd=Decimal(0)), "pr_cap", id="4_per_session_cap_downgrade"),
+        pytest.param(Caps(day_usd=Decimal(0)), "daily_cap", id="5_per_day_cap_downgrade"),
+    ],
+)
+def test_at_a_cap_code_judges_and_says_which(bench: Bench, caps: Caps, reason: str) -> None:
+    bench.under(caps=caps).judges(dossier())
+    (body,) = bench.told("eval.completed")
+    assert (body["judge_kind"], body["throttled_reason"]) == ("heuristic", reason)
+    assert bench.told("eval.started")[0]["judge_kind_planned"] == "hybrid"
+    assert bench.model.asked == []
+
+
+def test_6_re_evaluation_produces_a_new_event(bench: Bench) -> None:
+    bench.model.answers(accept(PLACE, criteria=2)).answers(accept(PLACE, criteria=2, confidence=0.8))
+    verdict = bench.judges(dossier())
+    (before,) = bench.told("eval.completed")
+    recorded = bench.store.records().find(verdict.eval_id)
+    assert recorded is not None
+    judge_anew(bench.settings, bench.store, recorded, dossier(), None)
+
+    old, new = bench.told("eval.completed")
+    assert old == before, "what stands there is never edited"
+    assert (new["subject_id"], new["parent_eval_id"], new["trigger"]) == (old["subject_id"], old["eval_id"], "batch")
+    assert max((old, new), key=lambda one: one["eval_id"]) == new, "the latest is the one with the greatest id"
+    assert bench.kinds() == ["eval.started", "eval.completed"] * 2
+
+
+def test_9_invalid_llm_judge_response(bench: Bench) -> None:
+    bench.model.answers("no JSON").answers("again none")
+    verdict = bench.judges(dossier())
+    (body,) = bench.told("eval.failed")
+    assert (body["failure_mode"], bench.told("eval.completed")) == ("judge_output_invalid", [])
+    assert 0 <= body["signals"]["heuristic_score"] <= 1
+    assert Decimal(body["judge_cost_usd"]) > 0
+    assert [one["attempt"] for one in bench.told("evaluator_parse_error")] == [1, 2]
+    audit = bench.store.archive.audit(verdict.eval_id)
+    assert audit is not None
+    assert [one.reply and one.reply.text for one in audit.exchanges] == ["no JSON", "again none"]
+
+
+def test_a_model_that_can_not_be_reached_is_a_failure_that_carries_what_code_thought(bench: Bench) -> None:
+    bench.model.is_down()
+    bench.judges(dossier())
+    (body,) = bench.told("eval.failed")
+    assert (body["failure_mode"], body["abstain_reason"]) == ("judge_call_failed", "judge_unavailable")
+    assert 0 <= body["score"] <= 1
+
+
+def test_a_case_that_can_not_be_read_is_told(bench: Bench) -> None:
+    bench.judges(dossier(case_error="line 1: expected a mapping"), tier="heuristic")
+    assert bench.kinds() == ["eval.started", "eval.completed", "case_parse_error"]
+
+
+def test_13_sensitivity_uplift(bench: Bench) -> None:
+    bench.model.answers(accept(PLACE, criteria=2, concern="It keeps AKIAIOSFODNN7EXAMPLZ in the code."))
+    bench.under(has_event_words=True).judges(dossier())
+    (body,) = bench.told("eval.completed")
+    assert body["sensitivity"] == "user_controlled"
+    assert body["signals"]["rationale_redacted"].startswith("It keeps ")
+    assert "AKIAIOSFODNN7EXAMPLZ" not in json.dumps(body)
+    assert {one["sensitivity"] for one in bench.told("eval.started")} == {"pseudonymous"}
+
+
+def test_13_without_being_asked_for_no_words_are_told(bench: Bench) -> None:
+    bench.judges(dossier(), tier="heuristic")
+    (body,) = bench.told("eval.completed")
+    assert body["sensitivity"] == "pseudonymous"
+    assert "rationale_redacted" not in body["signals"]
+
+
+def test_15_no_mid_turn_fire() -> None:
+    """Nothing that is under way is judged: no delivery about a running check is translated into a judging."""
+    running = {"check_run.created", "check_suite.requested", "workflow_run.in_progress", "workflow_job.queued"}
+    assert not running & {".".join(one) for one in TABLE if one != ("check_run", "created")}
+    body: dict[str, Any] = {
+        "action": "created",
+        "installation": {"id": 1},
+        "repository": {"id": 7, "full_name": "acme/widgets"},
+        "check_run": {"app": {"id": 5}, "external_id": None, "pull_requests": []},
+    }
+    delivery = Delivery(
+        DeliveryId("d"), "check_run", 5, Envelope(action="created", installation={"id": 1}), json.dumps(body).encode()
+    )
+    assert isinstance(translate(delivery), Ignored)

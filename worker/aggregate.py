@@ -1,0 +1,182 @@
+"""The verdict on a pull request as a whole: what its submissions were worth, and what people did afterwards.
+
+By code alone, at $0. Does not record anything and reads no outcome from GitHub. Invariant: explicit outcomes beat implicit
+ones, and those beat the lifecycle: the stronger moves the score after the weaker, and further. It decides nothing anew:
+accept and reject are those of the last submission, and where outcomes speak against it, it is for a person.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from statistics import fmean
+from typing import Any, Final
+
+from worker.domain.aftermath import PullRequestRubric
+from worker.domain.ids import EvalId, new_eval_id
+from worker.domain.ledger import LedgerEntry
+from worker.domain.outcomes import Outcome, OutcomeKind, Strength
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
+
+MIDDLE: Final = 0.5
+MOST_CHILDREN: Final = 50
+WEAKEST_FIRST: Final = (Strength.LIFECYCLE, Strength.IMPLICIT, Strength.EXPLICIT)
+
+
+class Weighed(Value):
+    """A score, how sure it is, and what each strength of outcomes said: where it moved the score to."""
+
+    score: float
+    confidence: float
+    said: Mapping[Strength, float]
+
+
+def submissions_of(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+    """The newest verdict on each head, oldest head first. What was judged anew beside a verdict is none of them."""
+    newest: dict[str, LedgerEntry] = {}
+    for entry in entries:
+        subject = entry.verdict.subject
+        if entry.verdict.parent_eval_id is not None or subject.kind is not SubjectKind.SUBMISSION:
+            continue
+        newest.pop(entry.head_sha, None)
+        newest[entry.head_sha] = entry
+    return tuple(newest.values())
+
+
+def next_eval_id(now: datetime, entries: Sequence[LedgerEntry]) -> EvalId:
+    """A new id that comes after all that are on record, whatever the clocks of other machines said."""
+    latest = max((entry.eval_id for entry in entries), default="")
+    made = new_eval_id(now)
+    if made > latest:
+        return made
+    milliseconds = int(latest.replace("-", "")[:12], 16)
+    return new_eval_id(datetime.fromtimestamp((milliseconds + 1) / 1000, tz=now.tzinfo))
+
+
+def weigh(entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric) -> Weighed:
+    """Score a pull request by all that is on record of it: at least one submission."""
+    submissions = submissions_of(entries)
+    last, scores = submissions[-1].verdict, [one.verdict.score for one in submissions]
+    score = rubric.last * last.score + (1 - rubric.last) * fmean(scores)
+    said = _said(entries, outcomes, rubric)
+    for strength in WEAKEST_FIRST:
+        if strength in said:
+            score += rubric.pull[strength] * (said[strength] - score)
+    return Weighed(round(score, 4), round(_confidence(last.confidence, said, rubric), 4), said)
+
+
+def _said(
+    entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric
+) -> dict[Strength, float]:
+    """Where outcomes of each strength move the score: as the pull request stands now, to the worst sign, to the mean.
+
+    A thumb may be about a verdict that was made anew since.
+    """
+    decided = {one.eval_id: one.verdict for one in entries}
+    found: dict[Strength, list[float]] = {}
+    for one in outcomes:
+        target = _target(one, decided, rubric)
+        if target is not None:
+            found.setdefault(one.strength, []).append(target)
+        elif one.kind is OutcomeKind.REOPENED:
+            found.pop(Strength.LIFECYCLE, None)
+    taken = {Strength.LIFECYCLE: _last, Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
+    return {strength: taken[strength](targets) for strength, targets in found.items()}
+
+
+def _last(targets: list[float]) -> float:
+    return targets[-1]
+
+
+def _target(
+    outcome: Outcome, decided: Mapping[EvalId, Accept | Reject | Abstain], rubric: PullRequestRubric
+) -> float | None:
+    if outcome.kind not in {OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL}:
+        return rubric.speaks_for.get(outcome.kind)
+    verdict = decided.get(outcome.eval_id) if outcome.eval_id else None
+    if verdict is None or isinstance(verdict, Abstain):
+        return None  # of what was not decided, nobody can say that it was wrong
+    return 1.0 if isinstance(verdict, Accept) == (outcome.kind is OutcomeKind.HELPFUL) else 0.0
+
+
+def _confidence(last: float, said: Mapping[Strength, float], rubric: PullRequestRubric) -> float:
+    if not said:
+        return min(last, rubric.without_outcomes)
+    sure = max(rubric.confidence[strength] for strength in said)
+    sides = {target >= MIDDLE for target in said.values()}
+    return sure * rubric.contradicted if len(sides) > 1 else sure
+
+
+def pull_request_verdict(
+    eval_id: EvalId,
+    now: datetime,
+    entries: Sequence[LedgerEntry],
+    outcomes: Sequence[Outcome],
+    rubric: PullRequestRubric,
+) -> Accept | Reject | Abstain:
+    """The verdict on the whole, beside that on the last submission, which is its parent."""
+    submissions = submissions_of(entries)
+    last, weighed = submissions[-1].verdict, weigh(entries, outcomes, rubric)
+    fields: dict[str, Any] = {
+        **_fields(last, rubric),
+        "eval_id": eval_id,
+        "created_at": now,
+        "score": weighed.score,
+        "confidence": weighed.confidence,
+        "signals": _signals(submissions, outcomes, weighed),
+    }
+    match last:
+        case Accept() if weighed.score >= MIDDLE:
+            fields |= {"coverage": last.coverage, "criteria": last.criteria, "evidence": last.evidence}
+            return Accept(**fields, concern=last.concern)
+        case Reject() if weighed.score < MIDDLE:
+            fields |= {"criteria": last.criteria, "evidence": last.evidence, "next_step": last.next_step}
+            return Reject(**fields, category=last.category, concern=last.concern)
+        case Abstain():
+            fields |= {"abstain_reason": last.abstain_reason, "next_step": last.next_step}
+            return Abstain(**fields, concern=last.concern)
+        case _:
+            return _contradicted(last, outcomes, fields)
+
+
+def _contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
+    done = ", ".join(dict.fromkeys(one.kind.value.replace("_", " ") for one in outcomes)) or "earlier submissions"
+    return Abstain(
+        **fields,
+        abstain_reason=AbstainReason.NEEDS_HUMAN,
+        concern=f"The last submission was decided as {last.decision}, and what came of it speaks against that: {done}.",
+        next_step="Look at the verdict again, with what is known now.",
+    )
+
+
+def _fields(last: Accept | Reject | Abstain, rubric: PullRequestRubric) -> dict[str, Any]:
+    return {
+        "parent_eval_id": last.eval_id,
+        "subject": last.subject.model_copy(update={"kind": SubjectKind.PULL_REQUEST}),
+        "author_agent": last.author_agent,
+        "round": last.round,
+        "judge_kind": JudgeKind.HEURISTIC,
+        "escalated": False,
+        "escalation_reason": "no model is asked about a whole pull request",
+        "rubric_id": rubric.id,
+        "rubric_version": rubric.version,
+        "fingerprint": last.fingerprint,
+    }
+
+
+def _signals(submissions: Sequence[LedgerEntry], outcomes: Sequence[Outcome], weighed: Weighed) -> dict[str, object]:
+    scores = [one.verdict.score for one in submissions]
+    counts = Counter(one.kind for one in outcomes)
+    strongest = next((one for one in Strength if one in weighed.said), None)
+    return {
+        "child_eval_ids": tuple(one.eval_id for one in submissions[-MOST_CHILDREN:]),
+        "submissions": len(submissions),
+        "last_decision": submissions[-1].verdict.decision,
+        "last_score": round(scores[-1], 4),
+        "mean_score": round(fmean(scores), 4),
+        "least_score": round(min(scores), 4),
+        "outcomes": len(outcomes),
+        **{f"outcome_{kind.value}": counts[kind] for kind in OutcomeKind if counts[kind]},
+        **{f"said_{strength.value}": round(target, 4) for strength, target in weighed.said.items()},
+        "strongest": strongest and strongest.value,
+    }

@@ -1,0 +1,71 @@
+"""The arithmetic of answers: means, percentiles, intervals.
+
+Does not know what is counted. Invariant: exact integers go in; nothing is estimated without its interval.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from math import ceil, sqrt
+from typing import Final, NamedTuple
+
+Z: Final = 1.959963984540054
+"""Two-sided 95 %."""
+
+DIGITS: Final = 6
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+    def is_apart_from(self, other: "Interval") -> bool:
+        return self.high < other.low or other.high < self.low
+
+
+def wilson(hits: int, of: int) -> Interval | None:
+    """The 95 % interval of a share (Wilson 1927). None: of nothing."""
+    if of == 0:
+        return None
+    share, spread = hits / of, Z * Z / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = Z * sqrt(share * (1 - share) / of + spread / (4 * of)) / (1 + spread)
+    return Interval(round(max(0.0, middle - half), DIGITS), round(min(1.0, middle + half), DIGITS))
+
+
+def share(hits: int, of: int) -> float | None:
+    return round(hits / of, DIGITS) if of else None
+
+
+def mean(times: Mapping[int, int], whole: int) -> float | None:
+    """The mean of figures with how often each was seen, as a part of *whole*."""
+    count = sum(times.values())
+    return round(sum(figure * n for figure, n in times.items()) / (count * whole), DIGITS) if count else None
+
+
+class Sums(NamedTuple):
+    """Of figures: how many, their sum, and the sum of their squares."""
+
+    times: int
+    total: int
+    squares: int
+
+
+def mean_interval(sums: Sums, whole: int) -> Interval | None:
+    """The 95 % interval of a mean between 0 and 1, by the normal approximation. None: of fewer than two."""
+    count, total, squares = sums
+    if count < 2:  # noqa: PLR2004 - one figure has no spread
+        return None
+    half = Z * sqrt((count * squares - total * total) / (count * (count - 1)) / count)
+    middle = total / count
+    return Interval(round(max(0.0, (middle - half) / whole), DIGITS), round(min(1.0, (middle + half) / whole), DIGITS))
+
+
+def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) -> list[float | None]:
+    """By nearest rank: the smallest figure that at least this part of all does not exceed."""
+    count = sum(times.values())
+    if not count:
+        return [None for _ in parts]
+    ordered = sorted(times)
+    passed = list(accumulate(times[figure] for figure in ordered))
+    return [ordered[bisect_left(passed, max(1, ceil(part * count)))] / whole for part in parts]

@@ -1,0 +1,70 @@
+"""The tables of a rollup, and by what each is grouped.
+
+Does not count. Invariant: every table is named here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+from worker.analytics.pulls import Row
+from worker.analytics.reading import View
+
+FLOW: Final = "flow"
+TROUBLES: Final = "troubles"
+SKIPPED: Final = "skipped"
+OUTCOMES: Final = "outcomes"
+AGENTS: Final = "agents"
+AGREE_RUBRIC: Final = "agree:rubric"
+AGREE_TIER: Final = "agree:tier"
+AGREE_SAME: Final = "agree:same"
+AGREE_OPINIONS: Final = "agree:opinions"
+AGREEMENTS: Final = (AGREE_RUBRIC, AGREE_TIER, AGREE_SAME, AGREE_OPINIONS)
+OVER_SIGNAL: Final = "over:signal"
+OVER_CATEGORY: Final = "over:category"
+OVER_RUBRIC: Final = "over:rubric"
+MOST_ROUNDS: Final = 99
+
+
+class Dimension(StrEnum):
+    """By what verdicts are grouped."""
+
+    AUTHOR_AGENT = "author_agent"
+    JUDGE_KIND = "judge_kind"
+    RUBRIC = "rubric"
+    REPOSITORY = "repository"
+    CATEGORY = "category"
+
+
+def quality(subject: str, view: View, dimension: str) -> str:
+    return f"quality:{subject}:{view.value}:{dimension}"
+
+
+def spread(subject: str, view: View, dimension: str) -> str:
+    """Scores by confidence: only for who asks for confident verdicts alone, since it is the larger part."""
+    return f"spread:{subject}:{view.value}:{dimension}"
+
+
+def people(strength: str) -> str:
+    return f"people:{strength}"
+
+
+def values(row: Row | None, rubric: str, repository_id: int) -> Mapping[str, str]:
+    """What a verdict counts under, by dimension; of what has no verdict, only the rubric and the repository are known."""
+    return {
+        Dimension.AUTHOR_AGENT: row.agent if row else UNKNOWN,
+        Dimension.JUDGE_KIND: row.judge_kind if row else UNKNOWN,
+        Dimension.RUBRIC: rubric,
+        Dimension.REPOSITORY: str(repository_id),
+        Dimension.CATEGORY: row.category if row else UNKNOWN,
+    }
+
+
+UNKNOWN: Final = "?"
+
+
+def objected(facts: Iterable[str], category: str, rubric: str) -> Iterator[tuple[str, str]]:
+    """Where a reject counts, and what people did against it."""
+    yield from ((OVER_SIGNAL, fact) for fact in facts)
+    yield OVER_CATEGORY, category
+    yield OVER_RUBRIC, rubric

@@ -1,0 +1,43 @@
+"""The canary: a candidate rubric or prompt that judges what was judged live, is shown to nobody, and can be compared.
+
+Does not judge itself (`worker.evaluate` does) and is no part of a live judging: it comes after, in a process of its own.
+Invariant: without money of its own it asks no model; what it costs counts nowhere else.
+"""
+
+from worker.domain.events import subject_id
+from worker.domain.ids import InstallationId
+from worker.domain.request import PullRef
+from worker.evaluate import Order, Terms
+from worker.ports import Clock
+from worker.settings import Settings
+from worker.store.connection import Store
+
+
+def named_terms(settings: Settings, installation: InstallationId, clock: Clock) -> Terms | None:
+    """By what the candidate judges today, before its files are read; None where there is none."""
+    canary = settings.canary
+    if not canary.is_set:
+        return None
+    return Terms(
+        law="",
+        digest="",
+        rubric_id="canary",
+        rubric_version="canary",
+        tier=settings.tier if canary.day_usd else "heuristic",
+        rubric=canary.rubric,
+        prompt=canary.prompt,
+        book=f"canary:{installation}:{clock.now():%Y-%m-%d}" if canary.day_usd else "",
+        limit_usd=canary.day_usd,
+        is_capped=False,
+        is_canary=True,
+    )
+
+
+def order_of(store: Store, pull: PullRef) -> Order | None:
+    """The verdict that was made last, if somebody judged: what was carried over was judged by the canary before."""
+    entries = [one for one in store.ledger.entries(pull) if one.verdict.parent_eval_id is None]
+    last = max(entries, key=lambda one: one.eval_id, default=None)
+    if last is None or last.verdict.carried_from is not None:
+        return None
+    subject = last.verdict.subject
+    return Order(pull=pull, eval_id=last.eval_id, subject_id=subject_id(subject), kind=subject.kind)

@@ -1,0 +1,146 @@
+"""A few processes that do one kind of task, and this one, which gives them out and hears what came of each.
+
+Does not know the task. Invariant: an interrupt stops all of them at once, and none outlives this process; what a task did
+before is not undone.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
+from traceback import format_exc
+from typing import Any, NamedTuple, TypeVar
+
+from worker.errors import AssayError, InputError
+from worker.lifeline import die_with_parent
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+Opening = Callable[[], AbstractContextManager[Callable[[T], A]]]
+"""Opens what does the tasks, in the process that will. It is sent there, so it has to be a value of a module."""
+
+
+class Failed(NamedTuple):
+    """Instead of an answer: what went wrong; `trace` where that is a bug."""
+
+    words: str
+    trace: str = ""
+
+
+class _Hand(NamedTuple):
+    process: BaseProcess
+    way: Connection
+
+
+def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
+    """Do the tasks in so many processes, the first of them as they come; one process is this one. Raises InputError."""
+    if jobs == 1:
+        with opening() as work:
+            for task in tasks:
+                yield task, work(task)
+        return
+    with _hands(opening, jobs) as hands:
+        yield from _answers([one.way for one in hands], iter(tasks))
+
+
+@contextmanager
+def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
+    with _interrupts_held_back():
+        hands = [_started(opening) for _ in range(jobs)]
+    try:
+        yield hands
+    except BaseException:
+        for one in hands:
+            one.process.terminate()
+        raise
+    finally:
+        for one in hands:
+            one.way.close()
+            one.process.join()
+
+
+@contextmanager
+def _interrupts_held_back() -> Generator[None]:
+    """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
+    ensure_running()  # it would let them through again, were it started by the first process below
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _started(opening: Opening[Any, Any]) -> _Hand:
+    """A new process and no fork, which would take along the locks of the threads of this one."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs, opening, os.getpid()), daemon=True)
+    process.start()
+    theirs.close()
+    return _Hand(process, ours)
+
+
+def _answers(free: list[Connection], tasks: Iterator[T]) -> Iterator[tuple[T, Any]]:
+    busy: dict[Connection, T] = {}
+    while True:
+        for way, task in zip(free, tasks, strict=False):
+            _send(way, task)
+            busy[way] = task
+        if not busy:
+            return
+        free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
+        for way in free:
+            task = busy.pop(way)
+            yield task, _received(way)
+
+
+def _send(way: Connection, task: object) -> None:
+    try:
+        way.send(task)
+    except OSError as error:
+        raise _lost() from error
+
+
+def _received(way: Connection) -> Any:
+    try:
+        answer: object = way.recv()
+    except (EOFError, OSError) as error:
+        raise _lost() from error
+    if isinstance(answer, Failed):
+        failed = InputError(answer.words) if not answer.trace else RuntimeError(answer.words)
+        failed.add_note(answer.trace)
+        raise failed
+    return answer
+
+
+def _lost() -> InputError:
+    return InputError(
+        "A process was ended from outside, perhaps for its memory. What was judged is kept: run the same command again, "
+        "with fewer --jobs if it happens again."
+    )
+
+
+def _work(way: Connection, opening: Opening[Any, Any], parent: int) -> None:
+    """What a process does until nobody asks any more."""
+    die_with_parent(parent, signal.SIGKILL)
+    with suppress(EOFError, OSError):
+        try:
+            with opening() as work:
+                while True:
+                    way.send(_done(work, way.recv()))
+        except AssayError as error:  # it could not even be opened
+            way.send(Failed(str(error)))
+
+
+def _done(work: Callable[[Any], Any], task: object) -> object:
+    try:
+        return work(task)
+    except AssayError as error:
+        return Failed(str(error))
+    except Exception as error:  # noqa: BLE001 - the parent raises it: here nobody would see it
+        return Failed(f"{type(error).__name__} while a task was done", format_exc())

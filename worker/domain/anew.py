@@ -1,0 +1,152 @@
+"""Which verdicts stand, and which of them were judged anew, read off the installations' streams.
+
+Does not read a stream itself. Invariant: of a subject the greatest eval id stands; a judging anew (it has a parent) never
+stands, it answers; what can't be read is counted and left out.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final, NamedTuple, cast
+
+from worker.domain.events import EventError, EventKind, FailureMode, read_event
+from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.law import SIGNAL
+from worker.domain.request import PullRef
+from worker.domain.verdict import AbstainReason, SubjectKind
+from worker.domain.window import Window
+
+NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
+"""Who abstained for one of these may decide when asked again."""
+
+
+ENDS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
+"""What ends an evaluation, as it stands on a stream."""
+
+
+class Said(NamedTuple):
+    """What one event tells of a verdict. `failure`: why there is none, or not the one that was asked for."""
+
+    eval_id: EvalId
+    parent: EvalId | None
+    installation: InstallationId
+    repository: RepositoryId
+    number: int
+    subject: str
+    decision: str | None
+    category: str | None
+    abstain_reason: str | None
+    failure: str | None
+    is_throttled: bool
+    cost_usd: Decimal | None
+    law: str | None
+    rubric: str
+    model: str | None
+    is_opinion: bool
+
+    @property
+    def pull(self) -> PullRef:
+        return PullRef(installation_id=self.installation, repository_id=self.repository, number=self.number)
+
+    @property
+    def words(self) -> str:
+        """`reject weak_test`; of what was not judged, why."""
+        return " ".join(filter(None, (self.decision, self.category, self.abstain_reason))) or f"{self.failure}"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nobody has to ask again: it was judged, or there is nothing left to judge."""
+        if self.failure is not None:
+            return self.failure == FailureMode.SUBJECT_NOT_FOUND
+        return not self.is_throttled and self.abstain_reason not in NOT_HEARD
+
+
+class Wanted(NamedTuple):
+    """What is to be judged anew, by which law. `repositories` None: all that are known."""
+
+    kind: SubjectKind
+    window: Window
+    law: str
+    repositories: frozenset[tuple[int, int]] | None = None
+
+
+class Survey:
+    """What the streams say so far. Entries may be given in any order of installations, each stream oldest first."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.unread = 0
+        self.answers: dict[EvalId, Said] = {}
+        self._wanted = wanted
+        self._standing: dict[tuple[int, str], Said] = {}
+
+    @property
+    def standing(self) -> tuple[Said, ...]:
+        """The latest verdict of each subject in the window, oldest first."""
+        return tuple(sorted(self._standing.values(), key=lambda one: one.eval_id))
+
+    @property
+    def todo(self) -> tuple[Said, ...]:
+        """Those that nobody judged anew by this law yet."""
+        return tuple(one for one in self.standing if not self.is_answered(one.eval_id))
+
+    @property
+    def answered(self) -> tuple[tuple[Said, Said], ...]:
+        """Each verdict that stands, with the last answer to it."""
+        found = ((one, self.answers.get(one.eval_id)) for one in self.standing)
+        return tuple((one, answer) for one, answer in found if answer is not None)
+
+    def is_answered(self, eval_id: EvalId) -> bool:
+        answer = self.answers.get(eval_id)
+        return answer is not None and answer.is_final
+
+    def see(self, installation: InstallationId, at_ms: int, kind: bytes, raw: bytes) -> Said | None:
+        """Take an entry in. An answer to a verdict by this law is also returned."""
+        if kind not in ENDS:
+            return None
+        try:
+            event = read_event(kind.decode(), raw)
+            said = said_of(event.body, installation)
+        except (EventError, KeyError, ValueError, TypeError, ArithmeticError):
+            self.unread += 1
+            return None
+        if not self._is_here(said):
+            return None
+        if said.parent is not None:
+            return self._answer(said)
+        if said.decision and event.body["subject_kind"] == self._wanted.kind and self._wanted.window.holds(at_ms):
+            key = installation, said.subject
+            self._standing[key] = max(self._standing.get(key, said), said, key=lambda one: one.eval_id)
+        return None
+
+    def _is_here(self, said: Said) -> bool:
+        listed = self._wanted.repositories
+        return listed is None or (said.installation, said.repository) in listed
+
+    def _answer(self, said: Said) -> Said | None:
+        if said.parent is None or said.law != self._wanted.law or self.is_answered(said.parent):
+            return None
+        self.answers[said.parent] = said
+        return said
+
+
+def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
+    """What the body of a terminal event says. Raises KeyError, ValueError, TypeError or ArithmeticError."""
+    cost, parent = body.get("judge_cost_usd"), body.get("parent_eval_id")
+    signals = cast("Mapping[str, Any]", body.get("signals") or {})
+    return Said(
+        eval_id=EvalId(body["eval_id"]),
+        parent=None if parent is None else EvalId(parent),
+        installation=installation,
+        repository=RepositoryId(int(body["repository_id"])),
+        number=int(body["number"]),
+        subject=str(body["subject_id"]),
+        decision=body.get("decision"),
+        category=body.get("category"),
+        abstain_reason=body.get("abstain_reason"),
+        failure=body.get("failure_mode"),
+        is_throttled=body.get("throttled_reason") is not None,
+        cost_usd=None if cost is None else Decimal(cost),
+        law=signals.get(SIGNAL),
+        rubric=f"{body.get('rubric_id')} {body.get('rubric_version')}",
+        model=body.get("judge_model"),
+        is_opinion="opinion_of" in signals,
+    )

@@ -1,0 +1,257 @@
+"""What happened, as it stands on an installation's stream: evaluations begun and ended, and what people did afterwards.
+
+The catalogue is docs/events.md. Does not store or count anything. Invariant: an event holds numbers, names out of closed
+sets and hashes, never a text, a login or a path; the one exception, an opinion's words, is asked for by the operator and
+says so in its sensitivity.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, cast
+
+from worker.domain.audit import Heard
+from worker.domain.pattern import pattern
+from worker.domain.request import PullRef
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
+
+VERSION: Final = 1
+NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
+"""A word out of some closed set; anything else might be somebody's text."""
+
+MODEL: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
+"""A model's name: the operator's word."""
+
+FACTS: Final = 20
+"""How many signals an event names."""
+
+
+class EventKind(StrEnum):
+    STARTED = "eval.started"
+    COMPLETED = "eval.completed"
+    FAILED = "eval.failed"
+    OUTCOME = "outcome.recorded"
+    CASE_PARSE_ERROR = "case_parse_error"
+    EVALUATOR_PARSE_ERROR = "evaluator_parse_error"
+
+
+TERMINAL: Final = frozenset({EventKind.COMPLETED, EventKind.FAILED})
+
+
+class Sensitivity(StrEnum):
+    """PSEUDONYMOUS: numbers that only GitHub can resolve. USER_CONTROLLED: also words about somebody's work."""
+
+    PSEUDONYMOUS = "pseudonymous"
+    USER_CONTROLLED = "user_controlled"
+
+
+class EvalTrigger(StrEnum):
+    """What an evaluation came of: a delivery, a batch, something that people did about a verdict, a bench."""
+
+    BUS = "bus"
+    BATCH = "batch"
+    FEEDBACK_ARRIVED = "feedback_arrived"
+    BENCHMARK = "benchmark"
+
+
+class FailureMode(StrEnum):
+    JUDGE_OUTPUT_INVALID = "judge_output_invalid"
+    JUDGE_CALL_FAILED = "judge_call_failed"
+    THROTTLED_NO_HEURISTIC = "throttled_no_heuristic"
+    SUBJECT_NOT_FOUND = "subject_not_found"
+    RUBRIC_INVALID = "rubric_invalid"
+
+
+NOT_HAD: Final[Mapping[AbstainReason, FailureMode]] = {
+    AbstainReason.REPLY_INVALID: FailureMode.JUDGE_OUTPUT_INVALID,
+    AbstainReason.JUDGE_UNAVAILABLE: FailureMode.JUDGE_CALL_FAILED,
+}
+"""The abstentions that are failures of the judge; all others are verdicts about the change."""
+
+MESSAGES: Final[Mapping[FailureMode, str]] = {
+    FailureMode.JUDGE_OUTPUT_INVALID: "the model's replies could not be used",
+    FailureMode.JUDGE_CALL_FAILED: "the model could not be reached",
+    FailureMode.THROTTLED_NO_HEURISTIC: "a cap stood before the model, and code had no opinion",
+    FailureMode.SUBJECT_NOT_FOUND: "what was to be judged is not there any more",
+    FailureMode.RUBRIC_INVALID: "the rubric can't be used",
+}
+LOST: Final = "whoever judged it ended without a word"
+OVERTAKEN: Final = "a newer commit came while it was judged"
+
+
+class Event(Value):
+    """One entry of a stream. `body` is JSON: numbers, words, lists of words, and mappings of them."""
+
+    kind: EventKind
+    body: Mapping[str, Any]
+
+    def dump(self) -> bytes:
+        return json.dumps(self.body, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+class Begun(Value):
+    """An evaluation that is about to start: `planned` by whom, under which rubric, because of what; *part*: see `subject_id`."""
+
+    eval_id: str
+    subject: Subject
+    rubric_id: str
+    rubric_version: str
+    planned: JudgeKind
+    trigger: EvalTrigger = EvalTrigger.BUS
+    part: str = ""
+
+
+class EventError(ValueError):
+    """An entry that can't be read: broken, or of a newer version."""
+
+
+def subject_id(subject: Subject, part: str = "") -> str:
+    """What the verdicts on one subject have in common; *part* tells the parts of one head apart (a CI check's name)."""
+    pull = f"{subject.repository_id}/{subject.number}"
+    match subject.kind:
+        case SubjectKind.PULL_REQUEST:
+            return pull
+        case SubjectKind.CI_CHECK:
+            return f"{pull}/{subject.head_sha}/{hashlib.sha256(part.encode()).hexdigest()[:16]}"
+        case SubjectKind.SUBMISSION | SubjectKind.MERGE_GROUP | SubjectKind.BENCHMARK:
+            return f"{pull}/{subject.head_sha}"
+
+
+def started(begun: Begun) -> Event:
+    """`eval.started`."""
+    return Event(
+        EventKind.STARTED,
+        {
+            **_frame(begun.eval_id, begun.subject, begun.part),
+            "rubric_id": begun.rubric_id,
+            "rubric_version": begun.rubric_version,
+            "judge_kind_planned": begun.planned.value,
+            "trigger": begun.trigger.value,
+        },
+    )
+
+
+def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str = "0", **more: object) -> Event:
+    """`eval.failed` of an evaluation that came to no verdict at all."""
+    return Event(
+        EventKind.FAILED,
+        {
+            **_frame(begun.eval_id, begun.subject, begun.part),
+            "failure_mode": mode.value,
+            "error_message": message or MESSAGES[mode],
+            "judge_latency_ms": 0,
+            "judge_cost_usd": cost_usd,
+            "rubric_id": begun.rubric_id,
+            "rubric_version": begun.rubric_version,
+            **more,
+        },
+    )
+
+
+def terminal(verdict: Accept | Reject | Abstain, trigger: EvalTrigger, *, part: str = "", words: str = "") -> Event:
+    """The one event that ends this verdict's evaluation. *words*: the opinion's, without secrets, where asked for."""
+    body = {**_frame(verdict.eval_id, verdict.subject, part), **_judged(verdict), "trigger": trigger.value}
+    mode = NOT_HAD.get(verdict.abstain_reason) if isinstance(verdict, Abstain) else None
+    if mode is not None:
+        return Event(EventKind.FAILED, {**body, "failure_mode": mode.value, "error_message": MESSAGES[mode]})
+    if words:
+        body["signals"] = {**_signals(verdict.signals), "rationale_redacted": words}
+        body["sensitivity"] = Sensitivity.USER_CONTROLLED.value
+    return Event(EventKind.COMPLETED, body)
+
+
+def troubles(heard: Heard, case_error: str | None) -> Iterator[Event]:
+    """What could not be read on the way: the author's case, and each reply. The replies themselves stand in the audit."""
+    subject = heard.verdict.subject
+    if case_error is not None:
+        yield Event(EventKind.CASE_PARSE_ERROR, _frame(heard.verdict.eval_id, subject))
+    unusable = [one for one in heard.audit.exchanges if one.fault is not None]
+    for attempt, one in enumerate(unusable, start=1):
+        told = {"attempt": attempt, "fault": _word(one.fault), "judge_model": _models(one.model), "payload": "audit"}
+        yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_frame(heard.verdict.eval_id, subject), **told})
+
+
+def read_event(kind: str, raw: bytes) -> Event:
+    """An entry as it was written. Raises EventError."""
+    try:
+        body = json.loads(raw)
+        known = EventKind(kind)
+    except ValueError as error:
+        raise EventError(f"not an event of version {VERSION}: {kind[:40]!r}") from error
+    if not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != VERSION:
+        raise EventError(f"{known} is not of version {VERSION}")
+    return Event(known, cast("dict[str, Any]", body))
+
+
+def pull_of(body: Mapping[str, Any], installation_id: int) -> PullRef:
+    """Which pull request an event is about. Raises pydantic's error for a body that has none."""
+    numbers = {"repository_id": body.get("repository_id"), "number": body.get("number")}
+    return PullRef.model_validate({"installation_id": installation_id, **numbers})
+
+
+def _frame(eval_id: str, subject: Subject, part: str = "") -> dict[str, Any]:
+    return {
+        "v": VERSION,
+        "eval_id": eval_id,
+        "subject_kind": subject.kind.value,
+        "subject_id": subject_id(subject, part),
+        "repository_id": subject.repository_id,
+        "number": subject.number,
+        "sensitivity": Sensitivity.PSEUDONYMOUS.value,
+    }
+
+
+def _judged(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
+    cost = verdict.judge_cost_usd
+    return {
+        "decision": verdict.decision,
+        "category": verdict.category and verdict.category.value,
+        "abstain_reason": verdict.abstain_reason and verdict.abstain_reason.value,
+        "throttled_reason": verdict.throttled_reason and verdict.throttled_reason.value,
+        "score": round(verdict.score, 4),
+        "confidence": round(verdict.confidence, 4),
+        "round": verdict.round,
+        "author_agent": _word(verdict.author_agent),
+        "judge_kind": verdict.judge_kind.value,
+        "judge_model": _models(verdict.judge_model),
+        "judge_cost_usd": None if cost is None else format(cost, "f"),
+        "judge_pricing_version": _word(verdict.judge_pricing_version),
+        "judge_latency_ms": verdict.judge_latency_ms,
+        "tokens_in": verdict.tokens.prompt,
+        "tokens_out": verdict.tokens.output,
+        "escalated": verdict.escalated,
+        "rubric_id": verdict.rubric_id,
+        "rubric_version": verdict.rubric_version,
+        "parent_eval_id": verdict.parent_eval_id,
+        "carried_from": verdict.carried_from,
+        "facts": sorted({one.signal for one in verdict.findings if one.fact})[:FACTS],
+        "signals": _signals(verdict.signals),
+        "created_at": stamp(verdict.created_at),
+    }
+
+
+def _signals(signals: Mapping[str, object]) -> dict[str, object]:
+    """Numbers, and words of closed sets; a list keeps its words."""
+    kept: dict[str, object] = {}
+    for name, value in signals.items():
+        if isinstance(value, tuple):
+            kept[name] = [one for one in cast("tuple[object, ...]", value) if _word(one) is not None]
+        elif value is None or isinstance(value, (bool, int, float)) or _word(value) is not None:
+            kept[name] = value
+    return kept
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and NAME.fullmatch(value) else None
+
+
+def _models(names: str | None) -> str | None:
+    """Several stand in one field, with commas between them."""
+    return ", ".join(one for one in (names or "").split(", ") if MODEL.fullmatch(one)) or None
+
+
+def stamp(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")

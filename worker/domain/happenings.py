@@ -1,0 +1,67 @@
+"""What happens at GitHub to a pull request that was judged, as it is noted down before anybody looks into a ledger.
+
+Does not say what follows (`worker.outcomes` does). Invariant: closed sets, numbers, hashes and times only: no login, no
+text of a pull request, not even the name of a repository.
+"""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.request import PullRef
+
+
+class Happened(StrEnum):
+    """What the door or a judge noted down, before anybody looked into a ledger."""
+
+    JUDGED = "judged"
+    MERGED = "merged"
+    CLOSED = "closed"
+    REOPENED = "reopened"
+    PUSHED_BY_ANOTHER = "pushed_by_another"
+    ASKED_AGAIN = "asked_again"
+    SPOKE = "spoke"
+    HELPFUL = "helpful"
+    NOT_HELPFUL = "not_helpful"
+    CI_FAILED = "ci_failed"
+    REVERTED = "reverted"
+
+
+class Happening(Frozen):
+    """Something that may be an outcome. Of what only names a commit, `number` is None.
+
+    `merge_sha`: what a merge left on the base branch. `mends`: it says that it fixes something. `reverts`: the pull
+    requests that it says it takes back; `reverted_shas`: the commits. `issues`: which ones it closes, by `issue_mark`.
+    """
+
+    what: Happened
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    number: Annotated[int, Field(ge=0)] | None = None
+    delivery_id: DeliveryId
+    at: datetime
+    by_person: bool = False
+    head_sha: Sha | None = None
+    merge_sha: Sha | None = None
+    mends: bool = False
+    reverts: tuple[int, ...] = ()
+    reverted_shas: tuple[Sha, ...] = ()
+    issues: tuple[str, ...] = ()
+
+    @property
+    def pull(self) -> PullRef | None:
+        return None if self.number is None else self.beside(self.number)
+
+    def beside(self, number: int) -> PullRef:
+        """Another pull request of this repository."""
+        return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=number)
+
+
+def issue_mark(repository: str, number: int) -> str:
+    """Tells issues apart, without a name."""
+    return hashlib.sha256(f"{repository.lower()}#{number}".encode()).hexdigest()[:16]

@@ -1,0 +1,45 @@
+"""What a pull request or a commit says of earlier ones: that it takes them back, or that it fixes something.
+
+Reads text and keeps none. Does not believe it: whether the commit is one of ours, and whether the lines are, is looked up.
+Invariant: never raises; what is not worded as git or GitHub word it takes nothing back.
+"""
+
+import re
+from typing import Final
+
+from worker.domain.ids import Sha
+from worker.domain.issue_links import closing_links
+from worker.domain.pattern import pattern
+
+MOST: Final = 20
+"""Commits that one push may take back."""
+
+REVERTED_COMMIT: Final = pattern(r"^This reverts commit ([0-9a-f]{40})\b", re.MULTILINE)
+"""git's own wording; that of a merge goes on with `, reversing`."""
+
+REVERTING_BRANCH: Final = pattern(r"revert-(\d{1,9})-.+")
+"""What GitHub's Revert button calls its branch."""
+
+REVERTED_PULL: Final = pattern(r"^Reverts (?:([\w.-]{1,100}/[\w.-]{1,100}))?#(\d{1,9})\b", re.MULTILINE)
+"""What it writes into the body."""
+
+MENDING: Final = pattern(r"(?<![\w-])(?:fix|fixes|fixed|bugfix|hotfix|revert|reverts|reverted)(?![\w-])", re.IGNORECASE)
+
+
+def reverted_commits(message: str) -> tuple[Sha, ...]:
+    """The commits that a commit says it takes back."""
+    return tuple(dict.fromkeys(REVERTED_COMMIT.findall(message)))[:MOST]
+
+
+def reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, ...]:
+    """The pull request that GitHub's Revert button took back in this one: branch and body have to name the same."""
+    named = REVERTING_BRANCH.fullmatch(branch)
+    if named is None:
+        return ()
+    said = {int(number) for where, number in REVERTED_PULL.findall(body) if (where or repository) == repository}
+    return (int(named[1]),) if int(named[1]) in said else ()
+
+
+def mends(title: str, body: str, repository: str) -> bool:
+    """Whether a pull request says that it fixes something: by its title, or by closing an issue."""
+    return MENDING.search(title) is not None or bool(closing_links(body, repository))

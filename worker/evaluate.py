@@ -1,0 +1,229 @@
+"""One recorded subject judged anew: its dossier found, judged by the terms of a run, recorded beside its verdict.
+
+Does not choose what is judged (`worker.survey`) and publishes nothing. Invariant: what was judged by these terms already is
+not judged again; every evaluation that begins here ends once, as an entry of the ledger or told as failed; a run's limit is
+never passed, and what it kept from being asked is not recorded.
+"""
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from worker.bootstrap import Payer, open_bench, telling_of
+from worker.domain.audit import AuditRecord, Heard
+from worker.domain.dossier import Dossier
+from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
+from worker.domain.frozen import Frozen
+from worker.domain.ids import EvalId, Sha, new_eval_id
+from worker.domain.law import CANARY, SIGNAL, digest_of, law_of
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import PullRef
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.errors import InputError, LeaseLost
+from worker.judge.bench import Bench
+from worker.judge.court import hear
+from worker.judge.replay import docket_beside
+from worker.ports import Archive, Purse
+from worker.record import Shelves, record_beside
+from worker.rulebook import load_prompt, load_rubric
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+LOG: Final = logging.getLogger(__name__)
+NAMELESS: Final = "forgotten/forgotten"
+"""A repository of which only numbers are left."""
+
+NOT_HEARD: Final = frozenset(
+    {AbstainReason.BUDGET, AbstainReason.PAUSED, AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
+)
+"""Who abstained for one of these may decide when asked again."""
+
+
+class Terms(Frozen):
+    """How a run judges. `law`: the hash of all of it that a verdict depends on; `book`: whose money it spends, "" nobody's.
+
+    Small JSON, so that it travels with each job: files are named, and read where it is judged.
+    """
+
+    law: str
+    digest: str
+    rubric_id: str
+    rubric_version: str
+    tier: str
+    rubric: Path | None = None
+    prompt: Path | None = None
+    model: str | None = None
+    book: str = ""
+    limit_usd: Decimal = Decimal(0)
+    is_capped: bool = True
+    is_canary: bool = False
+
+
+class Order(Frozen):
+    """Judge this verdict anew. `subject_id` says which head it was of, should nothing else be left."""
+
+    pull: PullRef
+    eval_id: EvalId
+    subject_id: str
+    kind: SubjectKind = SubjectKind.SUBMISSION
+
+
+class Ended(StrEnum):
+    """What became of an order. FULL: the run's limit is reached; UNLIKE: this process would judge by another law."""
+
+    JUDGED = "judged"
+    THERE = "there"
+    GONE = "gone"
+    INVALID = "invalid"
+    UNLIKE = "unlike"
+    FULL = "full"
+
+
+class Unkept:
+    """The Archive port of what can be made again from its parent's dossier at $0."""
+
+    def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
+        """Nothing is kept."""
+
+
+class Desk:
+    """Where a process judges anew, one order after the other."""
+
+    def __init__(self, settings: Settings, store: Store, terms: Terms) -> None:
+        self._settings = settings
+        self._store = store
+        self._terms = terms
+
+    def end(self, order: Order) -> Ended:
+        """Judge it anew, unless it was or can't be. Raises worker.errors."""
+        entries = self._store.ledger.entries(order.pull)
+        parent = next((one for one in entries if one.eval_id == order.eval_id), None)
+        if any(is_answer(one.verdict, order.eval_id, self._terms.law) for one in entries):
+            return Ended.THERE
+        if self._refused():
+            self.fail(order, FailureMode.RUBRIC_INVALID, parent)
+            return Ended.INVALID
+        dossier = self._store.archive.find(order.eval_id) if parent is not None else None
+        if parent is None or dossier is None:
+            self.fail(order, FailureMode.SUBJECT_NOT_FOUND, parent)
+            return Ended.GONE
+        return self._judged(order, parent, dossier)
+
+    def _judged(self, order: Order, parent: LedgerEntry, dossier: Dossier) -> Ended:
+        with open_terms(self._settings, self._store, self._terms, order.pull) as bench:
+            if bench.pause is None and law_of(bench.rubric, bench.prompt.version, bench.judges) != self._terms.law:
+                LOG.error("this process judges otherwise than whoever asked: %s", bench.judges)
+                self.fail(order, FailureMode.JUDGE_CALL_FAILED, parent)
+                return Ended.UNLIKE
+            heard = _heard(parent, dossier, bench, self._terms)
+        if heard.verdict.throttled_reason is not None and not self._terms.is_canary and self._is_full():
+            return Ended.FULL
+        try:
+            self._record(parent, heard, dossier)
+        except LeaseLost:  # it was forgotten while it was judged
+            return Ended.GONE
+        return Ended.JUDGED
+
+    def _refused(self) -> str | None:
+        """Why the rubric or the prompt can't be judged by (any more): gone, malformed, or another one now."""
+        try:
+            rubric = load_rubric(self._terms.rubric)
+            load_prompt(self._terms.prompt)
+        except InputError as error:
+            LOG.warning("the rubric can't be used: %s", error)
+            return str(error)
+        if digest_of(rubric) != self._terms.digest:
+            LOG.warning("the rubric was changed while a judging by it waited", extra={"rubric": rubric.id})
+            return "changed"
+        refused = self._store.rubrics.refusal(rubric, str(self._terms.rubric or ""))
+        if refused:
+            LOG.warning("the rubric can't be used: %s", refused)
+        return refused
+
+    def _is_full(self) -> bool:
+        return bool(self._terms.book) and self._store.book(self._terms.book, self._terms.limit_usd).is_full
+
+    def _record(self, parent: LedgerEntry, heard: Heard, dossier: Dossier) -> None:
+        archive: Archive = Unkept() if self._terms.is_canary else self._store.archive
+        trigger = EvalTrigger.BUS if self._terms.is_canary else EvalTrigger.BATCH
+        record_beside(parent, heard, dossier, Shelves(self._store.ledger, archive), telling_of(self._settings, trigger))
+
+    def fail(self, order: Order, mode: FailureMode, parent: LedgerEntry | None = None) -> None:
+        """Tell that an order came to nothing."""
+        terms, subject = self._terms, parent.verdict.subject if parent else _subject(order)
+        trigger = EvalTrigger.BUS if terms.is_canary else EvalTrigger.BATCH
+        eval_id = new_eval_id(SystemClock().now())
+        planned = JudgeKind(terms.tier) if self._settings.model is not None else JudgeKind.HEURISTIC
+        begun = Begun(eval_id, subject, terms.rubric_id, terms.rubric_version, planned, trigger)
+        event = failed(begun, mode, parent_eval_id=order.eval_id, signals=_marks(terms), trigger=trigger.value)
+        self._store.events.tell(order.pull.installation_id, eval_id, started(begun), event)
+
+
+def is_answer(verdict: Accept | Reject | Abstain, eval_id: EvalId, law: str) -> bool:
+    """Whether this judged that verdict anew by this law, and need not be asked again."""
+    if verdict.parent_eval_id != eval_id or verdict.signals.get(SIGNAL) != law:
+        return False
+    return verdict.throttled_reason is None and verdict.abstain_reason not in NOT_HEARD
+
+
+@contextmanager
+def open_terms(settings: Settings, store: Store, terms: Terms, pull: PullRef) -> Generator[Bench]:
+    """Who judges by these terms, for the money of *pull* and of the run."""
+
+    def bound(live: Purse) -> Purse:
+        from worker.store.book import Bounded  # noqa: PLC0415 - only for a model
+
+        return Bounded(store.book(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
+
+    payer = Payer(store, pull, bound=bound if terms.book else None)
+    with open_bench(asking(settings, terms.model), terms.tier, terms.rubric, payer) as bench:
+        yield replace(bench, prompt=load_prompt(terms.prompt))
+
+
+def asking(settings: Settings, model: str | None) -> Settings:
+    """The same settings with this model, and no choice left to repositories."""
+    if model is None or settings.model is None:
+        return settings
+    return replace(settings, model=replace(settings.model, name=model), models=())
+
+
+def terms_of(settings: Settings, terms: Terms) -> Terms:
+    """The terms with what they come to under these settings: the law and the rubric's names. Raises InputError."""
+    with open_bench(asking(settings, terms.model), terms.tier, terms.rubric) as bench:
+        rubric, prompt = bench.rubric, load_prompt(terms.prompt)
+        found = {
+            "law": law_of(rubric, prompt.version, bench.judges),
+            "digest": digest_of(rubric),
+            "rubric_id": rubric.id,
+            "rubric_version": rubric.version,
+        }
+    return terms.model_copy(update=found)
+
+
+def _heard(parent: LedgerEntry, dossier: Dossier, bench: Bench, terms: Terms) -> Heard:
+    heard = hear(dossier, docket_beside(parent.verdict, dossier, bench, SystemClock()), bench)
+    signals = {**heard.verdict.signals, **_marks(terms)}
+    return replace(heard, verdict=heard.verdict.model_copy(update={"signals": signals}))
+
+
+def _marks(terms: Terms) -> dict[str, str | bool]:
+    return {SIGNAL: terms.law, **({CANARY: True} if terms.is_canary else {})}
+
+
+def _subject(order: Order) -> Subject:
+    """What is known of a subject whose entry is gone: its numbers and its head."""
+    head: Sha = order.subject_id.rpartition("/")[2]
+    return Subject(
+        kind=order.kind,
+        installation_id=order.pull.installation_id,
+        repository_id=order.pull.repository_id,
+        repository=NAMELESS,
+        number=order.pull.number,
+        head_sha=head,
+    )

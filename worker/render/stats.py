@@ -1,0 +1,300 @@
+"""What `assay stats` says: quality, cost, agreement, backlog, scorecards and overrides, as text for a terminal.
+
+Does not count. Invariant: a share never stands without its count, nor a mean without its interval where there is one; what was
+skipped, or is not counted yet, is said.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from worker.domain.value import Value
+from worker.render.charts import bar, sparkline
+from worker.render.columns import Ink, Page, columns, wrapped
+from worker.render.visible import one_line
+
+Answer = Mapping[str, Any]
+
+NAME: Final = 22
+BAR: Final = 10
+NOBODY: Final = {"author_agent": "(a person)", "category": "(no category)", None: "all"}
+NOTHING: Final = "Nothing was judged in this time."
+PAIRS: Final = {
+    "rubric": "two rubrics",
+    "tier": "two tiers",
+    "same": "the same judge twice",
+    "opinions": "opinions with their verdict",
+}
+STRENGTHS: Final = {"explicit": "said it", "implicit": "did it", "lifecycle": "let it happen"}
+
+
+class Stats(Value):
+    """The answers that make a page, and the verdicts and mean scores of each day."""
+
+    quality: Answer
+    cost: Answer
+    agreement: Answer
+    backlog: Answer
+    days: Sequence[tuple[int, float | None]] = ()
+
+
+def stats(one: Stats, page: Page) -> str:
+    """The whole page."""
+    parts = (
+        _frame(one.quality, page),
+        _quality(one.quality, page),
+        _days(one.days, page),
+        _banners(one.quality, page),
+        _agreement(one.agreement, page),
+        _rest(one, page),
+    )
+    return _joined(parts)
+
+
+def would_block(quality: Answer, overrides: Answer, page: Page) -> str:
+    """What would have been blocked, and what people did about it."""
+    parts = (
+        _frame(quality, page),
+        _blocked(quality, page),
+        _objections("By category", overrides["categories"], page),
+        wrapped(
+            "A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells. "
+            "Abstentions follow the policy of the repository, and are not counted as blocked.",
+            page,
+        ),
+    )
+    return _joined(parts)
+
+
+def overridden(overrides: Answer, page: Page) -> str:
+    """What people did about rejects."""
+    parts = (
+        _frame(overrides, page),
+        _objections("By signal (facts that rejected)", overrides["signals"], page),
+        _objections("By category", overrides["categories"], page),
+        _objections("By rubric", overrides["rubrics"], page),
+        _outcomes(overrides["outcomes"], page),
+    )
+    return _joined(parts)
+
+
+def scorecards(agents: Answer, page: Page) -> str:
+    """Agents, each with its counts and intervals."""
+    cards = [list(_card(row, page)) for row in agents["data"]] or [[NOTHING]]
+    note = wrapped(
+        "In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: "
+        "the rest may be noise.",
+        page,
+    )
+    return _joined((_frame(agents, page), *cards, note))
+
+
+def _joined(parts: Iterable[Iterable[str]]) -> str:
+    return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
+
+
+def _frame(answer: Answer, page: Page) -> Iterator[str]:
+    window = answer["window"]
+    grouped = answer.get("group_by")
+    yield page.ink(
+        f"{_time(window['from'])} to {_time(window['to'])} UTC{f', by {_plain(grouped)}' if grouped else ''}", Ink.BOLD
+    )
+    if answer["skipped"]:
+        told = ", ".join(f"{count} {name}" for name, count in answer["skipped"].items())
+        yield from wrapped(f"Not counted, since they can't be read or were there before: {told}.", page)
+    if answer["is_behind"]:
+        yield from wrapped("More has happened than is counted yet: ask again.", page)
+
+
+def _time(said: str) -> str:
+    return f"{datetime.fromisoformat(said):%Y-%m-%d %H:%M}"
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _quality(answer: Answer, page: Page) -> Iterator[str]:
+    if not answer["data"]:
+        yield NOTHING
+        return
+    yield page.ink(
+        f"{'':{NAME}} {'verdicts':>8}  {'mean score':<29} {'p50':>5} {'p10':>5} {'conf.':>5} {'cost':>9} {'no help':>7}",
+        Ink.DIM,
+    )
+    for row in answer["data"]:
+        yield _quality_row(row, _value(answer, row), page)
+
+
+def _value(answer: Answer, row: Mapping[str, Any]) -> str:
+    """What a row is about, where it is about nothing that has a name too."""
+    value = row["value"]
+    return NOBODY.get(answer["group_by"], "(none)") if value is None else one_line(str(value))
+
+
+def _quality_row(row: Mapping[str, Any], name: str, page: Page) -> str:
+    mean = row["mean_score"]
+    drawn = f"{bar(mean, BAR, page)} {mean:.2f} {_interval(row['mean_interval'])}" if mean is not None else "-"
+    middle = " ".join(f"{_two(row[name]):>5}" for name in ("p50_score", "p10_score", "mean_confidence"))
+    cost = f"{_dollars(row['judge_cost_usd_total'])}{'+?' if row['unknown_price_count'] else ''}"
+    return f"{_name(name)} {row['verdict_count']:>8}  {drawn:<29} {middle} {cost:>9} {row['thumbs_down_count']:>7}"
+
+
+def _name(said: str) -> str:
+    cut = said if columns(said) <= NAME else f"{said[: NAME - 1]}…"
+    return cut + " " * max(0, NAME - columns(cut))
+
+
+def _two(figure: float | None) -> str:
+    return "-" if figure is None else f"{figure:.2f}"
+
+
+def _interval(interval: Sequence[float] | None) -> str:
+    return "" if interval is None else f"[{interval[0]:.2f}, {interval[1]:.2f}]"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _dollars(usd: str) -> str:
+    if not float(usd):
+        return "$0"
+    return f"${float(usd):,.2f}" if float(usd) >= 1 else f"${float(usd):.4f}"
+
+
+def _days(days: Sequence[tuple[int, float | None]], page: Page) -> Iterator[str]:
+    if sum(count for count, _ in days):
+        yield f"{'Verdicts a day':{NAME}} {sparkline([count for count, _ in days], page)}  most {max(count for count, _ in days)}"
+        yield f"{'Mean score a day':{NAME}} {sparkline([mean for _, mean in days], page)}"
+
+
+def _banners(answer: Answer, page: Page) -> Iterator[str]:
+    for one in answer["banners"]:
+        who = f"Verdicts ({_value(answer, one)})"
+        sure = "" if one["is_certain"] else "; so few that it may be chance"
+        said = f"{who} score {one['mean_score']:.2f} on average, below {one['floor']}"
+        yield from wrapped(f"{said} (n = {one['verdict_count']}{_comma(_interval(one['mean_interval']))}{sure}).", page)
+
+
+def _comma(text: str) -> str:
+    return f", {text}" if text else ""
+
+
+def _agreement(answer: Answer, page: Page) -> Iterator[str]:
+    pairs = [one for one in answer["data"] if one["count"]]
+    people = [one for one in answer["people"] if one["count"]]
+    if pairs or people:
+        yield page.ink(f"Agreement (scores at most {answer['agreement_window']} apart)", Ink.BOLD)
+    for one in pairs:
+        yield from wrapped(
+            f"{PAIRS[one['between']]}, {one_line(one['pair'])}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+            page,
+            2,
+        )
+    for one in people:
+        yield from wrapped(
+            f"with people who {STRENGTHS[one['strength']]}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+            page,
+            2,
+        )
+        for row in one["calibration"]:
+            yield f"    {_calibrated(row, page)}"
+
+
+def _calibrated(row: Mapping[str, Any], page: Page) -> str:
+    said = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
+    return f"{said}  {bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']} {_interval(row['interval'])}"
+
+
+def _share(share: float | None, hits: int, of: int, interval: Sequence[float] | None) -> str:
+    return "none" if share is None else f"{share:.0%} ({hits} of {of}, {_interval(interval)})"
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    return _share(part["share"], part["count"], part["of"], part["interval"])
+
+
+def _rest(one: Stats, page: Page) -> Iterator[str]:
+    unknown = sum(row["unknown_price_count"] for row in one.cost["data"])
+    more = f"; the price of {unknown} is not known" if unknown else ""
+    yield from wrapped(f"Judging has cost {_dollars(one.cost['total_usd'])}{more}.", page)
+    backlog = one.backlog
+    if backlog["open"]:
+        yield from wrapped(
+            f"Begun and not ended: {backlog['open']}, the oldest for {_age(backlog['oldest_open_s'])}.", page
+        )
+    for row in backlog["data"]:
+        if row["failed"]:
+            modes = ", ".join(f"{count} {_plain(name)}" for name, count in row["failure_modes"].items())
+            yield from wrapped(
+                f"Failed to judge {row['failed']} of {row['started']} ({_plain(row['subject'])}): {modes}.", page
+            )
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _blocked(answer: Answer, page: Page) -> Iterator[str]:
+    if not answer["data"]:
+        yield NOTHING
+        return
+    yield page.ink(f"{'':{NAME}} {'verdicts':>8} {'would block':>11} {'abstains':>9}", Ink.DIM)
+    for row in answer["data"]:
+        drawn = bar(row["rejects"] / row["verdict_count"], BAR, page) if row["verdict_count"] else ""
+        yield f"{_name(_value(answer, row))} {row['verdict_count']:>8} {row['rejects']:>11} {row['abstains']:>9}  {drawn}"
+
+
+def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: Page) -> Iterator[str]:
+    yield page.ink(title, Ink.BOLD)
+    if not rows:
+        yield "  No reject."
+    for row in rows:
+        done = [f"{row[name]} {_plain(word)}" for name, word in ACTS.items() if row[name]]
+        said = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_many(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
+        yield from wrapped(f"{said}{'; ' + ', '.join(done) if done else ''}", page, 2)
+
+
+ACTS: Final = {
+    "override": "overridden",
+    "contest": "contested",
+    "not_helpful": "not helpful",
+    "merged": "merged all the same",
+}
+
+
+def _outcomes(outcomes: Mapping[str, int], page: Page) -> Iterator[str]:
+    if outcomes:
+        told = ", ".join(f"{count} {_plain(name)}" for name, count in outcomes.items())
+        yield from wrapped(f"All that was heard in this time: {told}.", page)
+
+
+def _card(row: Mapping[str, Any], page: Page) -> Iterator[str]:
+    rank = f", rank {row['rank']}" if row["rank"] else ""
+    yield page.ink(
+        f"{one_line(str(row['value'] or 'people'))}: {_many(row['pull_requests'], 'pull request')}{rank}", Ink.BOLD
+    )
+    rounds = row["rounds_to_accept"]
+    lines = [
+        f"accepted at the first round: {_part(row['first_round'])}",
+        f"accepted at all: {_part(row['accepted'])}",
+        f"rounds to accept: {rounds['mean']:.1f} on average, {rounds['p50']:.0f} in the middle"
+        if rounds["count"]
+        else "",
+        f"reverted: {_part(row['reverts'])}; fixed later: {_part(row['later_fixes'])}" if row["merged"] else "",
+        f"rejected for: {', '.join(f'{count} {_plain(name)}' for name, count in row['top_categories'])}"
+        if row["top_categories"]
+        else "",
+        f"judging cost {_dollars(row['judge_cost_usd'])}{_each(row['cost_per_accepted_usd'])}",
+    ]
+    for line in lines:
+        if line:
+            yield from wrapped(line, page, 2)
+
+
+def _each(usd: str | None) -> str:
+    return "" if usd is None else f", {_dollars(usd)} for each accepted one"

@@ -1,0 +1,129 @@
+"""A run of judgings anew: here, in as many processes as are wanted, or by the workers of a running server.
+
+Does not say what is judged and shows nothing. Invariant: what is done is on record, whenever a run stops; the same run again
+goes on from there.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from worker.corpus.forecast import SAMPLE, Forecast, Weighing, reckoned
+from worker.crowd import done
+from worker.domain.anew import Said
+from worker.domain.value import Value, replace
+from worker.evaluate import Desk, Ended, Order, Terms, asking, open_terms
+from worker.judge.court import hear
+from worker.judge.replay import docket_beside
+from worker.settings import Settings
+from worker.store.connection import Store, open_store
+from worker.survey import Surveyor
+from worker.system_clock import SystemClock
+
+LOOK_S: Final = 0.2
+QUIET_S: Final = 1.0
+"""After so long without an answer it is looked whether the jobs that are left still exist, and a worker for them."""
+
+
+class Opening(NamedTuple):
+    """Opens a desk in whatever process."""
+
+    settings: Settings
+    terms: Terms
+
+    @contextmanager
+    def __call__(self) -> Generator[Callable[[Order], Ended]]:
+        with open_store(self.settings) as store:
+            yield Desk(self.settings, store, self.terms).end
+
+
+class Run(Value):
+    """What is judged anew, by what terms. `settings` lead every process to the store that is open here."""
+
+    settings: Settings
+    store: Store
+    terms: Terms
+    orders: Sequence[Order]
+
+    def here(self, jobs: int, progress: Callable[[], object]) -> Counter[Ended]:
+        """Judge all of it in so many processes; ends early where the run's limit is reached."""
+        counts: Counter[Ended] = Counter()
+        for _, ended in done(Opening(self.settings, self.terms), self.orders, min(jobs, len(self.orders))):
+            counts[ended] += 1
+            if ended is Ended.FULL:
+                break
+            progress()
+        return counts
+
+    def by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
+        """Have the workers of a server judge all of it. What they did is seen on the stream."""
+        from worker.evaluate_jobs import Errand  # noqa: PLC0415 - loads RQ, which a run in this process does without
+        from worker.queue import EvaluateQueue  # noqa: PLC0415 - as above
+
+        queue = EvaluateQueue.of(self.settings)
+        waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
+        try:
+            for order in self.orders:
+                errand = Errand(pull=order.pull, order=order, terms=self.terms)
+                queue.submit(waiting[order.eval_id], errand.model_dump_json())
+            heard = time.monotonic()
+            while waiting and not self._is_full():
+                for said in surveyor.read():
+                    if waiting.pop(said.parent, None) if said.parent is not None else None:
+                        heard = time.monotonic()
+                        progress()
+                if time.monotonic() - heard > QUIET_S:
+                    left = queue.left(waiting.values()) if queue.workers() else ()
+                    lost = {eval_id: name for eval_id, name in waiting.items() if name not in left}
+                    queue.withdraw(lost.values())
+                    waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
+                time.sleep(LOOK_S)
+        finally:
+            queue.withdraw(waiting.values())
+            queue.close()
+        for _ in surveyor.read():
+            pass
+
+    def _is_full(self) -> bool:
+        return bool(self.terms.book) and self.store.book(self.terms.book, self.terms.limit_usd).is_full
+
+
+def has_workers(settings: Settings) -> bool:
+    """Whether a running server takes judgings anew."""
+    from worker.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
+
+    queue = EvaluateQueue.of(settings)
+    try:
+        return queue.workers() > 0
+    finally:
+        queue.close()
+
+
+def forecast(run: Run) -> Forecast | None:
+    """What its model would cost; nobody is asked. None: no model would be asked, or no dossier is kept."""
+    access = asking(run.settings, run.terms.model).model
+    if access is None or run.terms.tier == "heuristic" or not run.orders:
+        return None
+    weighing, sampled = Weighing(access), 0
+    for order in run.orders[:: -(-len(run.orders) // SAMPLE)]:
+        sampled += _weighed(run, order, weighing)
+    return reckoned(weighing, len(run.orders), sampled) if sampled else None
+
+
+def _weighed(run: Run, order: Order, weighing: Weighing) -> bool:
+    parent = next((one for one in run.store.ledger.entries(order.pull) if one.eval_id == order.eval_id), None)
+    dossier = run.store.archive.find(order.eval_id)
+    if parent is None or dossier is None:
+        return False
+    with open_terms(run.settings, run.store, run.terms, order.pull) as bench:
+        second = weighing if bench.second is not None else None
+        weighed = replace(bench, model=weighing, second=second, choices={})
+        hear(dossier, docket_beside(parent.verdict, dossier, weighed, SystemClock()), weighed)
+    return True
+
+
+def order_of(said: Said) -> Order:
+    """What is to be done about a verdict that stands."""
+    return Order(pull=said.pull, eval_id=said.eval_id, subject_id=said.subject)

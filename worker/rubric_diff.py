@@ -1,0 +1,119 @@
+"""Two rubrics held against what is on record: their verdicts where both judged, else code's opinion by each, at $0.
+
+Asks no model and records nothing. Invariant: each recorded change is counted once; what has no dossier any more is counted
+as left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from worker.domain.anew import Said, Survey, Wanted, said_of
+from worker.domain.differing import Compared, Pairs, Side
+from worker.domain.dossier import Dossier
+from worker.domain.events import TERMINAL, EventError, EventKind, read_event
+from worker.domain.ids import InstallationId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.rubric import Rubric
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.judge.bench import Bench
+from worker.judge.court import hear
+from worker.judge.replay import docket_beside
+from worker.rulebook import load_prompt
+from worker.store.connection import Store
+from worker.survey import before
+from worker.system_clock import SystemClock
+
+Both = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]
+
+
+class Rubrics(NamedTuple):
+    """The two, in the order in which they were named."""
+
+    before: Rubric
+    now: Rubric
+
+
+class OnRecord:
+    """What the streams tell for a comparison: what stands, what both rubrics said, and what came of the changes."""
+
+    def __init__(self, store: Store, wanted: Wanted, rubrics: Rubrics) -> None:
+        self._store = store
+        self._rubrics = rubrics
+        self._pairs = Pairs(*(f"{one.id} {one.version}" for one in rubrics))
+        self._outcomes: dict[tuple[InstallationId, str, str | None], list[str]] = {}
+        self.survey = Survey(wanted)
+        self.left_out = 0
+        listed = wanted.repositories
+        mine = store.events.installations() if listed is None else sorted({InstallationId(one) for one, _ in listed})
+        for installation in mine:
+            self._read(installation, before(wanted.window))
+
+    def rows(self) -> Iterator[Compared]:
+        """Each change that stands, by both."""
+        for one in self.survey.standing:
+            row = self._row(one)
+            self.left_out += row is None
+            if row is not None:
+                yield row
+
+    def _read(self, installation: InstallationId, after: str) -> None:
+        for entry in self._store.events.read(installation, after):
+            self.survey.see(installation, entry.at_ms, entry.kind, entry.raw)
+            try:
+                event = read_event(entry.kind.decode(errors="replace"), entry.raw)
+                if event.kind in TERMINAL:
+                    self._pairs.add(said_of(event.body, installation))
+                elif event.kind is EventKind.OUTCOME:
+                    self._note(installation, event.body)
+            except (EventError, KeyError, ValueError, TypeError, ArithmeticError):
+                continue  # the survey has counted it
+
+    def _note(self, installation: InstallationId, body: Mapping[str, Any]) -> None:
+        key = installation, str(body["subject_id"]), body.get("eval_id")
+        self._outcomes.setdefault(key, []).append(str(body["outcome"]))
+
+    def _row(self, one: Said) -> Compared | None:
+        entries = self._store.ledger.entries(one.pull)
+        parent = next((entry for entry in entries if entry.eval_id == one.eval_id), None)
+        if parent is None:
+            return None
+        pair = self._on_record(one, entries) or self._by_code(parent)
+        if pair is None:
+            return None
+        subject = parent.verdict.subject
+        before, now = (_side(*one) for one in zip(pair, self._rubrics, strict=True))
+        name = f"{subject.repository}#{subject.number}"
+        return Compared(name, one.eval_id, before, now, pair[0].judge_model, self._came_of(one))
+
+    def _on_record(self, one: Said, entries: Sequence[LedgerEntry]) -> Both | None:
+        """What a model said by both rubrics."""
+        pair, known = self._pairs.of(one), {entry.eval_id: entry.verdict for entry in entries}
+        if pair is None or not {said.eval_id for said in pair} <= known.keys():
+            return None
+        return known[pair[0].eval_id], known[pair[1].eval_id]
+
+    def _by_code(self, parent: LedgerEntry) -> Both | None:
+        dossier = self._store.archive.find(parent.eval_id)
+        if dossier is None:
+            return None
+        return by_code(parent, dossier, self._rubrics.before), by_code(parent, dossier, self._rubrics.now)
+
+    def _came_of(self, one: Said) -> tuple[str, ...]:
+        """What is said of this verdict, each once; of a pull request as a whole it is said of its last verdict."""
+        pull = f"{one.repository}/{one.number}"
+        return tuple(dict.fromkeys(self._outcomes.get((one.installation, pull, one.eval_id), [])))
+
+
+def by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:
+    """What code alone says of a recorded change by this rubric."""
+    bench = Bench(rubric, load_prompt(), 0.0)
+    return hear(dossier, docket_beside(parent.verdict, dossier, bench, SystemClock()), bench).verdict
+
+
+def _side(verdict: Accept | Reject | Abstain, rubric: Rubric) -> Side:
+    sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
+    is_open = verdict.abstain_reason is AbstainReason.UNPROVEN
+    words = " ".join(filter(None, (verdict.decision, verdict.category, verdict.abstain_reason)))
+    asks = is_open and sure < rubric.escalation_threshold
+    places = tuple(one.place for one in verdict.evidence)
+    return Side(words, verdict.decision, verdict.score, asks, places, verdict.concern)

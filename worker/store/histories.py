@@ -1,0 +1,44 @@
+"""All that is on record of one pull request, found by its name.
+
+Does not decide who may see it: whoever asks says of which installations. Invariant: only the ledger and what figures remember
+are read, no key is looked for among others.
+"""
+
+from collections.abc import Collection
+
+from worker.analytics.pulls import Pull
+from worker.domain import keys
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import PullRef
+from worker.domain.value import Value
+from worker.store.connection import Store
+from worker.store.wire import items, text
+
+
+class History(Value):
+    """`entries`: oldest first, judgings anew among them. `pulls`: what was done about them, by installation."""
+
+    entries: tuple[LedgerEntry, ...]
+    pulls: tuple[Pull, ...]
+
+
+def history(store: Store, repository: str, number: int, within: Collection[InstallationId] | None = None) -> History:
+    """Of a pull request, *within* these installations (None: all; a laptop's is one of them). Empty: nothing is on record."""
+    rollups = store.rollups()
+    entries: list[LedgerEntry] = []
+    pulls: list[Pull] = []
+    for installation, repository_id in _numbers(store, repository):
+        ref = PullRef(installation_id=installation, repository_id=repository_id, number=number)
+        found = store.ledger.entries(ref) if within is None or installation in within else ()
+        if found:
+            entries += found
+            rollups.catch_up(installation)
+            pulls += [one for one in (rollups.pull(ref),) if one is not None]
+    return History(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))
+
+
+def _numbers(store: Store, repository: str) -> list[tuple[InstallationId, RepositoryId]]:
+    listed = items(store.wire.call("SMEMBERS", keys.named(repository).name))
+    pairs = (text(one).split(":") for one in listed)
+    return sorted((InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)

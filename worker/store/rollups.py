@@ -1,0 +1,265 @@
+"""Rollups in Redis: what the stream of an installation adds up to, carried on whenever somebody asks.
+
+Does not know what is counted (`worker.analytics` does), and is never in the way of an entry. Invariant: what stands here is what
+the stream says up to the entry that `mark` names: one script writes all of it or nothing, and only over what its writer had
+read. All of it can be dropped and counted again.
+
+Fields of the rollup's hash: `mark` (format, a token of this counting, the last entry), `open` (what has not ended), and one for
+each bucket and table, packed. The pulls' hash remembers what later entries about a pull request need.
+"""
+
+import json
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.analytics import cells as tables_of_cells
+from worker.analytics import pulls as pulls_of
+from worker.analytics.answers import Found
+from worker.analytics.cells import CellError, Cells, merged
+from worker.analytics.folding import Fold, Opened
+from worker.analytics.pulls import Pull
+from worker.analytics.reading import Ended, Reaction, Seen, seen
+from worker.analytics.windows import EPOCH, HOUR_MS, Window, buckets, day_of, first_kept, hour_of, ms
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+from worker.domain.request import PullRef
+from worker.store.lua import Script, run
+from worker.store.pages import entries
+from worker.store.stream import Entry
+from worker.store.wire import Wire, blob, items, text
+
+FORMAT: Final = "1"
+PORTION: Final = 20_000
+"""Entries that are written down at a time: more of them block Redis for longer."""
+
+AT_MOST: Final = 40_000
+"""Entries that one question counts first, some seconds' worth."""
+
+FIELDS: Final = 2_000
+WORDS: Final = (
+    b'"merge_group""ci_check""pull_request""abstain""spec_violation""weak_test""scope_creep""acceptance_gap""half_finished"'
+    b'"tests_pass_but_wrong""llm""opinions""canaries""override""contest""helpful""not_helpful""retry""reverted""later_fix"'
+    b'"closed_unmerged""edit_followup","implicit:","explicit:","against:,{"accepted":1,"lifecycle:"landed":1,"merged":1}'
+    b',"default@1","reject","","claude","codex","copilot","heuristic",[["01-7-8-9-","submission","accept","","hybrid",]],[],{},[]]'
+)
+"""What most memories of pull requests are made of: they are too small to be packed without it. A part of FORMAT."""
+
+LEVEL: Final = 1
+
+
+class Mark(NamedTuple):
+    """How far was counted: `said` as it is stored, `last` the name of the entry."""
+
+    said: str
+    last: str
+
+
+class Standing(NamedTuple):
+    """How far was counted. `is_behind`: there is more."""
+
+    last: str
+    is_behind: bool
+
+    @property
+    def until(self) -> datetime:
+        return EPOCH + timedelta(milliseconds=int(self.last.partition("-")[0] or 0))
+
+
+class Rollups:
+    """Counts and finds."""
+
+    def __init__(self, wire: Wire, told_for: timedelta) -> None:
+        self._wire = wire
+        self._kept_ms = int(told_for.total_seconds() * 1000)
+
+    def catch_up(self, installation: InstallationId, at_most: int = AT_MOST) -> Standing:
+        """Count what has happened since; *at_most* so many entries, rounded up to portions."""
+        left = at_most
+        while left > 0:
+            mark = self._mark(installation)
+            portion = self._portion(installation, mark)
+            if not portion:
+                return Standing(mark.last, is_behind=False)
+            self._carry_on(installation, mark, portion)
+            left -= len(portion)
+        mark = self._mark(installation)
+        return Standing(mark.last, is_behind=next(entries(self._wire, installation, mark.last), None) is not None)
+
+    def find(self, installation: InstallationId, names: Sequence[str], over: Window, now: datetime) -> Found:
+        """Catch up, and add up these tables over the window's hours of which everything is still there."""
+        try:
+            return self._found(installation, names, over, now)
+        except CellError:  # somebody else wrote there, or a newer Assay did
+            self.drop(installation)
+            return self._found(installation, names, over, now)
+
+    def pull(self, ref: PullRef) -> Pull | None:
+        """What is remembered of a pull request."""
+        name = keys.rolled(ref.installation_id).name
+        raw = self._wire.call("HGET", name, f"{ref.repository_id}/{ref.number}")
+        return pulls_of.loaded(_unfolded(blob(raw))) if raw is not None else None
+
+    def drop(self, installation: InstallationId) -> None:
+        """Forget all that was counted; the next question counts it again."""
+        self._wire.call("UNLINK", keys.rollup(installation).name, keys.rolled(installation).name)
+
+    def rebuild(self, installation: InstallationId) -> Standing:
+        """Count all again, from the first entry that is there."""
+        self.drop(installation)
+        return self.catch_up_with_all(installation)
+
+    def catch_up_with_all(self, installation: InstallationId) -> Standing:
+        """Count all that has happened since, however long that takes."""
+        standing = self.catch_up(installation)
+        while standing.is_behind:
+            standing = self.catch_up(installation)
+        return standing
+
+    def trim(self, installation: InstallationId, now: datetime) -> int:
+        """Drop the buckets of hours whose entries are gone, and pull requests of which nothing has been heard since.
+
+        How many there were; none where somebody was counting meanwhile.
+        """
+        first, mark = self._first_kept(now), self._mark(installation)
+        stored = [text(field) for field in items(self._wire.call("HKEYS", keys.rollup(installation).name))]
+        buckets = [field for field in stored if _ends(field) <= first]
+        pulls = list(self._silent_since(installation, first * HOUR_MS))
+        for start in range(0, max(len(buckets), len(pulls)), FIELDS):
+            some, others = buckets[start : start + FIELDS], pulls[start : start + FIELDS]
+            if not self._write(installation, mark, mark, dict.fromkeys(some, b""), dict.fromkeys(others, b"")):
+                return 0
+        return len(buckets) + len(pulls)
+
+    def _silent_since(self, installation: InstallationId, at_ms: int) -> Iterator[str]:
+        name, cursor = keys.rolled(installation).name, "0"
+        while True:
+            after, found = items(self._wire.call("HSCAN", name, cursor, "COUNT", FIELDS))
+            fields = items(found)
+            for field, raw in zip(fields[::2], fields[1::2], strict=True):
+                if pulls_of.loaded(_unfolded(blob(raw))).last_heard_ms < at_ms:
+                    yield text(field)
+            cursor = text(after)
+            if cursor == "0":
+                return
+
+    def _first_kept(self, now: datetime) -> int:
+        return first_kept(ms(now), self._kept_ms)
+
+    def _found(self, installation: InstallationId, names: Sequence[str], over: Window, now: datetime) -> Found:
+        standing = self.catch_up(installation)
+        over = over.not_before(self._first_kept(now))
+        if standing.until < over.until:
+            over = over.to_midnight()  # nothing has happened there yet, and one day is read sooner than its hours
+        fields = [f"{bucket.name}:{name}" for name in names for bucket in buckets(over)]
+        found: dict[str, list[bytes]] = {}
+        for field, raw in self._fields(keys.rollup(installation).name, fields).items():
+            found.setdefault(field.partition(":")[2], []).append(_unpacked(raw))
+        tables = {name: tables_of_cells.gathered(each) for name, each in found.items()}
+        return Found(tables, tuple(self._opened(installation).values()), standing.until, standing.is_behind)
+
+    def _portion(self, installation: InstallationId, mark: Mark) -> list[Entry]:
+        return list(islice(entries(self._wire, installation, mark.last), PORTION))
+
+    def _carry_on(self, installation: InstallationId, mark: Mark, portion: Sequence[Entry]) -> bool:
+        """Count a portion, unless somebody else has meanwhile."""
+        said = [(entry.at_ms, seen(entry.kind, entry.raw)) for entry in portion]
+        fold = Fold(self._pulls(installation, (one for _, one in said)), self._opened(installation))
+        for at_ms, one in said:
+            fold.take(at_ms, one)
+        rollups = self._added(installation, fold.cells)
+        rollups["open"] = json.dumps(fold.opened, separators=(",", ":")).encode()
+        pulls = {name: _folded(pulls_of.dumped(pull)) for name, pull in fold.pulls.items()}
+        return self._write(installation, mark, _next_mark(mark, portion[-1].id), rollups, pulls)
+
+    def _write(
+        self,
+        installation: InstallationId,
+        before: Mark,
+        after: Mark,
+        rollups: Mapping[str, bytes],
+        pulls: Mapping[str, bytes],
+    ) -> bool:
+        on = [keys.rollup(installation), keys.rolled(installation)]
+        fields = (part for each in (rollups, pulls) for pair in each.items() for part in pair)
+        return run(self._wire, Script.ROLLUP, on, before.said, after.said, len(rollups), *fields) == 1
+
+    def _added(self, installation: InstallationId, cells: Mapping[tuple[str, int], Cells]) -> dict[str, bytes]:
+        """The buckets that these cells belong to, each with them added."""
+        by_field: dict[str, list[Cells]] = {}
+        for (table, hour), some in cells.items():
+            for bucket in (hour_of(hour * HOUR_MS), day_of(hour * HOUR_MS)):
+                by_field.setdefault(f"{bucket.name}:{table}", []).append(some)
+        stored = self._fields(keys.rollup(installation).name, list(by_field))
+        before = {field: tables_of_cells.loaded(_unpacked(raw)) for field, raw in stored.items()}
+        return {field: _packed(merged([before.get(field, {}), *some])) for field, some in by_field.items()}
+
+    def _pulls(self, installation: InstallationId, said: Iterable[Seen]) -> dict[str, Pull]:
+        names = {one.pull for one in said if isinstance(one, (Ended, Reaction))}
+        found = self._fields(keys.rolled(installation).name, sorted(names))
+        return {name: pulls_of.loaded(_unfolded(raw)) for name, raw in found.items()}
+
+    def _opened(self, installation: InstallationId) -> dict[str, Opened]:
+        raw = self._wire.call("HGET", keys.rollup(installation).name, "open")
+        if raw is None:
+            return {}
+        try:
+            return {eval_id: Opened(*one) for eval_id, one in json.loads(blob(raw)).items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise CellError(str(error)) from error
+
+    def _fields(self, name: str, fields: Sequence[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for start in range(0, len(fields), FIELDS):
+            some = fields[start : start + FIELDS]
+            stored = items(self._wire.call("HMGET", name, *some))
+            found.update((field, blob(raw)) for field, raw in zip(some, stored, strict=True) if raw is not None)
+        return found
+
+    def _mark(self, installation: InstallationId) -> Mark:
+        said = text(self._wire.call("HGET", keys.rollup(installation).name, "mark"))
+        written_in, _, rest = said.partition(" ")
+        _, _, last = rest.partition(" ")
+        if said and (written_in != FORMAT or not last):
+            self.drop(installation)
+            return Mark("", "")
+        return Mark(said, last)
+
+
+def _next_mark(mark: Mark, last: str) -> Mark:
+    token = mark.said.split(" ")[1] if mark.said else secrets.token_hex(8)
+    return Mark(f"{FORMAT} {token} {last}", last)
+
+
+def _ends(field: str) -> float:
+    """The hour before which a bucket ends; what is no bucket has no end."""
+    name = field.partition(":")[0]
+    if not name[1:].isdecimal():
+        return float("inf")
+    return (int(name[1:]) + 1) * (24 if name[0] == "d" else 1)
+
+
+def _packed(cells: Cells) -> bytes:
+    return zlib.compress(tables_of_cells.dumped(cells), LEVEL)
+
+
+def _unpacked(raw: bytes) -> bytes:
+    try:
+        return zlib.decompress(raw)
+    except zlib.error as error:
+        raise CellError(str(error)) from error
+
+
+def _folded(raw: bytes) -> bytes:
+    packer = zlib.compressobj(6, wbits=-zlib.MAX_WBITS, memLevel=6, zdict=WORDS)
+    return packer.compress(raw) + packer.flush()
+
+
+def _unfolded(raw: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=-zlib.MAX_WBITS, zdict=WORDS).decompress(raw)
+    except zlib.error as error:
+        raise CellError(str(error)) from error

@@ -1,0 +1,91 @@
+"""What happened, written on an installation's stream: evaluations begin and end, people do something about a verdict.
+
+Does not count. Invariant: an evaluation that was begun ends exactly once, whoever dies: by its entry in the ledger, by
+`end`, or by whoever finds that its judge is dead (one script each decides).
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from worker.domain import keys
+from worker.domain.events import LOST, Begun, Event, FailureMode, failed, started
+from worker.domain.ids import InstallationId
+from worker.domain.request import PullRef
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, blob, items, text, whole
+
+PAGE: Final = 2_000
+"""Entries that are read at a time."""
+
+KNOWN_FOR: Final = keys.MONTH
+
+
+class Entry(NamedTuple):
+    """One entry as it stands there: `id` begins with the milliseconds at which the server took it."""
+
+    id: str
+    kind: bytes
+    raw: bytes
+
+    @property
+    def at_ms(self) -> int:
+        return int(self.id.partition("-")[0])
+
+
+class Events:
+    """The Events port, and the way back. *told_for*: how long an entry stays (0: for good)."""
+
+    def __init__(self, wire: Wire, told_for: timedelta, hold: timedelta) -> None:
+        self._wire = wire
+        self._told_ms = int(told_for.total_seconds() * 1000)
+        self._hold_ms = int(hold.total_seconds() * 1000)
+
+    def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
+        """Tell that an evaluation began, under this fence. Again: changes nothing."""
+        stream = keys.events(pull.installation_id)
+        lost = failed(begun, FailureMode.JUDGE_CALL_FAILED, LOST).dump().decode()
+        note = f"{keys.pull(pull).name}\n{fence}\n{stream.name}\n{self._told_ms}\n{lost}"
+        on = [keys.pull(pull), stream]
+        what = (begun.eval_id, note, started(begun).dump(), self._hold_ms, self._told_ms)
+        run(self._wire, Script.EVAL_STARTED, on, *what)
+
+    def end(self, pull: PullRef, event: Event) -> bool:
+        """End an evaluation without a verdict on record. False: it had ended before."""
+        on = [keys.events(pull.installation_id)]
+        told = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
+        return whole(run(self._wire, Script.EVAL_ENDED, on, *told)) == 1
+
+    def end_lost(self) -> int:
+        """End the evaluations whose judges are dead; how many there were."""
+        return whole(run(self._wire, Script.EVALS_LOST, [], self._hold_ms))
+
+    def tell(self, installation: InstallationId, name: str, *events: Event) -> bool:
+        """Tell what happened, once under this *name*, and in one step. False: it is known."""
+        on = [keys.events(installation), keys.told(installation, name)]
+        known_s = int(KNOWN_FOR.total_seconds())
+        pairs = (part for event in events for part in (event.kind, event.dump()))
+        return whole(run(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
+
+    def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[Entry]:
+        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time."""
+        start = f"({after}" if after else "-"
+        end = "+" if until_ms is None else str(until_ms)
+        while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
+            for one in page:
+                name, fields = items(one)
+                found = items(fields)
+                yield Entry(text(name), blob(found[1]), blob(found[3]))
+            if len(page) < PAGE:
+                return
+            start = f"({text(items(page[-1])[0])}"
+
+    def installations(self) -> tuple[InstallationId, ...]:
+        """All whose streams there are."""
+        found, cursor = set[InstallationId](), "0"
+        while True:
+            after, names = items(self._wire.call("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE))
+            found |= {InstallationId(int(text(name).split(":")[1])) for name in items(names)}
+            cursor = text(after)
+            if cursor == "0":
+                return tuple(sorted(found))
