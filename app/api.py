@@ -13,20 +13,23 @@ from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from worker.analytics.answers import answer, needed, together
+from worker.analytics.answers import Found, answer, needed, together
 from worker.analytics.asking import AskError, Topic, asked
 from worker.analytics.evaluations import evaluations, outcomes
 from worker.domain.ids import InstallationId
 from worker.errors import Unavailable
 from worker.store.connection import Store
 from worker.store.histories import history
+from worker.store.rollups import AT_MOST
 from worker.system_clock import SystemClock
 
 AnyRequest = Request[Any, Any, Any]
 Said = Response[Mapping[str, Any]]
 
 SCHEME: Final = "bearer "
-LONGEST_NUMBER: Final = 9
+LONGEST_NUMBER: Final = 18
+"""A laptop's have ten digits, where it named none."""
+
 NO_TOKEN: Final = "Authorization: expected Bearer and a token that `assay token create` printed, found {found}. "  # noqa: S105 - no token
 
 
@@ -82,7 +85,11 @@ class Api:
         topic, now = Topic(name), self._clock.now()
         question = asked(given, topic, now)
         rollups, tables = self._store.rollups(), needed(topic, question)
-        found = [rollups.find(installation, tables, question.over, now) for installation in sorted(scope)]
+        found: list[Found] = []
+        left = AT_MOST  # of all installations together
+        for installation in sorted(scope):
+            found.append(rollups.find(installation, tables, question.over, now, at_most=left))
+            left -= found[-1].counted
         return Response(answer(topic, question, together(found)))
 
     def _pull(self, repository: str, number: str, scope: frozenset[InstallationId]) -> Said:

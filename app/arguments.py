@@ -355,7 +355,7 @@ def installation(text: str) -> int:
 
 
 def pull_request(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d{1,9}", text, re.ASCII):
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d{1,18}", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"expected OWNER/REPO#N, found {text!r}")
     return text
 

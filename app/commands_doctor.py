@@ -187,7 +187,7 @@ def _canary(settings: Settings) -> Iterator[Examined]:
     except InputError as error:
         yield Examined("Canary", Health.WRONG, f"{error} Until then it judges nothing; live judgings go on.")
         return
-    cost = f"up to {dollars(canary.day_usd)} a day" if canary.day_usd else "at $0, by code alone"
+    cost = f"up to {dollars(canary.day_usd)} a day and installation" if canary.day_usd else "at $0, by code alone"
     yield Examined("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
 
 

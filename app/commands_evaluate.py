@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +24,7 @@ from app.exits import Answer, Exit
 from worker.domain.anew import Said, Wanted
 from worker.domain.events import FailureMode
 from worker.domain.verdict import SubjectKind
-from worker.domain.window import WindowError, window
+from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
 from worker.evaluate import Terms, asking, terms_of
 from worker.render.evaluate import Change, Evaluated, Foreseen, evaluated, foreseen
@@ -44,8 +45,9 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     _check(arguments, settings)
     with open_store(settings) as store:
         settings = attached(settings, store)
-        terms = _terms(arguments, settings, store)
-        surveyor = Surveyor(store, _wanted(arguments, terms.law, store))
+        now = SystemClock().now()
+        span, terms = _span(arguments, now), _terms(arguments, settings, store, now)
+        surveyor = Surveyor(store, _wanted(arguments, span, terms.law, store))
         list(surveyor.read())
         run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo])
         if arguments.dry_run:
@@ -66,13 +68,12 @@ def _check(arguments: argparse.Namespace, settings: Settings) -> None:
         raise InputError("--override-caps leaves this run no limit. Say with --max-usd what it may cost.")
 
 
-def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> Terms:
-    """By what is judged; the same command has the same book."""
+def _terms(arguments: argparse.Namespace, settings: Settings, store: Store, now: datetime) -> Terms:
+    """By what is judged."""
     rubric = Path(arguments.rubric).absolute() if arguments.rubric else None
-    store.rubrics.admit(load_rubric(rubric), arguments.rubric or "")
-    called = json.dumps(
-        [arguments.since, arguments.until, arguments.subject, arguments.repository, arguments.rubric, arguments.model]
-    )
+    store.rubrics.admit(load_rubric())
+    if rubric is not None:
+        store.rubrics.admit(load_rubric(rubric), arguments.rubric)
     named = Terms(
         law="",
         digest="",
@@ -81,18 +82,32 @@ def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> T
         tier=settings.tier,
         rubric=rubric,
         model=arguments.model,
-        book="" if arguments.max_usd is None else f"run:{sha256(called.encode()).hexdigest()}",
         limit_usd=arguments.max_usd or Decimal(0),
         is_capped=not arguments.override_caps,
     )
-    return terms_of(settings, named)
+    terms = terms_of(settings, named)
+    return terms if arguments.max_usd is None else terms.model_copy(update={"book": book_of(arguments, terms.law, now)})
 
 
-def _wanted(arguments: argparse.Namespace, law: str, store: Store) -> Wanted:
+def book_of(arguments: argparse.Namespace, law: str, now: datetime) -> str:
+    """The name of the run: what it judges by what law, its window as it is seen from the begin of this day (UTC).
+
+    So the same command goes on with the same money all day, and begins anew on the next one, unless its window is fixed.
+    """
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    since, until = (moment_ms(text, today) for text in (arguments.since, arguments.until or "0m"))
+    called = json.dumps([since, until, arguments.subject, arguments.repository, law])
+    return f"run:{sha256(called.encode()).hexdigest()}"
+
+
+def _span(arguments: argparse.Namespace, now: datetime) -> Window:
     try:
-        span = window(arguments.since, arguments.until, SystemClock().now())
+        return window(arguments.since, arguments.until, now)
     except WindowError as error:
         raise InputError(str(error)) from error
+
+
+def _wanted(arguments: argparse.Namespace, span: Window, law: str, store: Store) -> Wanted:
     numbers = None
     if arguments.repository:
         owned = store.records().of_repository(arguments.repository).owned

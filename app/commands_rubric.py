@@ -1,6 +1,6 @@
 """`assay rubric`: reads a rubric strictly, and holds two of them against what is on record.
 
-Does not judge with a model and records nothing. Invariant: `check` and `diff` cost $0.
+Does not judge with a model and records no verdict. Invariant: `check` and `diff` cost $0.
 """
 
 import argparse
@@ -46,6 +46,7 @@ def check(arguments: argparse.Namespace) -> Answer:
         )
     try:
         with open_store(from_environment()) as store:
+            store.rubrics.refusal(load_rubric())  # what ships with Assay says first what its version stands for
             refusal = store.rubrics.look(read, arguments.file)
     except AssayError as error:  # it can be read all the same, and that is what was asked
         return Answer(

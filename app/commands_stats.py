@@ -28,6 +28,7 @@ from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.histories import history as found_history
 from worker.store.pages import entries
+from worker.store.rollups import ALL
 from worker.system_clock import SystemClock
 
 OPTIONS: Final = {
@@ -110,7 +111,7 @@ def history(arguments: argparse.Namespace) -> Answer:
     """A pull request's verdicts, and what was done about them."""
     name, _, number = arguments.pull.partition("#")
     with open_store(from_environment()) as store:
-        found = found_history(store, name, int(number))
+        found = found_history(store, name, int(number), at_most=ALL)
     if not found.entries:
         raise InputError(
             f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."

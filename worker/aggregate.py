@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from worker.domain.aftermath import PullRequestRubric
-from worker.domain.ids import EvalId, new_eval_id
+from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.value import Value
@@ -45,12 +45,7 @@ def submissions_of(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
 
 def next_eval_id(now: datetime, entries: Sequence[LedgerEntry]) -> EvalId:
     """A new id that comes after all that are on record, whatever the clocks of other machines said."""
-    latest = max((entry.eval_id for entry in entries), default="")
-    made = new_eval_id(now)
-    if made > latest:
-        return made
-    milliseconds = int(latest.replace("-", "")[:12], 16)
-    return new_eval_id(datetime.fromtimestamp((milliseconds + 1) / 1000, tz=now.tzinfo))
+    return eval_id_after(now, (entry.eval_id for entry in entries))
 
 
 def weigh(entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric) -> Weighed:

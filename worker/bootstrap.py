@@ -177,7 +177,7 @@ class Court(Value):
         for installation in self.store.leaving().due():
             records.forget_installation(installation, self.clock.now())
         for installation in records.installations():
-            rollups.trim(installation, self.clock.now())
+            rollups.trim(installation)
             rollups.catch_up(installation)
 
     def _board(self) -> "CheckDesk":
@@ -329,7 +329,7 @@ def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Te
 
 
 def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
-    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError."""
+    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused."""
     clock = SystemClock()
     for _ in range(READINGS):
         lease = store.pulls.seize(request)
@@ -346,6 +346,7 @@ def judge_locally(settings: Settings, store: Store, source: PullSource, request:
                         bench=bench,
                         clock=clock,
                         patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
+                        refused=store.rubrics.refusal(bench.rubric),
                     ),
                 )
         finally:
@@ -372,6 +373,7 @@ def judge_anew(
     from worker.judge.court import hear
     from worker.judge.replay import docket_beside
 
+    store.rubrics.admit(load_rubric())
     if rubric_file is not None:
         store.rubrics.admit(load_rubric(rubric_file), str(rubric_file))
     subject = recorded.verdict.subject

@@ -20,7 +20,6 @@ from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)
 LOOKS_BACK: Final = timedelta(days=90)
-OVERTURNS: Final = (OutcomeKind.OVERRIDE, OutcomeKind.CONTEST)
 
 
 def look(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
@@ -54,6 +53,6 @@ def _cells(store: Store, installation: InstallationId, since: datetime, now: dat
 
 
 def tally_of(cell: Cell) -> Tally:
-    """A reject that was both overridden and contested may count twice: then it was taken back twice."""
-    overturned = sum(cell.get(kind.value) for kind in OVERTURNS)
-    return Tally(rejects=cell.get("rejects"), overturned=min(overturned, cell.get("rejects")))
+    """The overridden ones alone: that somebody contested a reject does not say that they were right."""
+    rejects = cell.get("rejects")
+    return Tally(rejects=rejects, overturned=min(cell.get(OutcomeKind.OVERRIDE.value), rejects))

@@ -2,7 +2,7 @@
 
 Does not choose what is judged (`worker.survey`) and publishes nothing. Invariant: what was judged by these terms already is
 not judged again; every evaluation that begins here ends once, as an entry of the ledger or told as failed; a run's limit is
-never passed, and what it kept from being asked is not recorded.
+never passed, and what it kept from being asked is not recorded unless something of it is paid for already.
 """
 
 import logging
@@ -13,7 +13,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from worker.bootstrap import Payer, open_bench, telling_of
+from worker.domain import keys
 from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
@@ -122,13 +125,14 @@ class Desk:
                 self.fail(order, FailureMode.JUDGE_CALL_FAILED, parent)
                 return Ended.UNLIKE
             heard = _heard(parent, dossier, bench, self._terms)
-        if heard.verdict.throttled_reason is not None and not self._terms.is_canary and self._is_full():
+        is_full = heard.verdict.throttled_reason is not None and not self._terms.is_canary and self._is_full()
+        if is_full and heard.verdict.judge_cost_usd == 0:
             return Ended.FULL
         try:
             self._record(parent, heard, dossier)
         except LeaseLost:  # it was forgotten while it was judged
             return Ended.GONE
-        return Ended.JUDGED
+        return Ended.FULL if is_full else Ended.JUDGED
 
     def _refused(self) -> str | None:
         """Why the rubric or the prompt can't be judged by (any more): gone, malformed, or another one now."""
@@ -141,7 +145,9 @@ class Desk:
         if digest_of(rubric) != self._terms.digest:
             LOG.warning("the rubric was changed while a judging by it waited", extra={"rubric": rubric.id})
             return "changed"
-        refused = self._store.rubrics.refusal(rubric, str(self._terms.rubric or ""))
+        refused = self._store.rubrics.refusal(load_rubric())
+        if refused is None and self._terms.rubric is not None:
+            refused = self._store.rubrics.refusal(rubric, str(self._terms.rubric))
         if refused:
             LOG.warning("the rubric can't be used: %s", refused)
         return refused
@@ -155,8 +161,15 @@ class Desk:
         record_beside(parent, heard, dossier, Shelves(self._store.ledger, archive), telling_of(self._settings, trigger))
 
     def fail(self, order: Order, mode: FailureMode, parent: LedgerEntry | None = None) -> None:
-        """Tell that an order came to nothing."""
-        terms, subject = self._terms, parent.verdict.subject if parent else _subject(order)
+        """Tell that an order came to nothing; of a repository that was forgotten meanwhile nothing is told any more."""
+        if parent is None and not self._store.wire.call("EXISTS", keys.ledger(order.pull).name):
+            return
+        terms = self._terms
+        try:
+            subject = parent.verdict.subject if parent else _subject(order)
+        except ValidationError:  # what it was read from was broken
+            LOG.error("an order names no head, and can't be told of", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
+            return
         trigger = EvalTrigger.BUS if terms.is_canary else EvalTrigger.BATCH
         eval_id = new_eval_id(SystemClock().now())
         planned = JudgeKind(terms.tier) if self._settings.model is not None else JudgeKind.HEURISTIC
@@ -217,7 +230,7 @@ def _marks(terms: Terms) -> dict[str, str | bool]:
 
 
 def _subject(order: Order) -> Subject:
-    """What is known of a subject whose entry is gone: its numbers and its head."""
+    """What is known of a subject whose entry is gone: its numbers and its head. Raises pydantic's error for no head."""
     head: Sha = order.subject_id.rpartition("/")[2]
     return Subject(
         kind=order.kind,

@@ -141,7 +141,7 @@ class Events(Protocol):
     """What happened. All of it may be called twice; raises Unavailable."""
 
     def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
-        """Tell that an evaluation began. It ends with its entry in the ledger, or by `end`."""
+        """Tell that an evaluation began. It ends with its entry in the ledger, or by `end`. Raises LeaseLost."""
         ...
 
     def end(self, pull: PullRef, event: Event) -> bool:

@@ -126,4 +126,4 @@ def _weighed(run: Run, order: Order, weighing: Weighing) -> bool:
 
 def order_of(said: Said) -> Order:
     """What is to be done about a verdict that stands."""
-    return Order(pull=said.pull, eval_id=said.eval_id, subject_id=said.subject)
+    return Order(pull=said.pull, eval_id=said.eval_id, subject_id=said.subject, kind=said.kind)

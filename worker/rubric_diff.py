@@ -5,12 +5,12 @@ as left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.anew import Said, Survey, Wanted, said_of
+from worker.domain.anew import UNREADABLE, Said, Survey, Wanted, said_of
 from worker.domain.differing import Compared, Pairs, Side
 from worker.domain.dossier import Dossier
-from worker.domain.events import TERMINAL, EventError, EventKind, read_event
+from worker.domain.events import TERMINAL, EventKind, read_event
 from worker.domain.ids import InstallationId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.rubric import Rubric
@@ -23,6 +23,7 @@ from worker.store.connection import Store
 from worker.survey import before
 from worker.system_clock import SystemClock
 
+OUTCOME: Final = EventKind.OUTCOME.encode()
 Both = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]
 
 
@@ -65,12 +66,14 @@ class OnRecord:
                     self._pairs.add(said_of(event.body, installation))
                 elif event.kind is EventKind.OUTCOME:
                     self._note(installation, event.body)
-            except (EventError, KeyError, ValueError, TypeError, ArithmeticError):
-                continue  # the survey has counted it
+            except UNREADABLE:
+                self.survey.unread += entry.kind == OUTCOME  # of all others the survey has counted it
 
     def _note(self, installation: InstallationId, body: Mapping[str, Any]) -> None:
-        key = installation, str(body["subject_id"]), body.get("eval_id")
-        self._outcomes.setdefault(key, []).append(str(body["outcome"]))
+        subject, eval_id, outcome = body["subject_id"], body.get("eval_id"), body["outcome"]
+        if not (isinstance(subject, str) and isinstance(eval_id, str | None) and isinstance(outcome, str)):
+            raise ValueError("not an outcome of ours")  # noqa: TRY004 - what any broken entry raises
+        self._outcomes.setdefault((installation, subject, eval_id), []).append(outcome)
 
     def _row(self, one: Said) -> Compared | None:
         entries = self._store.ledger.entries(one.pull)

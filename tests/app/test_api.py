@@ -127,3 +127,21 @@ def test_what_is_broken_in_a_stream_is_reported_and_not_fatal(door: ServedDoor, 
     found = get(door, "/api/analytics/quality", AROUND, token(store, HERE)).json()
     assert found["skipped"] == {"broken": 1, "unreadable": 2}
     assert found["data"][0]["verdict_count"] == 1
+
+
+def test_a_laptops_pull_request_has_a_long_number(door: ServedDoor, store: Store) -> None:
+    made = token(store, HERE)
+    assert get(door, "/api/pulls/acme/widgets/1440016645", None, made).status_code == 404
+    assert get(door, f"/api/pulls/acme/widgets/{10**18}", None, made).json()["parameter"] == "number"
+
+
+def test_one_question_counts_no_more_for_many_installations_than_for_one(
+    door: ServedDoor, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.AT_MOST", 3)
+    told(store)
+    told(store, OTHER)
+    made = token(store, HERE, OTHER)
+    first, second = (get(door, "/api/analytics/overrides", AROUND, made).json() for _ in range(2))
+    assert (first["is_behind"], first["outcomes"]) == (True, {"merged": 1})
+    assert (second["is_behind"], second["outcomes"]) == (False, {"merged": 2})

@@ -141,3 +141,9 @@ def test_a_pull_request_has_to_be_named_as_one(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         assay("history", "widgets")
     assert "expected OWNER/REPO#N" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("told")
+def test_a_pull_request_of_a_laptop_may_be_named() -> None:
+    with pytest.raises(InputError, match="Nothing is on record of acme/widgets#1440016645 here"):
+        assay("history", "acme/widgets#1440016645")

@@ -115,14 +115,15 @@ def test_3_hybrid_no_escalation(bench: Bench) -> None:
     assert bench.model.asked == []
 
 
-@pytest.mark.parametrize(
-    ("caps", "reason"),
-    [
-        pytest.param(Caps(pull_usd=Decimal(0)), "pr_cap", id="4_per_session_cap_downgrade"),
-        pytest.param(Caps(day_usd=Decimal(0)), "daily_cap", id="5_per_day_cap_downgrade"),
-    ],
-)
-def test_at_a_cap_code_judges_and_says_which(bench: Bench, caps: Caps, reason: str) -> None:
+def test_4_per_session_cap_downgrade(bench: Bench) -> None:
+    code_judges_and_says_which(bench, Caps(pull_usd=Decimal(0)), "pr_cap")
+
+
+def test_5_per_day_cap_downgrade(bench: Bench) -> None:
+    code_judges_and_says_which(bench, Caps(day_usd=Decimal(0)), "daily_cap")
+
+
+def code_judges_and_says_which(bench: Bench, caps: Caps, reason: str) -> None:
     bench.under(caps=caps).judges(dossier())
     (body,) = bench.told("eval.completed")
     assert (body["judge_kind"], body["throttled_reason"]) == ("heuristic", reason)

@@ -20,13 +20,14 @@ ALWAYS: Final = (tables.SKIPPED, tables.TROUBLES)
 class Found(Value):
     """What was counted: `tables` by name; `opened`: evaluations without an end; `until`: the last entry's time.
 
-    `is_behind`: more has happened since, and is counted at the next question.
+    `is_behind`: more has happened since, and is counted at the next question. `counted`: entries that this question counted.
     """
 
     tables: Mapping[str, Cells]
     opened: Sequence[Opened]
     until: datetime
     is_behind: bool
+    counted: int = 0
 
     def table(self, name: str) -> Cells:
         return self.tables.get(name, {})

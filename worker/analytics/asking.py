@@ -24,7 +24,7 @@ WITHIN: Final = 0.15
 
 ALL: Final = "all"
 NONE: Final = "none"
-SHARE: Final = pattern(r"\d{1,2}(\.\d{1,10})?")
+SHARE: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 

@@ -97,7 +97,7 @@ class Fold:
     def _react(self, one: Reaction, hour: "_Hour") -> None:
         pull = self.pulls.setdefault(one.pull, Pull())
         row = pull.meant(one.eval_id, one.head_sha)
-        if not pull.heard(Done(one.outcome, row.eval_id if row else one.eval_id, hour.at_ms)):
+        if not pull.heard(Done(one.outcome, row.eval_id if row else one.eval_id, hour.at_ms, one.said_ms)):
             hour.count(tables.SKIPPED, SkipReason.DUPLICATE.value)
             return
         hour.count(tables.OUTCOMES, one.outcome)
@@ -144,21 +144,23 @@ def _enter(one: Ended, pull: Pull, hour: _Hour) -> None:
 
 
 def _count(one: Ended, opinion: Opinion | None, values: Mapping[str, str], hour: _Hour) -> None:
-    view = opinion.view if opinion else View.VERDICTS
     for dimension, value in values.items():
-        mine = cell(hour.cells(tables.quality(one.subject, view, dimension)), value)
+        mine = cell(hour.cells(tables.quality(one.subject, one.view, dimension)), value)
         _paid(one, mine)
         if opinion is None or one.failure:
             mine.count("failed")
             continue
         mine.count("n")
         mine.count(opinion.decision)
+        if opinion.is_anew:
+            mine.count("anew")
+            mine.count(f"anew.{opinion.decision}")
         mine.count("score", opinion.score)
         mine.count("square", opinion.score * opinion.score)
         mine.count("confidence", opinion.confidence)
         mine.see(0, opinion.score // SCORE_STEP)
         by_confidence = opinion.confidence // CONFIDENCE_STEP
-        spread = cell(hour.cells(tables.spread(one.subject, view, dimension)), value)
+        spread = cell(hour.cells(tables.spread(one.subject, one.view, dimension)), value)
         spread.count(f"score {by_confidence}", opinion.score)
         spread.count(f"square {by_confidence}", opinion.score * opinion.score)
         spread.count(f"confidence {by_confidence}", opinion.confidence)
@@ -220,16 +222,20 @@ def _live(one: Ended, opinion: Opinion, pull: Pull, hour: _Hour) -> None:
 
 
 def _answered(one: Reaction, row: Row, pull: Pull, hour: _Hour) -> None:
-    """What became of a verdict: whether it was borne out, and how its agent's change fared."""
+    """What became of a verdict: whether it was borne out, and how its agent's change fared.
+
+    Who says the same again about one verdict counts once; only which word is the last may change.
+    """
     then = hour.of(row.at_ms)
-    if one.outcome == OutcomeKind.NOT_HELPFUL:
+    if one.outcome == OutcomeKind.NOT_HELPFUL and pull.is_first(f"down:{row.eval_id}"):
         for dimension, value in tables.values(row, row.rubric, one.repository_id).items():
             then.count(tables.quality(row.subject, row.view, dimension), value, "down")
     if pull.born is not None and one.outcome in LANDED and pull.is_first(one.outcome):
         cohort = hour.of(pull.born.at_ms)
         cohort.count(tables.AGENTS, pull.born.agent, one.outcome)
         cohort.count(tables.AGENTS, pull.born.agent, "landed", int(pull.is_first("landed")))
-    if row.decision == "reject" and row.is_submission and one.outcome in AGAINST:
+    is_against = row.decision == "reject" and row.is_submission and one.outcome in AGAINST
+    if is_against and pull.is_first(f"{one.outcome}:{row.eval_id}"):
         is_first = one.outcome in HEARTFELT and pull.is_first(f"against:{row.eval_id}")
         for table, value in tables.objected(row.facts, row.category, row.rubric):
             then.count(table, value, one.outcome)

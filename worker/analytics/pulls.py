@@ -44,11 +44,15 @@ class Row(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Something was done about a verdict (or about no verdict, where `eval_id` is empty)."""
+    """Something was done about a verdict (or about no verdict, where `eval_id` is empty).
+
+    `at_ms`: when it was told; `said_ms`: when it was said, which is the same however often it is told.
+    """
 
     outcome: str
     eval_id: str
     at_ms: int
+    said_ms: int
 
 
 class Born(NamedTuple):
@@ -78,8 +82,9 @@ class Pull:
         self.rows = [*self.rows, row][-MOST:]
 
     def heard(self, done: Done) -> bool:
-        """Whether it is new: the same about the same verdict counts once."""
-        if any((one.outcome, one.eval_id) == (done.outcome, done.eval_id) for one in self.done):
+        """Whether it is new: the same that is told twice counts once, the same that is said again is another word."""
+        said = (done.outcome, done.eval_id, done.said_ms)
+        if any((one.outcome, one.eval_id, one.said_ms) == said for one in self.done):
             return False
         self.done = [*self.done, done][-MOST:]
         return True
@@ -118,7 +123,7 @@ def row_of(at_ms: int, ended: Ended, opinion: Opinion) -> Row:
         opinion.score,
         opinion.confidence,
         opinion.facts,
-        opinion.view,
+        ended.view,
         opinion.is_live,
     )
 

@@ -108,6 +108,10 @@ def _row(value: str | None, one: Cell, scored: Scored) -> dict[str, Any]:
         "accepts": one.get("accept"),
         "rejects": one.get("reject"),
         "abstains": one.get("abstain"),
+        "live": {
+            "verdict_count": one.get("n") - one.get("anew"),
+            **{f"{name}s": one.get(name) - one.get(f"anew.{name}") for name in ("accept", "reject", "abstain")},
+        },
         "failed_count": one.get("failed"),
         "judge_cost_usd_total": dollars(one.get("nano")),
         "unknown_price_count": one.get("unpriced"),

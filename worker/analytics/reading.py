@@ -4,6 +4,7 @@ Does not count. Invariant: what can't be read is a Skip with its reason and neve
 broken body, a kind that nobody knows here. Scores and confidences are whole ten-thousandths, money is whole nanodollars.
 """
 
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 
 from pydantic_core import from_json
 
+from worker.analytics.windows import ms
 from worker.domain.events import VERSION, EvalTrigger, EventKind
 from worker.domain.money import nano_of
 from worker.domain.outcomes import OutcomeKind, Strength
@@ -24,7 +26,7 @@ CONFIDENCE_STEP: Final = 100
 SCORE_STEP: Final = 10
 """Percentiles are of scores with three digits; what is confident enough is told by two. Both are cut, not rounded."""
 
-MONEY: Final = pattern(r"\d{1,9}(\.\d{1,30})?")
+MONEY: Final = pattern(r"[0-9]{1,9}(\.[0-9]{1,30})?")
 LONGEST_WORD: Final = 200
 KINDS: Final = {one.value.encode(): one for one in EventKind}
 JUDGED_ALONE: Final = frozenset({SubjectKind.SUBMISSION, SubjectKind.MERGE_GROUP})
@@ -52,7 +54,10 @@ class Begun(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """What a verdict says, and a failure that still has the opinion of code."""
+    """What a verdict says, and a failure that still has the opinion of code.
+
+    `is_live`: it has no parent; `is_anew`: a batch, a bench or feedback led to it, and no delivery.
+    """
 
     decision: str
     category: str
@@ -62,8 +67,8 @@ class Opinion(NamedTuple):
     confidence: int
     round: int
     facts: tuple[str, ...]
-    view: View
     is_live: bool
+    is_anew: bool
 
 
 class Ended(NamedTuple):
@@ -78,6 +83,7 @@ class Ended(NamedTuple):
     cost_nano: int | None
     failure: str
     throttled: str
+    view: View
     opinion: Opinion | None
 
     @property
@@ -86,7 +92,7 @@ class Ended(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What people, or the life of a pull request, said about a verdict."""
+    """What people, or the life of a pull request, said about a verdict; `said_ms`: when, by the clock of who heard it."""
 
     repository_id: int
     number: int
@@ -94,6 +100,7 @@ class Reaction(NamedTuple):
     strength: str
     eval_id: str
     head_sha: str
+    said_ms: int
 
     @property
     def pull(self) -> str:
@@ -142,6 +149,7 @@ def _seen(kind: EventKind, body: dict[str, Any]) -> Seen:
                 Strength(body["strength"]).value,
                 _maybe(body["eval_id"]),
                 _maybe(body["head_sha"]),
+                ms(datetime.fromisoformat(body["at"])),
             )
         case EventKind.CASE_PARSE_ERROR | EventKind.EVALUATOR_PARSE_ERROR:
             return Trouble(kind.value)
@@ -161,6 +169,7 @@ def _ended(body: dict[str, Any], kind: EventKind) -> Ended:
         _nano(body["judge_cost_usd"]),
         _word(body["failure_mode"]) if kind is EventKind.FAILED else "",
         _maybe(body.get("throttled_reason")),
+        _view(body) if has_opinion else _bare_view(body),
         _opinion(body) if has_opinion else None,
     )
 
@@ -175,8 +184,8 @@ def _opinion(body: dict[str, Any]) -> Opinion:
         _parts(body["confidence"]),
         _number(body["round"]),
         tuple([_word(one) for one in body["facts"]]),
-        _view(body),
         body["parent_eval_id"] is None,
+        body["trigger"] != EvalTrigger.BUS,
     )
 
 
@@ -189,6 +198,11 @@ def _view(body: dict[str, Any]) -> View:
     if "opinion_of" in signals or (is_child and body["trigger"] == EvalTrigger.BUS):
         return View.OPINIONS
     return View.VERDICTS
+
+
+def _bare_view(body: dict[str, Any]) -> View:
+    """Of a failure that has no opinion: older ones and those of lost judges have no signals."""
+    return View.CANARIES if body.get("signals", {}).get("canary") else View.VERDICTS
 
 
 def _word(value: object) -> str:

@@ -49,6 +49,9 @@ class Window(NamedTuple):
         start = max(self.start, hour)
         return Window(start, max(self.end, start))
 
+    def not_after(self, hour: int) -> "Window":
+        return Window(self.start, max(self.start, min(self.end, hour)))
+
     def to_midnight(self) -> "Window":
         """Until the end of its last day."""
         return Window(self.start, -(-self.end // DAY_HOURS) * DAY_HOURS)

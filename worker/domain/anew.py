@@ -15,6 +15,9 @@ from worker.domain.request import PullRef
 from worker.domain.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 
+UNREADABLE: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)
+"""What reading an entry raises that is none of ours, or broken."""
+
 NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
 """Who abstained for one of these may decide when asked again."""
 
@@ -32,6 +35,7 @@ class Said(NamedTuple):
     repository: RepositoryId
     number: int
     subject: str
+    kind: SubjectKind
     decision: str | None
     category: str | None
     abstain_reason: str | None
@@ -101,18 +105,18 @@ class Survey:
     def see(self, installation: InstallationId, at_ms: int, kind: bytes, raw: bytes) -> Said | None:
         """Take an entry in. An answer to a verdict by this law is also returned."""
         if kind not in ENDS:
+            self.unread += not kind
             return None
         try:
-            event = read_event(kind.decode(), raw)
-            said = said_of(event.body, installation)
-        except (EventError, KeyError, ValueError, TypeError, ArithmeticError):
+            said = said_of(read_event(kind.decode(), raw).body, installation)
+        except UNREADABLE:
             self.unread += 1
             return None
         if not self._is_here(said):
             return None
         if said.parent is not None:
             return self._answer(said)
-        if said.decision and event.body["subject_kind"] == self._wanted.kind and self._wanted.window.holds(at_ms):
+        if said.decision and said.kind is self._wanted.kind and self._wanted.window.holds(at_ms):
             key = installation, said.subject
             self._standing[key] = max(self._standing.get(key, said), said, key=lambda one: one.eval_id)
         return None
@@ -129,24 +133,54 @@ class Survey:
 
 
 def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
-    """What the body of a terminal event says. Raises KeyError, ValueError, TypeError or ArithmeticError."""
-    cost, parent = body.get("judge_cost_usd"), body.get("parent_eval_id")
-    signals = cast("Mapping[str, Any]", body.get("signals") or {})
+    """What the body of a terminal event says, its types read strictly. Raises KeyError, ValueError or ArithmeticError."""
+    signals = _signals(body.get("signals"))
     return Said(
-        eval_id=EvalId(body["eval_id"]),
-        parent=None if parent is None else EvalId(parent),
+        eval_id=EvalId(_text(body["eval_id"])),
+        parent=None if (parent := _word(body, "parent_eval_id")) is None else EvalId(parent),
         installation=installation,
-        repository=RepositoryId(int(body["repository_id"])),
-        number=int(body["number"]),
-        subject=str(body["subject_id"]),
-        decision=body.get("decision"),
-        category=body.get("category"),
-        abstain_reason=body.get("abstain_reason"),
-        failure=body.get("failure_mode"),
-        is_throttled=body.get("throttled_reason") is not None,
-        cost_usd=None if cost is None else Decimal(cost),
-        law=signals.get(SIGNAL),
-        rubric=f"{body.get('rubric_id')} {body.get('rubric_version')}",
-        model=body.get("judge_model"),
+        repository=RepositoryId(_whole(body["repository_id"])),
+        number=_whole(body["number"]),
+        subject=_text(body["subject_id"]),
+        kind=SubjectKind(_text(body["subject_kind"])),
+        decision=_word(body, "decision"),
+        category=_word(body, "category"),
+        abstain_reason=_word(body, "abstain_reason"),
+        failure=_word(body, "failure_mode"),
+        is_throttled=_word(body, "throttled_reason") is not None,
+        cost_usd=None if (cost := _word(body, "judge_cost_usd")) is None else _money(cost),
+        law=_word(signals, SIGNAL),
+        rubric=f"{_word(body, 'rubric_id')} {_word(body, 'rubric_version')}",
+        model=_word(body, "judge_model"),
         is_opinion="opinion_of" in signals,
     )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.isascii():
+        raise ValueError("not a word of ours")
+    return value
+
+
+def _word(body: Mapping[str, Any], name: str) -> str | None:
+    value = body.get(name)
+    return None if value is None else _text(value)
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or value < 0:  # True is no number
+        raise ValueError("not a number of ours")
+    return value
+
+
+def _money(text: str) -> Decimal:
+    amount = Decimal(text)
+    if not amount.is_finite():
+        raise ValueError("not an amount")
+    return amount
+
+
+def _signals(value: object) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise ValueError("signals are named")
+    return cast("Mapping[str, Any]", value or {})

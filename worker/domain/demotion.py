@@ -17,7 +17,7 @@ MOST_PERCENT: Final = 5
 
 
 class Tally(Frozen):
-    """The rejects that name a signal as a fact, and how many of them people overrode, or contested with success."""
+    """The rejects that name a signal as a fact, and how many of them people overrode."""
 
     rejects: Annotated[int, Field(ge=0)]
     overturned: Annotated[int, Field(ge=0)]
@@ -40,7 +40,7 @@ class Demotion(Frozen):
         one = self.tally
         return (
             f"{self.signal} is a suspicion since {self.at:%Y-%m-%d}: {one.overturned} of its {one.rejects} rejects were "
-            f"overridden, or contested with success, more than {MOST_PERCENT} %"
+            f"overridden, more than {MOST_PERCENT} %"
         )
 
     def notice(self, installation: InstallationId) -> str:

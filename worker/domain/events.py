@@ -22,6 +22,12 @@ VERSION: Final = 1
 NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
 """A word out of some closed set; anything else might be somebody's text."""
 
+CLOSED: Final = frozenset(
+    {"escalation_skipped", "model_decision", "vetoed_by", "opinion_of", "paused_by", "law", "unheard_usd"}
+    | {"child_eval_ids", "last_decision", "strongest", "conclusion", "loosened_by"}
+)
+"""The signals whose words are ours. Others may be somebody's: a repository's policy names models and signals as it likes."""
+
 MODEL: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
 """A model's name: the operator's word."""
 
@@ -134,7 +140,7 @@ def started(begun: Begun) -> Event:
     )
 
 
-def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str = "0", **more: object) -> Event:
+def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str | None = "0", **more: object) -> Event:
     """`eval.failed` of an evaluation that came to no verdict at all."""
     return Event(
         EventKind.FAILED,
@@ -237,9 +243,11 @@ def _signals(signals: Mapping[str, object]) -> dict[str, object]:
     """Numbers, and words of closed sets; a list keeps its words."""
     kept: dict[str, object] = {}
     for name, value in signals.items():
-        if isinstance(value, tuple):
+        if value is None or isinstance(value, (bool, int, float)):
+            kept[name] = value
+        elif name in CLOSED and isinstance(value, tuple):
             kept[name] = [one for one in cast("tuple[object, ...]", value) if _word(one) is not None]
-        elif value is None or isinstance(value, (bool, int, float)) or _word(value) is not None:
+        elif name in CLOSED and _word(value) is not None:
             kept[name] = value
     return kept
 

@@ -4,11 +4,14 @@ Does not look anything up. Invariant: an `EvalId` sorts by the time it was made.
 """
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, NewType
+from typing import Annotated, Final, NewType
 from uuid import UUID
 
 from pydantic import StringConstraints
+
+from worker.domain.pattern import pattern
 
 InstallationId = NewType("InstallationId", int)
 RepositoryId = NewType("RepositoryId", int)
@@ -24,8 +27,24 @@ RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 """`owner/name`, as GitHub spells it."""
 
 
+TIMED: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""An `EvalId` that holds its time."""
+
+
 def new_eval_id(at: datetime) -> EvalId:
     """Make a version 7 UUID (RFC 9562) of this moment: 48 bits of milliseconds, then random bits."""
-    milliseconds = int(at.timestamp() * 1000)
-    bits = milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62)
+    return _eval_id(int(at.timestamp() * 1000))
+
+
+def eval_id_after(at: datetime, known: Iterable[EvalId]) -> EvalId:
+    """A new id of this moment that comes after all that are *known*, whatever the clocks of other machines said."""
+    made, latest = new_eval_id(at), max(known, default=EvalId(""))
+    if made > latest or not TIMED.fullmatch(latest):
+        return made
+    return _eval_id(int(latest.replace("-", "")[:12], 16) + 1)
+
+
+def _eval_id(milliseconds: int) -> EvalId:
+    moment = min(milliseconds, (1 << 48) - 1)
+    bits = moment << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62)
     return EvalId(str(UUID(int=bits)))

@@ -10,7 +10,7 @@ from worker.domain.audit import Heard, Stage, Step
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.fingerprint import fingerprint
-from worker.domain.ids import Fingerprint, new_eval_id
+from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ledger import conditions_of, round_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.request import JudgeRequest
@@ -48,7 +48,13 @@ def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) 
         number=dossier.pull_request.number,
         head_sha=dossier.pull_request.head_sha,
     )
-    return Docket(new_eval_id(now), subject, now, content_of(dossier, bench), clock.monotonic_ms)
+    return Docket(
+        eval_id_after(now, (one.eval_id for one in dossier.ledger)),
+        subject,
+        now,
+        content_of(dossier, bench),
+        clock.monotonic_ms,
+    )
 
 
 def content_of(dossier: Dossier, bench: Bench) -> Fingerprint:

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.audit import AuditRecord, Exchange, Law, Replay
 from worker.domain.dossier import Dossier
-from worker.domain.ids import new_eval_id
+from worker.domain.ids import eval_id_after
 from worker.domain.money import Cap, Level
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import Abstain, Accept, Reject
@@ -95,4 +95,6 @@ def docket_beside(recorded: Accept | Reject | Abstain, dossier: Dossier, bench: 
     """Open a docket for judging a recorded dossier anew, as the child of its verdict."""
     now = clock.now()
     content = content_of(dossier, bench)
-    return Docket(new_eval_id(now), recorded.subject, now, content, clock.monotonic_ms, recorded.eval_id)
+    return Docket(
+        eval_id_after(now, [recorded.eval_id]), recorded.subject, now, content, clock.monotonic_ms, recorded.eval_id
+    )

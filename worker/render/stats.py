@@ -240,13 +240,15 @@ def _age(seconds: float) -> str:
 
 
 def _blocked(answer: Answer, page: Page) -> Iterator[str]:
-    if not answer["data"]:
+    """Of live verdicts: what is judged anew blocks nobody."""
+    rows = [(_name(_value(answer, row)), row["live"]) for row in answer["data"] if row["live"]["verdict_count"]]
+    if not rows:
         yield NOTHING
         return
     yield page.ink(f"{'':{NAME}} {'verdicts':>8} {'would block':>11} {'abstains':>9}", Ink.DIM)
-    for row in answer["data"]:
-        drawn = bar(row["rejects"] / row["verdict_count"], BAR, page) if row["verdict_count"] else ""
-        yield f"{_name(_value(answer, row))} {row['verdict_count']:>8} {row['rejects']:>11} {row['abstains']:>9}  {drawn}"
+    for name, live in rows:
+        drawn = bar(live["rejects"] / live["verdict_count"], BAR, page)
+        yield f"{name} {live['verdict_count']:>8} {live['rejects']:>11} {live['abstains']:>9}  {drawn}"
 
 
 def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: Page) -> Iterator[str]:

@@ -26,7 +26,7 @@ def created(name: str, token: str, installations: Iterable[int]) -> str:
     return (
         f"{token}\n"
         f'This is the token "{name}". It is not shown again: only its hash is kept.\n'
-        f"It reads the figures of {_numbers(installations)}:\n"
+        f"It reads the figures of {_numbers(installations)}, and the verdicts there with the lines that they quote:\n"
         '  curl -H "Authorization: Bearer TOKEN" https://YOUR-ASSAY/api/analytics/quality\n'
     )
 

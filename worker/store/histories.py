@@ -13,6 +13,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.store.connection import Store
+from worker.store.rollups import AT_MOST
 from worker.store.wire import items, text
 
 
@@ -23,8 +24,17 @@ class History(Value):
     pulls: tuple[Pull, ...]
 
 
-def history(store: Store, repository: str, number: int, within: Collection[InstallationId] | None = None) -> History:
-    """Of a pull request, *within* these installations (None: all; a laptop's is one of them). Empty: nothing is on record."""
+def history(
+    store: Store,
+    repository: str,
+    number: int,
+    within: Collection[InstallationId] | None = None,
+    at_most: int = AT_MOST,
+) -> History:
+    """Of a pull request, *within* these installations (None: all; a laptop's is one of them). Empty: nothing is on record.
+
+    *at_most* so many entries of each are counted first.
+    """
     rollups = store.rollups()
     entries: list[LedgerEntry] = []
     pulls: list[Pull] = []
@@ -33,8 +43,7 @@ def history(store: Store, repository: str, number: int, within: Collection[Insta
         found = store.ledger.entries(ref) if within is None or installation in within else ()
         if found:
             entries += found
-            rollups.catch_up(installation)
-            pulls += [one for one in (rollups.pull(ref),) if one is not None]
+            pulls += [one for one in (rollups.recall(ref, at_most),) if one is not None]
     return History(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))
 
 

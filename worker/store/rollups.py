@@ -11,10 +11,10 @@ each bucket and table, packed. The pulls' hash remembers what later entries abou
 import json
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from worker.analytics import cells as tables_of_cells
 from worker.analytics import pulls as pulls_of
@@ -32,12 +32,22 @@ from worker.store.pages import entries
 from worker.store.stream import Entry
 from worker.store.wire import Wire, blob, items, text
 
-FORMAT: Final = "1"
+T = TypeVar("T")
+FORMAT: Final = "2"
 PORTION: Final = 20_000
 """Entries that are written down at a time: more of them block Redis for longer."""
 
-AT_MOST: Final = 40_000
-"""Entries that one question counts first, some seconds' worth."""
+AT_MOST: Final = 5_000
+"""Entries that one question counts first, a third of a second's worth: whoever has a token may ask."""
+
+UNASKED: Final = 40_000
+"""Entries that are counted at a time where nobody waits, some seconds' worth."""
+
+ALL: Final = 10**12
+"""For who waits until all is counted."""
+
+FAR: Final = 10**9
+"""An hour that never comes."""
 
 FIELDS: Final = 2_000
 WORDS: Final = (
@@ -59,10 +69,11 @@ class Mark(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How far was counted. `is_behind`: there is more."""
+    """How far was counted. `is_behind`: there is more; `counted`: entries that were counted just now."""
 
     last: str
     is_behind: bool
+    counted: int = 0
 
     @property
     def until(self) -> datetime:
@@ -76,26 +87,35 @@ class Rollups:
         self._wire = wire
         self._kept_ms = int(told_for.total_seconds() * 1000)
 
-    def catch_up(self, installation: InstallationId, at_most: int = AT_MOST) -> Standing:
-        """Count what has happened since; *at_most* so many entries, rounded up to portions."""
+    def catch_up(self, installation: InstallationId, at_most: int = UNASKED) -> Standing:
+        """Count what has happened since, *at_most* so many entries."""
         left = at_most
         while left > 0:
             mark = self._mark(installation)
-            portion = self._portion(installation, mark)
+            portion = self._portion(installation, mark, min(left, PORTION))
             if not portion:
-                return Standing(mark.last, is_behind=False)
+                return Standing(mark.last, is_behind=False, counted=at_most - left)
             self._carry_on(installation, mark, portion)
             left -= len(portion)
         mark = self._mark(installation)
-        return Standing(mark.last, is_behind=next(entries(self._wire, installation, mark.last), None) is not None)
+        is_behind = next(entries(self._wire, installation, mark.last), None) is not None
+        return Standing(mark.last, is_behind, at_most)
 
-    def find(self, installation: InstallationId, names: Sequence[str], over: Window, now: datetime) -> Found:
+    def find(
+        self, installation: InstallationId, names: Sequence[str], over: Window, now: datetime, *, at_most: int = AT_MOST
+    ) -> Found:
         """Catch up, and add up these tables over the window's hours of which everything is still there."""
-        try:
-            return self._found(installation, names, over, now)
-        except CellError:  # somebody else wrote there, or a newer Assay did
-            self.drop(installation)
-            return self._found(installation, names, over, now)
+        over = over.not_before(first_kept(ms(now), self._kept_ms))
+        return self._mended(installation, lambda: self._found(installation, names, over, at_most))
+
+    def recall(self, ref: PullRef, at_most: int = AT_MOST) -> Pull | None:
+        """Catch up, and say what is remembered of a pull request."""
+
+        def caught_up() -> Pull | None:
+            self.catch_up(ref.installation_id, at_most)
+            return self.pull(ref)
+
+        return self._mended(ref.installation_id, caught_up)
 
     def pull(self, ref: PullRef) -> Pull | None:
         """What is remembered of a pull request."""
@@ -119,12 +139,14 @@ class Rollups:
             standing = self.catch_up(installation)
         return standing
 
-    def trim(self, installation: InstallationId, now: datetime) -> int:
+    def trim(self, installation: InstallationId) -> int:
         """Drop the buckets of hours whose entries are gone, and pull requests of which nothing has been heard since.
 
-        How many there were; none where somebody was counting meanwhile.
+        What is gone, the stream says: who asks may have a clock that is wrong by years. How many there were; none where
+        somebody was counting meanwhile.
         """
-        first, mark = self._first_kept(now), self._mark(installation)
+        mark = self._mark(installation)
+        first = self._first_hour(installation)
         stored = [text(field) for field in items(self._wire.call("HKEYS", keys.rollup(installation).name))]
         buckets = [field for field in stored if _ends(field) <= first]
         pulls = list(self._silent_since(installation, first * HOUR_MS))
@@ -146,23 +168,36 @@ class Rollups:
             if cursor == "0":
                 return
 
-    def _first_kept(self, now: datetime) -> int:
-        return first_kept(ms(now), self._kept_ms)
+    def _first_hour(self, installation: InstallationId) -> int:
+        """The hour of the first entry that is there; where none is, none was."""
+        first = items(self._wire.call("XRANGE", keys.events(installation).name, "-", "+", "COUNT", 1))
+        if not first:
+            return FAR
+        return int(text(items(first[0])[0]).partition("-")[0]) // HOUR_MS
 
-    def _found(self, installation: InstallationId, names: Sequence[str], over: Window, now: datetime) -> Found:
-        standing = self.catch_up(installation)
-        over = over.not_before(self._first_kept(now))
-        if standing.until < over.until:
-            over = over.to_midnight()  # nothing has happened there yet, and one day is read sooner than its hours
+    def _mended(self, installation: InstallationId, work: Callable[[], T]) -> T:
+        """What *work* finds; where it can't be read, after all was counted again."""
+        try:
+            return work()
+        except CellError:  # somebody else wrote there, or a newer Assay did
+            self.drop(installation)
+            return work()
+
+    def _found(self, installation: InstallationId, names: Sequence[str], over: Window, at_most: int) -> Found:
+        standing = self.catch_up(installation, at_most)
+        if standing.until < over.until:  # nothing is counted behind that, and one day is read sooner than its hours
+            over = over.not_after(ms(standing.until) // HOUR_MS + 1).to_midnight()
+        over = over.not_before(self._first_hour(installation))
         fields = [f"{bucket.name}:{name}" for name in names for bucket in buckets(over)]
         found: dict[str, list[bytes]] = {}
         for field, raw in self._fields(keys.rollup(installation).name, fields).items():
             found.setdefault(field.partition(":")[2], []).append(_unpacked(raw))
         tables = {name: tables_of_cells.gathered(each) for name, each in found.items()}
-        return Found(tables, tuple(self._opened(installation).values()), standing.until, standing.is_behind)
+        opened = tuple(self._opened(installation).values())
+        return Found(tables, opened, standing.until, standing.is_behind, standing.counted)
 
-    def _portion(self, installation: InstallationId, mark: Mark) -> list[Entry]:
-        return list(islice(entries(self._wire, installation, mark.last), PORTION))
+    def _portion(self, installation: InstallationId, mark: Mark, most: int) -> list[Entry]:
+        return list(islice(entries(self._wire, installation, mark.last), most))
 
     def _carry_on(self, installation: InstallationId, mark: Mark, portion: Sequence[Entry]) -> bool:
         """Count a portion, unless somebody else has meanwhile."""

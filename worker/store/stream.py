@@ -12,6 +12,8 @@ from worker.domain import keys
 from worker.domain.events import LOST, Begun, Event, FailureMode, failed, started
 from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
+from worker.domain.verdict import JudgeKind
+from worker.errors import LeaseLost
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, blob, items, text, whole
 
@@ -42,13 +44,15 @@ class Events:
         self._hold_ms = int(hold.total_seconds() * 1000)
 
     def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
-        """Tell that an evaluation began, under this fence. Again: changes nothing."""
+        """Tell that an evaluation began, under this fence. Again: changes nothing. Raises LeaseLost."""
         stream = keys.events(pull.installation_id)
-        lost = failed(begun, FailureMode.JUDGE_CALL_FAILED, LOST).dump().decode()
+        cost = "0" if begun.planned is JudgeKind.HEURISTIC else None  # whoever dies may have asked a model before
+        lost = failed(begun, FailureMode.JUDGE_CALL_FAILED, LOST, cost).dump().decode()
         note = f"{keys.pull(pull).name}\n{fence}\n{stream.name}\n{self._told_ms}\n{lost}"
         on = [keys.pull(pull), stream]
-        what = (begun.eval_id, note, started(begun).dump(), self._hold_ms, self._told_ms)
-        run(self._wire, Script.EVAL_STARTED, on, *what)
+        what = (begun.eval_id, note, started(begun).dump(), self._hold_ms, self._told_ms, fence)
+        if whole(run(self._wire, Script.EVAL_STARTED, on, *what)) < 0:
+            raise LeaseLost
 
     def end(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation without a verdict on record. False: it had ended before."""
@@ -68,14 +72,18 @@ class Events:
         return whole(run(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
 
     def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[Entry]:
-        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time."""
+        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time.
+
+        What somebody else wrote there comes as an entry of no kind: the reader of its body skips and counts it.
+        """
         start = f"({after}" if after else "-"
         end = "+" if until_ms is None else str(until_ms)
         while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
             for one in page:
                 name, fields = items(one)
-                found = items(fields)
-                yield Entry(text(name), blob(found[1]), blob(found[3]))
+                parts = items(fields)
+                said = dict(zip(map(text, parts[::2]), parts[1::2], strict=True))
+                yield Entry(text(name), blob(said.get("k", b"")), blob(said.get("j", b"")))
             if len(page) < PAGE:
                 return
             start = f"({text(items(page[-1])[0])}"

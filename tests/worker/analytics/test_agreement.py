@@ -124,7 +124,8 @@ def test_an_outcome_without_its_verdict_is_about_the_latest_on_its_head_or_of_al
 
 def test_an_outcome_that_is_delivered_twice_counts_once() -> None:
     twice = ask(
-        Topic.AGREEMENT, (completed(), outcome(OutcomeKind.MERGED), outcome(OutcomeKind.MERGED, when=NOON + HOUR))
+        Topic.AGREEMENT,
+        (completed(), outcome(OutcomeKind.MERGED), outcome(OutcomeKind.MERGED, when=NOON + HOUR, said=NOON)),
     )
     assert twice["skipped"] == {"duplicate": 1}
     assert next(one for one in twice["people"] if one["strength"] == "lifecycle")["count"] == 1
@@ -132,3 +133,15 @@ def test_an_outcome_that_is_delivered_twice_counts_once() -> None:
 
 def test_every_outcome_says_what_it_means() -> None:
     assert set(BEARS_OUT) == set(OutcomeKind)
+
+
+def test_who_takes_a_word_back_and_says_it_again_has_said_it_last() -> None:
+    words = (OutcomeKind.NOT_HELPFUL, OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL)
+    history = (rejected("e1"), *(outcome(word, when=NOON + n * HOUR / 9) for n, word in enumerate(words)))
+    found = people("explicit", *history)
+    assert (found["count"], found["agreed"]) == (1, 0)
+    assert ask(Topic.AGREEMENT, history)["skipped"] == {}
+    assert row(Topic.QUALITY, *history)["thumbs_down_count"] == 1
+    told = ask(Topic.OVERRIDES, history)
+    assert told["outcomes"] == {"helpful": 1, "not_helpful": 2}
+    assert (told["signals"][0]["not_helpful"], told["signals"][0]["objected"]["count"]) == (1, 1)

@@ -56,6 +56,7 @@ def test_every_parameter_is_read() -> None:
         ("min_confidence", "0.755", "a number from 0 to 1 with at most 2 digits"),
         ("min_confidence", "1.1", "a number from 0 to 1"),
         ("min_confidence", "nan", "a number from 0 to 1"),
+        ("min_confidence", "\u0661", "a number from 0 to 1"),
         ("agreement_window", "-1", "a number from 0 to 1"),
         ("include_eval", "yes", "one of true, false"),
         ("group", "rubric", "one of from, to,"),

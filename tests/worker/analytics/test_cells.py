@@ -68,7 +68,7 @@ def test_no_more_is_remembered_than_a_fixed_number() -> None:
     [pull] = folded(*(completed(f"e{n:03}", head=f"{n:040x}") for n in range(MOST + 5))).pulls.values()
     assert [row.eval_id for row in pull.rows] == [f"e{n:03}" for n in range(5, MOST + 5)]
     for n in range(MOST + 5):
-        assert pull.heard(Done("retry", f"e{n}", n))
+        assert pull.heard(Done("retry", f"e{n}", n, n))
     assert len(pull.done) == MOST
 
 

@@ -254,3 +254,20 @@ def test_several_installations_are_counted_together() -> None:
     )
     nobody = frame(asked({}, Topic.QUALITY, NOON), together([]))
     assert (nobody["counted_until"], nobody["is_behind"]) == (None, False)
+
+
+def test_a_canarys_failure_is_a_canarys_also_where_nobody_has_an_opinion() -> None:
+    canary: dict[str, Any] = {"parent_eval_id": "e1", "trigger": "bus", "signals": {"law": "a", "canary": True}}
+    history = completed("e1"), failed("e2", bare=True, **canary), failed("e3", **canary), failed("e4", bare=True)
+    assert sum(one["failed_count"] for one in rows(Topic.QUALITY, *history)) == 1
+    assert sum(one["failed_count"] for one in rows(Topic.QUALITY, *history, view="canaries")) == 2
+    broken = ask(Topic.QUALITY, (failed("e5", bare=True, signals=["canary"]),))
+    assert (broken["skipped"], broken["data"]) == ({"broken": 1}, [])
+
+
+def test_what_was_judged_live_is_told_apart_from_what_was_judged_anew() -> None:
+    anew: dict[str, Any] = {"parent_eval_id": "e1", "trigger": "batch"}
+    history = completed("e1"), rejected("e2", **anew), rejected("e3", **anew), rejected("e4", number=4)
+    found = row(Topic.QUALITY, *history)
+    assert (found["verdict_count"], found["rejects"]) == (4, 3)
+    assert found["live"] == {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}

@@ -74,7 +74,7 @@ def failed(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **
     mode = FailureMode.JUDGE_CALL_FAILED
     said = body(eval_id, decision="abstain", abstain_reason="judge_unavailable", **changes)
     if bare:
-        kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd")
+        kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd", *changes)
         said = {name: said[name] for name in kept}
     return told(EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": MESSAGES[mode]}, when)
 
@@ -86,7 +86,8 @@ def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON
         number=changes.get("number", 3),
     )
     about = EvalId(eval_id) if eval_id else None
-    event = recorded(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=when))
+    said = changes.get("said", when)
+    event = recorded(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=said))
     return told(event.kind, dict(event.body), when)
 
 

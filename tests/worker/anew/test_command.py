@@ -1,13 +1,16 @@
 """`assay evaluate` on recorded pull requests."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
 
+from app.arguments import parser
 from app.cli import main
+from app.commands_evaluate import book_of
 from app.exits import Exit
 from tests.worker.anew.recorded import ASKED, judged, order, rubric
 from tests.worker.corpus.made import DONE, STUB
@@ -16,6 +19,7 @@ from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
 from worker.domain import keys
+from worker.domain.events import Event, EventKind
 from worker.domain.ledger import LedgerEntry
 from worker.rulebook import load_rubric
 from worker.settings import Settings
@@ -156,6 +160,19 @@ def test_what_is_gone_is_counted_and_told_once(
     assert kinds.count(b"eval.started") == len(kinds) / 2
 
 
+def test_an_entry_that_names_a_verdict_nobody_made_ends_no_run(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (first, *_) = history(store, here)
+    body = {"v": 1, "eval_id": "a", "subject_kind": "submission", "subject_id": "x", "repository_id": 7, "number": 1}
+    store.events.tell(
+        first.verdict.subject.installation_id, "x", Event(EventKind.COMPLETED, {**body, "decision": "accept"})
+    )
+    said = told(capsys)
+    assert (said["answered"], said["left"], said["code"]) == (4, 1, Exit.USAGE)
+    assert "an order names no head" in caplog.text
+
+
 def test_only_the_repository_that_is_named_is_judged(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +198,40 @@ def test_an_edited_rubric_is_refused_until_its_version_is_raised(
     code, out, err = run(capsys, "--rubric", edited)
     assert (code, out) == (Exit.USAGE, "")
     assert f'{edited} was changed but still says version "1": raise it.' in err
+
+
+def test_a_file_never_says_what_the_version_that_ships_with_assay_stands_for(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, version = judged(store, here, 1), load_rubric().version
+    store.wire.call("DEL", keys.RUBRICS.name)
+    poison = rubric(tmp_path, "default", version, parameter_unused="0.123")
+    for command in (["evaluate", "--jobs", "1"], ["replay", made.eval_id], ["rubric", "check"]):
+        named = [str(poison)] if command[0] == "rubric" else ["--rubric", str(poison)]
+        assert main([*command, *named]) == Exit.USAGE
+        said = capsys.readouterr()
+        assert f'{poison} was changed but still says version "{version}"' in said.out + said.err
+        assert store.rubrics.look(load_rubric()) is None
+        store.wire.call("DEL", keys.RUBRICS.name)
+
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def book(*arguments: str, at: datetime = NOON, law: str = "l") -> str:
+    return book_of(parser("evaluate").parse_args(["evaluate", *arguments]), law, at)
+
+
+def test_a_command_goes_on_with_its_money_all_day_and_begins_anew_on_the_next() -> None:
+    for since in ("1d", "90m", "2026-11-01"):
+        last = NOON.replace(hour=23, minute=59)
+        assert (
+            book("--since", since) == book("--since", since, at=NOON.replace(hour=0)) == book("--since", since, at=last)
+        )
+        assert book("--since", since) != book("--since", since, at=last + timedelta(minutes=1))
+    fixed = ("--since", "2026-11-01", "--until", "2026-11-02")
+    assert book(*fixed) == book(*fixed, at=NOON + timedelta(days=3)), "it is the same run for as long as it takes"
+    assert len({book("--since", "1d"), book("--since", "2d"), book("--since", "1d", law="m")}) == 3
 
 
 @pytest.mark.parametrize(

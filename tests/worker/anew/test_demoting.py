@@ -60,9 +60,12 @@ def rejects(store: Store, body: dict[str, Any], count: int, overturned: int, *, 
         changes = {"eval_id": eval_id, "number": number, "subject_id": f"7/{number}/{'b' * 40}", **more}
         store.events.tell(HERE, f"e{number}{more}", Event(EventKind.COMPLETED, {**body, **changes}))
         if number - first < overturned:
-            kind = OutcomeKind.OVERRIDE if number % 2 else OutcomeKind.CONTEST
-            said = Outcome(kind=kind, eval_id=EvalId(eval_id), at=AT)
-            store.events.tell(HERE, f"o{number}", recorded(pull(number), said))
+            came(store, number, eval_id, OutcomeKind.OVERRIDE)
+
+
+def came(store: Store, number: int, eval_id: str, kind: OutcomeKind, name: str = "") -> None:
+    said = Outcome(kind=kind, eval_id=EvalId(eval_id), at=AT)
+    store.events.tell(HERE, f"o{number}{kind}{name}", recorded(pull(number), said))
 
 
 def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
@@ -78,6 +81,18 @@ def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
     assert "takes it back" in caplog.text
     assert look(store, HERE, SystemClock()) == ()
     assert store.demotions.of(InstallationId(101)) == (), "others are not concerned"
+
+
+@pytest.mark.parametrize("kind", [OutcomeKind.CONTEST, OutcomeKind.OVERRIDE])
+def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_proves_nothing(
+    store: Store, here: Settings, kind: OutcomeKind
+) -> None:
+    body = template(store, here)
+    rejects(store, body, 39, 2)
+    for number in (1, 2):
+        came(store, number, f"{body['eval_id'][:-6]}{number:06d}", kind, "again")
+    came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST)
+    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
 
 
 def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:

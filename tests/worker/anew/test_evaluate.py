@@ -6,21 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
+from pytest_httpserver import HTTPServer
 
-from tests.worker.anew.recorded import judged, order, rubric, surveyor, terms
+from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.worker.corpus.made import DONE, STUB
+from tests.world.anthropic import MODEL, Anthropic
 from worker.domain import keys
+from worker.domain.anew import said_of
 from worker.domain.audit import Heard
 from worker.domain.dossier import Dossier
-from worker.domain.events import Event, EventKind
+from worker.domain.events import Event, EventKind, FailureMode
 from worker.domain.ids import InstallationId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
 from worker.errors import InputError, RubricRefused
 from worker.evaluate import Desk, Ended, Order
+from worker.rerun import order_of
 from worker.rulebook import load_rubric
-from worker.settings import Settings
+from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
+from worker.store.wire import blob, items
 
 INSTALLATION = InstallationId(100)
 
@@ -73,8 +79,12 @@ def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(her
 
 def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
-    store.wire.call("DEL", keys.ledger(order(made).pull).name)
-    assert Desk(here, store, terms(here)).end(order(made)) is Ended.GONE
+    gone = order(made)
+    ledger = keys.ledger(gone.pull).name
+    (field,) = items(store.wire.call("HKEYS", ledger))
+    judged(store, here, 1, head="c")
+    store.wire.call("HDEL", ledger, blob(field))
+    assert Desk(here, store, terms(here)).end(gone) is Ended.GONE
     kind, ended = told(store)[-1]
     before = told(store)[1][1]
     assert (kind, ended["failure_mode"], ended["subject_id"]) == (
@@ -82,6 +92,38 @@ def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Sto
         "subject_not_found",
         before["subject_id"],
     )
+
+
+def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(here: Settings, store: Store) -> None:
+    gone, by = order(judged(store, here, 1)), terms(here)
+    store.wire.call("DEL", keys.ledger(gone.pull).name, keys.events(gone.pull.installation_id).name)
+    assert Desk(here, store, by).end(gone) is Ended.GONE
+    Desk(here, store, by).fail(gone, FailureMode.JUDGE_CALL_FAILED)
+    assert told(store) == []
+
+
+def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1, ASKED)
+    with HTTPServer(threaded=True) as server:
+        model = Anthropic(server).answers("no JSON", input_tokens=8, output_tokens=3 * 10**6)
+        asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
+        by = terms(asking, book="run:x", limit_usd=Decimal(1))
+        assert Desk(asking, store, by).end(order(made)) is Ended.FULL
+        model.check()
+    (child,) = children(store, made)
+    assert store.book("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
+    (ended,) = (body for _, body in told(store) if body.get("parent_eval_id") == made.eval_id)
+    assert Decimal(ended["judge_cost_usd"]) > 1
+    assert surveyor(store, by.law).survey.todo, "with more money it is asked again"
+
+
+def test_the_rubric_that_ships_says_first_what_its_version_stands_for(
+    here: Settings, store: Store, tmp_path: Path
+) -> None:
+    made, poison = judged(store, here, 1), rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123")
+    by = terms(here, rubric=poison)
+    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    assert store.rubrics.look(load_rubric()) is None
 
 
 def test_a_rubric_that_was_deleted_while_a_judging_waited_is_told_as_invalid(
@@ -162,6 +204,12 @@ def test_an_order_and_its_terms_travel_as_json(here: Settings, store: Store, tmp
     made = order(judged(store, here, 1, DONE))
     assert type(by).model_validate_json(by.model_dump_json()) == by
     assert Order.model_validate_json(made.model_dump_json()) == made
+
+
+@pytest.mark.parametrize("kind", ["submission", "merge_group"])
+def test_an_order_says_of_what_kind_its_verdict_is(kind: str) -> None:
+    body = {"eval_id": "a", "subject_kind": kind, "subject_id": "7/1/b", "repository_id": 7, "number": 1}
+    assert order_of(said_of(body, INSTALLATION)).kind == kind
 
 
 def test_of_two_heads_the_newest_verdict_on_each_stands(here: Settings, store: Store) -> None:

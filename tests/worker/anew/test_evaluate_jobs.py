@@ -50,9 +50,10 @@ def test_a_bug_is_logged_and_told(scene: Scene, caplog: pytest.LogCaptureFixture
 
 
 def test_what_cant_even_be_told_is_logged(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
-    made = order(judged(scene.store, scene.settings, 1)).model_copy(update={"subject_id": "of no head"})
+    made = order(judged(scene.store, scene.settings, 1))
     said = Errand(pull=made.pull, order=made, terms=terms(scene.settings))
-    scene.store.wire.call("DEL", keys.ledger(made.pull).name)
+    scene.store.wire.call("DEL", keys.dossier(made.eval_id).name)
+    scene.store.wire.call("SET", keys.events(HERE).name, "no stream")
     assert not performed([said.model_dump_json()])
     assert "what nobody waits for failed" in caplog.text
 

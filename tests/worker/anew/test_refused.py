@@ -4,22 +4,25 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from app.arguments import parser
 from app.commands_doctor import doctor
-from tests.worker.anew.recorded import dossier
+from tests.worker.anew.recorded import dossier, rubric
 from tests.worker.corpus.made import STUB
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.board import Silent
+from worker.bootstrap import judge_locally
 from worker.errors import RubricRefused
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.record import Keepers
 from worker.rulebook import load_prompt, load_rubric
+from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Limits
 from worker.system_clock import SystemClock
@@ -51,6 +54,21 @@ def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Sto
     began, ended = (one.raw.decode() for one in store.events.read(wish().pull.installation_id))
     assert '"judge_kind_planned"' in began
     assert '"failure_mode":"rubric_invalid"' in ended
+
+
+def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
+    store: Store, here: Settings, tmp_path: Path
+) -> None:
+    source = RecordedSource(dossier(1, STUB))
+    request = source.request(SystemClock().now())
+    assert judge_locally(here, store, source, request, "heuristic").verdict.decision == "reject"
+    poison = load_rubric(rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123"))
+    assert "raise it" in (store.rubrics.look(poison) or "")
+    store.wire.call("FLUSHALL")
+    store.rubrics.admit(poison)
+    with pytest.raises(RubricRefused, match="raise it"):
+        judge_locally(here, store, source, request, "heuristic")
+    assert store.ledger.entries(request.pull) == ()
 
 
 @pytest.fixture

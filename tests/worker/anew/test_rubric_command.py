@@ -104,9 +104,16 @@ def test_what_is_gone_or_broken_is_left_out_and_counted(
     first, second, _ = (judged(store, here, number) for number in (1, 2, 3))
     store.wire.call("DEL", keys.dossier(first.eval_id).name)
     store.wire.call("DEL", keys.ledger(order(second).pull).name)
-    store.events.tell(first.verdict.subject.installation_id, "x", Event(EventKind.COMPLETED, {"v": 1}))
+    broken = [
+        Event(EventKind.COMPLETED, {"v": 1}),
+        Event(EventKind.COMPLETED, {"v": 1, "eval_id": 7, "signals": "x"}),
+        Event(EventKind.OUTCOME, {"v": 1}),
+        Event(EventKind.OUTCOME, {"v": 1, "subject_id": "7/1", "eval_id": ["x"], "outcome": "merged"}),
+    ]
+    for number, event in enumerate(broken):
+        store.events.tell(first.verdict.subject.installation_id, f"x{number}", event)
     said = diff(capsys, "default", "default")
-    assert (said["compared"], said["left_out"], said["unread"]) == (1, 2, 1)
+    assert (said["compared"], said["left_out"], said["unread"]) == (1, 2, 4)
 
 
 def test_the_difference_is_shown_to_people(store: Store, here: Settings, capsys: pytest.CaptureFixture[str]) -> None:

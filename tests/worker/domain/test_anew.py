@@ -140,11 +140,29 @@ def test_a_failure_with_an_opinion_stands() -> None:
         json.dumps(body("a", repository_id="x")).encode(),
         json.dumps(body("a", repository_id=None)).encode(),
         json.dumps(body("a", judge_cost_usd="much")).encode(),
+        json.dumps(body("a", judge_cost_usd="NaN")).encode(),
+        json.dumps(body("a", judge_cost_usd=0.5)).encode(),
+        json.dumps(body("a", number=True)).encode(),
+        json.dumps(body("a", number=-1)).encode(),
+        json.dumps(body("a", number="1")).encode(),
+        json.dumps(body("a", signals="x")).encode(),
+        json.dumps(body("a", decision=["accept"])).encode(),
+        json.dumps(body("a", subject_kind=None)).encode(),
+        json.dumps(body("a", parent_eval_id=7)).encode(),
+        json.dumps({**body("a"), "eval_id": 7}).encode(),
+        json.dumps({**body("a"), "eval_id": "\ud800"}).encode(),
+        b'{"v":1,"signals":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )
 def test_what_cant_be_read_is_counted_and_left_out(raw: bytes) -> None:
     one = survey()
     assert see(one, raw) is None
+    assert (one.unread, one.standing) == (1, ())
+
+
+def test_an_entry_without_a_kind_is_counted_and_left_out() -> None:
+    one = survey()
+    assert see(one, b"", "") is None
     assert (one.unread, one.standing) == (1, ())
 
 

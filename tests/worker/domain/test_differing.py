@@ -8,6 +8,7 @@ import pytest
 from worker.domain.anew import Said
 from worker.domain.differing import Compared, Heard, Pairs, Side, heard
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.verdict import SubjectKind
 
 OLD, NEW = "default 1", "default 2"
 ACCEPT, REJECT = Side("accept", "accept", 0.9, asks=False), Side("reject weak_test", "reject", 0.1, asks=False)
@@ -22,6 +23,7 @@ def said(eval_id: str, rubric: str, **changes: Any) -> Said:
         "repository": RepositoryId(7),
         "number": 1,
         "subject": "7/1/b",
+        "kind": SubjectKind.SUBMISSION,
         "decision": "accept",
         "category": None,
         "abstain_reason": None,

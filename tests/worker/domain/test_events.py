@@ -76,7 +76,14 @@ def test_a_verdict_is_told_by_numbers_and_words_of_closed_sets() -> None:
             {"signal": "stub_body", "category": "half_finished", "fact": True, "note": "private"},
             {"signal": "debug_output", "category": "half_finished", "fact": False},
         ],
-        signals={"heuristic_score": 0.5, "vetoed_by": "claims", "said": "some private words", "opinions": None},
+        signals={
+            "heuristic_score": 0.5,
+            "vetoed_by": "claims",
+            "escalation_skipped": "some private words",
+            "policy_unknown_signals": "bob-jones",
+            "files": ("setup.py",),
+            "opinions": None,
+        },
     )
     body = told(verdict)
     assert body["judge_model"] == "claude-haiku-5-5, vendor/claude-opus-5"

@@ -15,10 +15,10 @@ def test_a_new_token_stands_alone_on_its_line() -> None:
     assert created("grafana", "assay_secret", [200, 100]) == snapshot("""\
 assay_secret
 This is the token "grafana". It is not shown again: only its hash is kept.
-It reads the figures of installations 100, 200:
+It reads the figures of installations 100, 200, and the verdicts there with the lines that they quote:
   curl -H "Authorization: Bearer TOKEN" https://YOUR-ASSAY/api/analytics/quality
 """)
-    assert "installation 100:" in created("grafana", "assay_secret", [100])
+    assert "installation 100, and" in created("grafana", "assay_secret", [100])
 
 
 def test_tokens_are_listed_in_columns() -> None:

@@ -49,6 +49,19 @@ def test_a_bill_that_nobody_knows_is_all_that_was_reserved(store: Store) -> None
     assert book.spent_usd == FOUR
 
 
+def test_a_refusal_keeps_no_book_alive(store: Store) -> None:
+    book, key = store.book("run", Decimal("0.045")), keys.book("run").name
+    for _ in range(2):
+        with pytest.raises(BudgetReached):
+            book.reserve("more", TEN)
+    assert int(str(store.wire.call("TTL", key))) > 0, "one that was never spent in ends, too"
+    book.reserve("q", FOUR)
+    store.wire.call("EXPIRE", key, 60)
+    with pytest.raises(BudgetReached):
+        book.reserve("more", FOUR)
+    assert int(str(store.wire.call("TTL", key))) <= 60
+
+
 def test_a_run_that_is_taken_up_with_a_larger_limit_is_not_full(store: Store) -> None:
     small = store.book("run", Decimal("0.01"))
     with pytest.raises(BudgetReached):

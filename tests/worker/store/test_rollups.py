@@ -1,6 +1,7 @@
 """Rollups in Redis: whatever the order of counting, what they say is what the stream says."""
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -169,8 +170,9 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, m
     small(monkeypatch, 2)
     write(store, *HISTORY)
     counting = store.rollups()
-    assert counting.catch_up(HERE, at_most=3).is_behind
-    assert not counting.catch_up(HERE, at_most=3).is_behind
+    assert counting.catch_up(HERE, at_most=3) == (f"{told.at(NOON + HOUR)}-0", True, 3)
+    assert counting.catch_up(HERE, at_most=0)[1:] == (True, 0)
+    assert not counting.catch_up(HERE, at_most=4).is_behind
     assert not counting.catch_up(HERE, at_most=1).is_behind
     counting.drop(HERE)
     monkeypatch.setattr(Rollups.catch_up, "__defaults__", (2,))
@@ -180,11 +182,12 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, m
 @pytest.mark.parametrize(
     ("key", "field", "broken"),
     [
-        ("rollup", f"{day_of(told.at(NOON)).name}:quality:submission:verdicts:author_agent", "junk"),
+        ("rollup", f"{day_of(told.at(NOON + 26 * HOUR)).name}:quality:submission:verdicts:author_agent", "junk"),
         ("rollup", "mark", "0 abc 1-0"),
         ("rollup", "mark", "1"),
         ("rollup", "open", "[]"),
         ("rolled", "7/3", "junk"),
+        ("rolled", "7/3", "\x07junk"),
     ],
 )
 def test_a_rollup_that_somebody_broke_is_counted_again(store: Store, key: str, field: str, broken: str) -> None:
@@ -205,10 +208,12 @@ def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store) 
     assert ask(store)["data"][0]["verdict_count"] == 4
     assert ask(short)["data"][0]["verdict_count"] == 1
     fields = whole(store.wire.call("HLEN", keys.rollup(HERE).name))
-    assert short.rollups().trim(HERE, NOW) > 1
+    assert short.rollups().trim(HERE) == 0
+    store.wire.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
+    assert short.rollups().trim(HERE) > 1
     assert whole(store.wire.call("HLEN", keys.rollup(HERE).name)) < fields
     assert sorted(text(one) for one in items(store.wire.call("HKEYS", keys.rolled(HERE).name))) == ["7/3", "7/4"]
-    assert short.rollups().trim(HERE, NOW) == 0
+    assert short.rollups().trim(HERE) == 0
     assert ask(short)["data"][0]["verdict_count"] == 1
 
 
@@ -220,8 +225,9 @@ def test_what_is_counted_while_it_is_trimmed_stays(store: Store, monkeypatch: py
     older = counting._mark(HERE)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what a slower one had read
     write(store, *HISTORY)
     counting.catch_up(HERE)
+    store.wire.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
     monkeypatch.setattr(counting, "_mark", lambda _: older)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType] - the same
-    assert counting.trim(HERE, NOW) == 0
+    assert counting.trim(HERE) == 0
     assert whole(store.wire.call("HEXISTS", keys.rolled(HERE).name, "7/9")) == 1
 
 
@@ -272,3 +278,44 @@ def test_a_repository_that_was_forgotten_is_in_no_figure(store: Store) -> None:
     records.forget(records.of_repository("acme/widgets"), NOW)
     assert {row["value"] for row in ask(store, group_by="repository")["data"]} == {"9"}
     assert store.rollups().pull(pull(3)) is None
+
+
+def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store) -> None:
+    write(store, *HISTORY)
+    assert ask(store)["data"][0]["verdict_count"] == 3
+    store.wire.call("UNLINK", keys.events(HERE).name)
+    assert ask(store)["data"] == []
+    assert store.rollups().trim(HERE) > 0
+    assert whole(store.wire.call("EXISTS", keys.rolled(HERE).name)) == 0
+
+
+def test_only_hours_that_have_entries_are_read_however_long_the_window(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, *HISTORY)
+    counting, asked_for = store.rollups(), list[int]()
+    ever = asked({"from": "1970-01-01T01:00", "to": "9998-01-01T01:00"}, Topic.QUALITY, NOW)
+    names = needed(Topic.QUALITY, ever)
+    reading = counting._fields  # pyright: ignore[reportPrivateUsage] - what is read is measured
+
+    def fields(name: str, wanted: Sequence[str]) -> dict[str, bytes]:
+        asked_for.append(len(wanted))
+        return reading(name, wanted)
+
+    counting.catch_up(HERE)
+    monkeypatch.setattr(counting, "_fields", fields)
+    found = counting.find(HERE, names, ever.over, NOW)
+    assert answer(Topic.QUALITY, ever, found)["data"] == ask(store)["data"]
+    assert asked_for == [len(names) * (12 + 1)]
+    first, later = (NOON + n * timedelta(days=900) for n in (1, 2))
+    nothing = asked({"from": first.isoformat(), "to": later.isoformat()}, Topic.QUALITY, NOW)
+    assert counting.find(HERE, names, nothing.over, NOW).tables == {}
+
+
+def test_a_memory_that_somebody_broke_is_counted_again(store: Store) -> None:
+    write(store, *HISTORY)
+    store.rollups().catch_up(HERE)
+    store.wire.call("HSET", keys.rolled(HERE).name, "7/3", "junk")
+    found = store.rollups().recall(pull(3))
+    assert found is not None
+    assert [one.outcome for one in found.done] == ["override"]

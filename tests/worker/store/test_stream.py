@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.store.played import lease_runs_out, pull
+from tests.worker.store.played import AT, lease_runs_out, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker.domain import keys
 from worker.domain.events import Begun, EvalTrigger, Event, EventKind, FailureMode, failed, started, terminal
@@ -15,7 +15,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import JudgeKind
 from worker.errors import LeaseLost
 from worker.store.connection import Store
-from worker.store.pulls import Finish
+from worker.store.pulls import Finish, Limits
 from worker.store.stream import PAGE, Events
 
 INSTALLATION = InstallationId(100)
@@ -93,8 +93,45 @@ def test_the_next_that_begins_ends_those_whose_judges_are_dead(store: Store) -> 
     store.events.begin(pull(), first.lease.fence, begun("e"))
     lease_runs_out(store, pull())
     look_now(store)
-    store.events.begin(pull(2), 99, begun("f"))
+    store.pulls.want(wish(2))
+    other = store.pulls.next_due("other", Limits(2, 10))
+    assert other is not None
+    assert store.pulls.take(pull(2), other.fence) is not None
+    store.events.begin(pull(2), other.fence, begun("f"))
     assert kinds(store) == ["eval.started", "eval.failed", "eval.started"]
+
+
+def test_a_judge_that_was_overtaken_begins_nothing_and_ends_nobody_elses_evaluation(store: Store) -> None:
+    first = judging(store)
+    lease_runs_out(store, pull())
+    store.pulls.sweep("rq:queue:none")
+    second = store.pulls.next_due("again", Limits(1, 10))
+    assert second is not None
+    assert store.pulls.take(pull(), second.fence) is not None
+    store.events.begin(pull(), second.fence, begun("f"))
+    with pytest.raises(LeaseLost):
+        store.events.begin(pull(), first.lease.fence, begun("e"))
+    assert kinds(store) == ["eval.started"]
+    store.ledger.append(pull(), entry("f", second.fence), ends(entry("f", second.fence)))
+
+
+def test_nothing_begins_of_what_was_forgotten(store: Store) -> None:
+    lease = judging(store).lease
+    store.records().forget(store.records().of_repository("acme/widgets"), AT)
+    with pytest.raises(LeaseLost):
+        store.events.begin(pull(), lease.fence, begun("e"))
+    assert kinds(store) == []
+    assert store.wire.call("EXISTS", keys.pull(pull()).name) == 0
+
+
+def test_what_somebody_else_wrote_on_the_stream_stops_no_reader(store: Store) -> None:
+    store.wire.call("XADD", keys.events(INSTALLATION).name, "*", "x", "y")
+    store.events.tell(INSTALLATION, "d", Event(EventKind.OUTCOME, {"v": 1}))
+    assert [(one.kind, one.raw) for one in store.events.read(INSTALLATION)] == [
+        (b"", b""),
+        (b"outcome.recorded", b'{"v":1}'),
+    ]
+    assert store.records().of_repository("acme/widgets").events == 0
 
 
 @pytest.mark.parametrize("how", [Finish.RETRY, Finish.JUDGED, Finish.AGAIN])

@@ -216,6 +216,7 @@ class Function(Value):
 
 _GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
 _BRANCHES: Final = frozenset({"if_statement", "try_statement"})
+_DEEPEST: Final = 100
 _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
 """There a block may be the body of a class that is made as the program runs."""
 
@@ -273,7 +274,9 @@ def _above(node: "Node") -> Iterator["Node"]:
 
 
 def _ancestors(node: "Node") -> Iterator["Node"]:
-    parent = node.parent
-    while parent is not None:
-        yield parent
-        parent = parent.parent
+    """From the inside out, as far as a person could follow: the parser looks for each from the root of the tree."""
+    for _ in range(_DEEPEST):
+        if node.parent is None:
+            return
+        node = node.parent
+        yield node
