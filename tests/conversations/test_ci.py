@@ -1,5 +1,7 @@
 """Validators first: what other checks say decides whether anybody judges."""
 
+import pytest
+
 from tests.conversations.conftest import Open
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
@@ -56,6 +58,7 @@ def test_green_ci_is_told_to_the_judge(world: World) -> None:
     assert "unit tests" in world.model.asked[0].text
 
 
+@pytest.mark.slow
 def test_ci_that_never_ends_is_an_abstain(another_world: Open) -> None:
     world = another_world({"ASSAY_CI_WAIT": "0.5"})
     here = world.repository(PROJECT)

@@ -1,5 +1,7 @@
 """A verdict is for one head commit. What happens to the pull request while it is judged."""
 
+import pytest
+
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
@@ -40,6 +42,7 @@ def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: Wo
     assert [one.conclusion for one in pull.checks_of(new)] == ["failure"]
 
 
+@pytest.mark.slow
 def test_ten_pushes_in_a_row_end_in_one_verdict_for_the_last(world: World) -> None:
     world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -85,6 +85,7 @@ def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
     assert pull.check.conclusion == "failure"
 
 
+@pytest.mark.slow
 def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World) -> None:
     world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept
@@ -67,6 +69,7 @@ def test_a_merge_that_is_reverted_gets_a_second_lower_verdict_on_the_whole(world
     assert sorted(started) == sorted(ended)
 
 
+@pytest.mark.slow
 def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: World) -> None:
     pull = accepted(world, ci={"unit": "success"})
     [check] = of_kind(world, pull, "ci_check")

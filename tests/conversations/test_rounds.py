@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
+
 from tests.conversations.conftest import Open
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
@@ -100,6 +102,7 @@ def test_a_judge_who_takes_the_correction_accepts(world: World) -> None:
     assert (pull.check.conclusion, conditions(pull)) == ("success", [("c1", "resolved")])
 
 
+@pytest.mark.slow
 def test_after_the_last_round_a_person_is_called(another_world: Open) -> None:
     world = another_world({"ASSAY_ROUND_LIMIT": "2"})
     pull = rejected(world)

@@ -40,6 +40,7 @@ def printed(ended: CompletedProcess[str]) -> Any:
     return json.loads(ended.stdout)
 
 
+@pytest.mark.slow
 def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_path: Path) -> None:
     world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)

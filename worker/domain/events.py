@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final, assert_never, cast
 
 from worker.domain.audit import Heard
 from worker.domain.pattern import pattern
@@ -124,6 +124,8 @@ def subject_id(subject: Subject, part: str = "") -> str:
             return f"{pull}/{subject.head_sha}/{hashlib.sha256(part.encode()).hexdigest()[:16]}"
         case SubjectKind.SUBMISSION | SubjectKind.MERGE_GROUP | SubjectKind.BENCHMARK:
             return f"{pull}/{subject.head_sha}"
+        case _:
+            assert_never(subject.kind)
 
 
 def started(begun: Begun) -> Event:

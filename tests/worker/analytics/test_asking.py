@@ -96,3 +96,9 @@ def test_a_window_begins_where_every_entry_is_still_there() -> None:
 def test_a_time_belongs_to_one_hour_and_one_day() -> None:
     at_ms = 25 * 3_600_000 + 5
     assert (hour_of(at_ms).name, day_of(at_ms).name) == ("h25", "d1")
+
+
+def test_a_window_is_cut_at_either_end() -> None:
+    assert Window(5, 9).not_after(7) == Window(5, 7)
+    assert Window(5, 9).not_after(2) == Window(5, 5)
+    assert Window(5, 9).not_before(7) == Window(7, 9)

@@ -88,6 +88,7 @@ def test_a_hand_that_fails_is_tried_again_after_a_pause_and_tells_why(crew: Runn
 
 
 @pytest.mark.parametrize("crew", [("deaf",)], indirect=True)
+@pytest.mark.slow
 def test_a_hand_that_does_not_listen_is_made_to_go(crew: Running) -> None:
     assert becomes(lambda: len(crew.seen("deaf")) == 1)
     crew.popen.send_signal(signal.SIGTERM)

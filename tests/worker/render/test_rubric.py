@@ -4,7 +4,7 @@ from worker.domain.differing import Compared, Side
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.render.columns import Page
-from worker.render.rubric import Agreement, Differing, Part, checked, differing
+from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.rulebook import load_rubric
 
 OLD = Side("accept", "accept", 0.9, asks=False)
@@ -56,3 +56,9 @@ def test_a_rubric_that_can_be_read_is_summed_up_and_a_refusal_follows() -> None:
     line = f'x.yml: "x" version 7, {len(rubric.criteria)} criteria, 1 signals, a model is asked below 0.7.\n'
     assert checked(rubric, "x.yml", None) == line
     assert checked(rubric, "x.yml", "Raise it.") == f"{line}Raise it.\n"
+
+
+def test_a_signal_that_a_person_promotes_is_named_with_its_installation() -> None:
+    said = "stub_body may reject alone again in installation 7. Its rejects are counted from now on.\n"
+    assert promoted("stub_body", 7, was_demoted=True) == said
+    assert promoted("stub_body", 7, was_demoted=False).startswith("stub_body was no suspicion in installation 7.")
