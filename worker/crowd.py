@@ -50,7 +50,7 @@ def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tup
 
 @contextmanager
 def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
-    with _interrupts_held_back():
+    with interrupts_held_back():
         hands = [_started(opening) for _ in range(jobs)]
     try:
         yield hands
@@ -65,7 +65,7 @@ def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
 
 
 @contextmanager
-def _interrupts_held_back() -> Generator[None]:
+def interrupts_held_back() -> Generator[None]:
     """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
     ensure_running()  # it would let them through again, were it started by the first process below
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -13,7 +13,6 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from traceback import format_exc
 from typing import Final, NamedTuple
@@ -23,6 +22,7 @@ from worker.corpus.kept import Pages, pages
 from worker.corpus.purse import ACCOUNT, FilePurse, Money
 from worker.corpus.rows import Raw, read_lines, read_row
 from worker.corpus.sitting import sit
+from worker.crowd import interrupts_held_back
 from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.errors import InputError
 from worker.judge.bench import Bench
@@ -115,7 +115,7 @@ class _Judge(NamedTuple):
 
 @contextmanager
 def _judges(opening: Opening, jobs: int) -> Generator[list[_Judge]]:
-    with _interrupts_held_back():
+    with interrupts_held_back():
         judges = [_started(opening) for _ in range(jobs)]
     try:
         yield judges
@@ -127,17 +127,6 @@ def _judges(opening: Opening, jobs: int) -> Generator[list[_Judge]]:
         for one in judges:
             one.way.close()
             one.process.join()
-
-
-@contextmanager
-def _interrupts_held_back() -> Generator[None]:
-    """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
-    ensure_running()  # it would let them through again, were it started by the first process below
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _started(opening: Opening) -> _Judge:
