@@ -4,15 +4,18 @@ Reads no contents (a snapshot may lack some) and judges nothing. Invariant: comm
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from worker.domain.ids import Sha
 from worker.local.git import Repository
 
 LONGEST_S: Final = 900.0
-FORMAT: Final = "%x01%H%x02%P%x02%an%x02%ae%x02%B%x03"
+FORMAT: Final = "%H%x00%P%x00%an%x00%ae%x00%B"
+DESCRIBED: Final = 5
+"""Fields of a commit before the paths that it touched."""
+
 MERGED: Final = re.compile(r"\AMerge pull request #(\d+) from (\S+)\s*")
 NUMBER: Final = re.compile(r"\s*\((?:PR )?#(\d+)\)\s*\Z")
 TRAILER: Final = re.compile(
@@ -71,18 +74,23 @@ def history(repository: Repository, most: int) -> list[Commit]:
         "HEAD",
         "--",
     )
-    records = raw.decode(errors="replace").split("\x01")[1:]
-    return [_commit(record) for record in records]
+    return list(_commits(raw.decode(errors="replace").split("\0")))
 
 
-def _commit(record: str) -> Commit:
-    described, _, listed = record.partition("\x03")
-    sha, parents, name, address, message = described.split("\x02", 4)
-    fields = listed.split("\0")
-    return Commit(
-        sha=sha,
-        parents=tuple(parents.split()),
-        author=f"{name} <{address}>",
-        message=message.strip(),
-        touched=tuple(path for before, path in pairwise(fields) if before.lstrip("\n").startswith(":")),
-    )
+def _commits(fields: Sequence[str]) -> Iterator[Commit]:
+    """Only NUL stands in no name and no message, so fields are told apart by their place alone."""
+    at = 0
+    while at + DESCRIBED <= len(fields):
+        sha, parents, name, address, message = fields[at : at + DESCRIBED]
+        first = at = at + DESCRIBED
+        while at < len(fields) and fields[at].lstrip("\n").startswith(
+            ":"
+        ):  # what was done, and behind it to which path
+            at += 2
+        yield Commit(
+            sha=sha,
+            parents=tuple(parents.split()),
+            author=f"{name} <{address}>",
+            message=message.strip(),
+            touched=tuple(fields[first + 1 : at : 2]),
+        )

@@ -106,6 +106,10 @@ LONG_LINE = 1_000_000
         ("a.go", "package a\n\nfunc f() " + "{ if true " * NESTED + "}" * NESTED),
         ("test_a.py", "def test_a():\n    assert " + "not " * NESTED + "x"),
         ("a.test.ts", "it('a', () => { expect(" + "a." * NESTED + "b).toBe(1) })"),
+        ("a.test.js", "it('a', () => { f(a" + ".Skip()" * NESTED + ") })"),
+        ("a.rs", "fn f() { a" + "[0]" * NESTED + " }"),
+        ("a.ts", "}" * NESTED + "f(" * NESTED),
+        ("test_a.py", "def test_a():\n    x = a" + ".b" * NESTED),
         ("a.py", "x = '" + "a" * LONG_LINE + "'"),
         ("tests/a.rs", 'fn f() { let x = "' + '\\"' * (LONG_LINE // 2) + '"; }'),
         ("A.java", "/*" * 50_000),
@@ -117,6 +121,24 @@ LONG_LINE = 1_000_000
 )
 def test_what_is_deep_or_long_without_end_is_judged_like_anything_else(path: str, text: str) -> None:
     assert judged(changed(path, text)) < 3_000_000
+
+
+DEEP = 30
+
+
+@pytest.mark.parametrize(
+    ("path", "opens", "leaf", "closes"),
+    [
+        ("a.test.js", "it('a', () => { " + "if (x) { " * DEEP, "expect(f(x)).toBe(1);", "}" * DEEP + "})"),
+        ("a.test.js", "describe('a', () => { " * DEEP, "it('b', () => { expect(f(x)).toBe(1) });", "})" * DEEP),
+        ("src/a.js", "function f() { " * DEEP, "function g(a) { /* none */ }", "}" * DEEP),
+        ("a_test.go", "package a\nfunc TestA(t *testing.T) {" + "if x { " * DEEP, "f(1)", "}" * DEEP + "}"),
+        ("src/a.rs", "mod a { " * DEEP, "#[test] fn a() { assert_eq!(f(x), 1) }", "}" * DEEP),
+    ],
+)
+def test_twice_of_what_stands_deep_asks_for_about_twice_the_work(path: str, opens: str, leaf: str, closes: str) -> None:
+    few, many = (judged(changed(path, f"{opens}\n" + f"{leaf}\n" * leaves + closes)) for leaves in (100, 200))
+    assert many <= TWICE_WITH_ROOM * few
 
 
 def test_thousands_of_criteria_are_weighed_in_bounded_work() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from bench.mine import main
+from bench.mining.history import history
+from worker.local.git import open_repository
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
 
@@ -64,6 +66,22 @@ def test_an_ordinary_commit_becomes_a_dossier_with_its_whole_texts(workshop: Wor
     assert "+    second = 2\n" in row["dossier"]["diff"]
     assert "bob@" not in json.dumps(row)
     assert "alice@" not in json.dumps(row)
+
+
+def test_what_a_message_or_a_path_holds_is_never_taken_for_the_next_commit(workshop: Workshop) -> None:
+    workshop.commits("Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body", path="src/\x01:odd.py")
+    workshop.commits("Say nothing", path="src/part1.py", text="def part():\n    return 1\n\n\ndef b():\n    return 2\n")
+    odd = history(open_repository(workshop.folder), 10)[1]
+    assert odd.touched == ("src/\x01:odd.py",)
+    assert odd.message == "Add \x01a\x02 \x03part\n\n:000000 100644 0 1 A\n\x01\x01body"
+
+
+def test_a_commit_that_touches_nothing_stands_between_those_that_do(workshop: Workshop) -> None:
+    workshop.git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
+    workshop.commits("Something")
+    newest, nothing, first = history(open_repository(workshop.folder), 10)
+    assert [one.message for one in (newest, nothing, first)] == ["Something", "Nothing", "Begin"]
+    assert [one.touched for one in (newest, nothing, first)] == [("src/part2.py",), (), ("src/part1.py",)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.syntax import descendants, find, is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, comments_in, find, is_comment, outermost, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -166,7 +166,7 @@ class Function(Value):
     @cached_property
     def comments(self) -> tuple["Node", ...]:
         """The comments inside the function."""
-        return tuple(node for node in descendants(self.node) if is_comment(node))
+        return tuple(comments_in(self.node, self.source.language))
 
     @cached_property
     def above(self) -> tuple["Node", ...]:
@@ -193,7 +193,7 @@ class Function(Value):
     def container(self) -> "Node | None":
         """The class, trait, impl or object around it."""
         types = _CONTAINERS | {"module"} if self.source.language is Language.RUBY else _CONTAINERS
-        return next((node for node in _ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
+        return next((node for node in ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
 
     @cached_property
     def where(self) -> Where:
@@ -205,7 +205,7 @@ class Function(Value):
         if not self.source.whole and self._is_indented:
             return Where.UNKNOWN
         branches = _BRANCHES_OF_RUBY if self.source.language is Language.RUBY else _BRANCHES
-        inside = next((node for node in _ancestors(self.node) if node.type in branches), None)
+        inside = next((node for node in ancestors(self.node) if node.type in branches), None)
         return Where.BRANCH if inside is not None else Where.MODULE
 
     @property
@@ -216,7 +216,6 @@ class Function(Value):
 
 _GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
 _BRANCHES: Final = frozenset({"if_statement", "try_statement"})
-_DEEPEST: Final = 100
 _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
 """There a block may be the body of a class that is made as the program runs."""
 
@@ -247,16 +246,12 @@ def _is_docstring(node: "Node") -> bool:
 
 def _outermost(node: "Node") -> "Node":
     """The statement that a function is: its decorators, `export` and `const` included."""
-    parent = node.parent
-    while parent is not None and parent.type in {
-        "decorated_definition",
-        "export_statement",
-        "variable_declarator",
-        "lexical_declaration",
-        "variable_declaration",
-    }:
-        node, parent = parent, parent.parent
-    return node
+    return outermost(node, lambda around: around.type in _AROUND)
+
+
+_AROUND: Final = frozenset(
+    {"decorated_definition", "export_statement", "variable_declarator", "lexical_declaration", "variable_declaration"}
+)
 
 
 def _above(node: "Node") -> Iterator["Node"]:
@@ -271,12 +266,3 @@ def _above(node: "Node") -> Iterator["Node"]:
             return
         yield before
         row, before = before.start_point.row, before.prev_named_sibling
-
-
-def _ancestors(node: "Node") -> Iterator["Node"]:
-    """From the inside out, as far as a person could follow: the parser looks for each from the root of the tree."""
-    for _ in range(_DEEPEST):
-        if node.parent is None:
-            return
-        node = node.parent
-        yield node

@@ -9,7 +9,7 @@ from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.paths import Language, Role, role_of
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,10 +36,7 @@ def _look(file: ChangedFile) -> bool:
 
 def is_local(function: Function) -> bool:
     """Whether it stands in a function of Python, or in a class that does."""
-    around = function.node.parent
-    while around is not None and around.type != "function_definition":
-        around = around.parent
-    return around is not None
+    return any(around.type == "function_definition" for around in ancestors(function.node))
 
 
 def is_inner(function: Function) -> bool:

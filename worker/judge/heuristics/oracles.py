@@ -14,7 +14,7 @@ from worker.domain.value import Value
 from worker.judge.heuristics.matchers import proof_of_matcher
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.spines import Link, Spine, spines
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, find, is_comment, text_of
 from worker.judge.heuristics.truths import (
     Proof,
     is_itself,
@@ -238,6 +238,7 @@ def _python(spine: Spine) -> Oracle | None:
 
 
 _GO_RUNS: Final = frozenset({"Run", "It"})
+_GO_WITHIN: Final = frozenset({"expression_statement", "statement_list", "block"})
 _GO_FAILS: Final = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
 _GO_ROOTS: Final = frozenset(
     {"assert", "require", "is", "s", "suite", "c", "qt", "be", "must", "check", "expect", "a", "r"}
@@ -266,9 +267,7 @@ def _go(spine: Spine) -> Oracle | None:
 
 def _go_failing(call: "Node") -> Oracle:
     """`if got != want { t.Error(...) }`: the check is the whole `if`, where it holds this call."""
-    around = call.parent
-    while around is not None and around.type in {"expression_statement", "statement_list", "block"}:
-        around = around.parent
+    around = next((one for one in ancestors(call) if one.type not in _GO_WITHIN), None)
     if around is None or around.type != "if_statement":
         return Oracle(call, Proof.VALUE)
     condition = " ".join(text_of(around.child_by_field_name("condition"))[:_CONDITION].split())

@@ -10,7 +10,7 @@ from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import FURTHER, Language
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -71,12 +71,10 @@ def _is_python_declaration(function: Function, decorators: str) -> bool:
 
 def _is_for_types_alone(function: Function) -> bool:
     """It stands below `if TYPE_CHECKING:`, where nothing is ever run."""
-    node = function.node.parent
-    while node is not None:
-        if node.type == "if_statement" and text_of(node.child_by_field_name("condition")).endswith("TYPE_CHECKING"):
-            return True
-        node = node.parent
-    return False
+    conditions = (
+        one.child_by_field_name("condition") for one in ancestors(function.node) if one.type == "if_statement"
+    )
+    return any(text_of(one).endswith("TYPE_CHECKING") for one in conditions)
 
 
 def _is_in_a_row(function: Function) -> bool:
@@ -91,12 +89,10 @@ def _is_in_a_row(function: Function) -> bool:
 def _is_rust_declaration(function: Function) -> bool:
     if _TESTS.search(function.attributes):
         return True
-    node: Node | None = function.node
-    while node is not None:
-        if node.type == "trait_item" or (node.type == "mod_item" and _TESTS.search(_attributes_above(node))):
-            return True
-        node = node.parent
-    return False
+    return any(
+        one.type == "trait_item" or (one.type == "mod_item" and _TESTS.search(_attributes_above(one)))
+        for one in ancestors(function.node)
+    )
 
 
 def _attributes_above(node: "Node") -> str:

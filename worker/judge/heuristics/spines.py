@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, find, is_comment, outermost, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -59,17 +59,13 @@ class Spine(NamedTuple):
     @property
     def is_dropped(self) -> bool:
         """Whether nobody looks at what it returns: it is a statement of its own."""
-        around = self.node.parent
-        while around is not None and around.type in _THROUGH:
-            around = around.parent
+        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH), None)
         return around is not None and around.type == "expression_statement"
 
     @property
     def is_bound(self) -> bool:
         """Whether what it returns gets a name."""
-        around = self.node.parent
-        while around is not None and around.type in _THROUGH | {"expression_list"}:
-            around = around.parent
+        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH | {"expression_list"}), None)
         return around is not None and around.type in _BINDINGS
 
 
@@ -107,10 +103,7 @@ def _calls(call: "Node") -> Iterator[tuple[int, int]]:
 
 def _top(call: "Node") -> "Node":
     """The end of the chain whose last call this is."""
-    node, around = call, call.parent
-    while around is not None and around.type in _LINKING and around.start_byte == call.start_byte:
-        node, around = around, around.parent
-    return node
+    return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
 
 
 _CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})

@@ -5,9 +5,11 @@ Does not know any signal. Invariant: never raises for any text; a text that is n
 """
 
 import importlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import count
+from itertools import chain, count, takewhile
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
@@ -104,28 +106,115 @@ def _found_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None)
 def parse(text: str, language: Language) -> "Node":
     """The root of the text's tree. Line numbers of nodes count from 0.
 
-    What no grammar gets through in bounded work is no program: its tree is empty, with an error.
+    What no grammar gets through in bounded work, and what is too deep to be walked through, is no program: its tree is
+    empty, with an error.
     """
     tree = _bounded(text.encode("utf-8", "replace"), language) or _bounded(_NO_PROGRAM, language)
     assert tree is not None  # noqa: S101 - a bracket alone is never too much
     return tree.root_node
 
 
+def is_refused(root: "Node") -> bool:
+    """Whether `parse` gave it up: what its text holds, nobody knows."""
+    return root.has_error and root.end_byte == len(_NO_PROGRAM)
+
+
 _NO_PROGRAM: Final = b")"
-_CHUNK: Final = 65_536
+_CHUNK: Final = 2_048
+"""Bytes that the parser is given at once; it asks for as many again each time when the text of a node is asked for."""
+
 _LEAST_WORK: Final = 1_000
 _BYTES_A_STEP: Final = 16
 """A step is a hundred operations of the parser. Of 17,000 real files none took more than one in 80 bytes."""
 
 
+_LEAST_READS: Final = 1_000
+_BYTES_A_READ: Final = 10
+"""The parser goes back and asks again where it is in doubt. Of 4,000 real files none asked more than once in 50 bytes; broken
+texts make it ask nine times a byte, and each time costs as much as fifty steps.
+"""
+
+
 def _bounded(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
-    """The tree, unless the parser takes far more steps than the text is long: some broken texts take it minutes."""
+    """The tree, unless the parser does far more work than the text is long: some broken texts take it minutes."""
     parser, steps, most = _parser(language), count(), _LEAST_WORK + len(raw) // _BYTES_A_STEP
+    text = _Text(raw)
     try:
-        return parser.parse(lambda at, _: raw[at : at + _CHUNK], progress_callback=lambda _, __: next(steps) > most)
+        tree = parser.parse(text.read, progress_callback=lambda _, __: next(steps) > most)
     except ValueError:  # all that it says is that it was stopped
         parser.reset()
         return None
+    if text.ends_early or is_too_deep(tree.root_node):
+        return None
+    text.stays()
+    return tree
+
+
+class _Text:
+    """What the parser reads: asked too often, it ends early. What `stays` is read by nodes that want their own text."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._left: float = _LEAST_READS + len(raw) // _BYTES_A_READ
+
+    @property
+    def ends_early(self) -> bool:
+        return self._left < 0
+
+    def stays(self) -> None:
+        """Nobody counts any more."""
+        self._left = inf
+
+    def read(self, at: int, _: object) -> bytes:
+        self._left -= 1
+        return self._raw[at : at + _CHUNK] if self._left >= 0 else b""
+
+
+DEEPEST: Final = 250
+"""Nodes in nodes that we walk through: to find a node's parent takes as long as the tree is deep.
+
+Of 5,300 real files none was deeper than 81.
+"""
+
+_STRIDE: Final = 50
+
+
+def is_too_deep(root: "Node") -> bool:
+    """Whether some node has more than DEEPEST above it; true already of some trees that are less deep by a stride.
+
+    From one node to the next, in the order of the text, it goes down by one at most: to look at some of them is enough.
+    """
+    cursor = root.walk()
+    for at in range(0, root.descendant_count, _STRIDE):
+        cursor.goto_descendant(at)
+        if cursor.depth > DEEPEST - _STRIDE:
+            return True
+    return False
+
+
+def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
+    """From the inside out, without *until* and what is around that.
+
+    At most DEEPEST, which no tree of ours is deeper than: to find them takes the square of their number.
+    """
+    around = node.parent
+    for _ in range(DEEPEST):
+        if around is None or around == until:
+            return
+        yield around
+        around = around.parent
+
+
+def with_ancestors(node: "Node | None", until: "Node | None" = None) -> Iterator["Node"]:
+    """Itself too, where it is not *until*."""
+    if node is not None and node != until:
+        yield node
+        yield from ancestors(node, until)
+
+
+def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
+    """Itself, or the last of its ancestors as long as each goes on what the one inside of it began."""
+    return deque(chain((node,), takewhile(goes_on, ancestors(node))), maxlen=1).pop()
 
 
 def text_of(node: "Node | None") -> str:
@@ -139,6 +228,18 @@ def descendants(root: "Node") -> Iterator["Node"]:
         node = stack.pop()
         yield node
         stack.extend(reversed(node.named_children))
+
+
+def comments_in(root: "Node", language: Language) -> "list[Node]":
+    """Every comment, in the order of the text."""
+    return find(root, language, _comments(language))
+
+
+@lru_cache(maxsize=len(Language))
+def _comments(language: Language) -> tuple[str, ...]:
+    """As the grammar calls them: a query for what it does not know is refused."""
+    grammar = _grammar(language)
+    return tuple(sorted(one for one in COMMENTS if grammar.id_for_node_kind(one, True)))  # noqa: FBT003 - of the library
 
 
 def consequence_of(branch: "Node") -> "Node | None":
@@ -161,8 +262,4 @@ _STRINGS: Final = pattern(
 def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:
     """Whether what stands there is inside of a string or a comment."""
     node = root.descendant_for_point_range((row, column), (row, column + 1))
-    while node is not None:
-        if is_comment(node) or _STRINGS.search(node.type):
-            return True
-        node = node.parent
-    return False
+    return any(is_comment(one) or _STRINGS.search(one.type) for one in with_ancestors(node))

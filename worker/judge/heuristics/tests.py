@@ -19,7 +19,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source, i
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.material import is_inner, is_local, is_material, modifiers
 from worker.judge.heuristics.paths import Language, Role, role_of
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import ancestors, find, is_refused, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -149,6 +149,9 @@ def _shown_base(hunk: Hunk) -> str:
 
 
 def _paired(file: ChangedFile) -> tuple[Pair, ...]:
+    """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
+    if any(is_refused(source.root) for source in (*base_sources(file), *file.sources)):
+        return ()
     base = [test for source in base_sources(file) for test in tests_of(source)]
     head = [test for source in file.sources for test in tests_of(source)]
     return tuple(_renamed_in_place([Pair(old, new, file) for old, new in _matched(base, head)], file))
@@ -263,12 +266,7 @@ _NAMED: Final = frozenset(
 
 def _outer(node: "Node") -> Iterable[str]:
     """Names of the classes and modules around it, outermost first."""
-    names: list[str] = []
-    around = node.parent
-    while around is not None:
-        if around.type in _NAMED:
-            names.append(text_of(around.child_by_field_name("name")))
-        around = around.parent
+    names = [text_of(one.child_by_field_name("name")) for one in ancestors(node) if one.type in _NAMED]
     return reversed(names)
 
 
@@ -417,13 +415,8 @@ def _title(node: "Node") -> str:
 
 def _titles(call: "Node") -> Iterable[str]:
     """The titles of the `describe` blocks around it, outermost first."""
-    titles: list[str] = []
-    around = call.parent
-    while around is not None:
-        if around.type == "call_expression" and (given := _arguments(around)) and "string" in given[0].type:
-            titles.append(_title(given[0]))
-        around = around.parent
-    return reversed(titles)
+    given = (_arguments(around) for around in ancestors(call) if around.type == "call_expression")
+    return reversed([_title(of[0]) for of in given if of and "string" in of[0].type])
 
 
 __all__ = [

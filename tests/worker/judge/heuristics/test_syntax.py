@@ -1,9 +1,30 @@
 """Trees: what is found in a part of them, and what is given up."""
 
+import tracemalloc
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import pytest
+import tree_sitter
+import tree_sitter_python
 
 from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import SMALL, find, parse, text_of
+from worker.judge.heuristics.syntax import (
+    DEEPEST,
+    SMALL,
+    ancestors,
+    comments_in,
+    find,
+    is_refused,
+    is_too_deep,
+    outermost,
+    parse,
+    text_of,
+    with_ancestors,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 CALLS = "a(\n  b(1),\n  c(2)\n)\nd(3)\n"
 
@@ -51,6 +72,105 @@ def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
     assert not parse("package a\n", Language.GO).has_error
 
 
+def test_a_text_that_the_parser_asks_for_again_and_again_is_no_program() -> None:
+    """Each bracket too many makes the grammar go back to the beginning of the line: without a bound it takes seconds."""
+    broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 5_000 + "\n}\n"
+    assert is_refused(parse(broken, Language.KOTLIN))
+    whole = "class A {\n    fun f(x: Int) = g(x)\n}\n"
+    assert text_of(parse(whole, Language.KOTLIN)) == whole
+
+
 def test_a_text_of_many_chunks_is_one_tree() -> None:
     root = parse("é = 'x'\n" * 40_000, Language.PYTHON)
     assert (root.has_error, root.child_count) == (False, 40_000)
+
+
+CHAINS: dict[Language, Callable[[int], str]] = {
+    Language.PYTHON: lambda many: "x = a" + ".b" * many,
+    Language.JAVASCRIPT: lambda many: "f(a" + ".Skip()" * many + ");",
+    Language.TYPESCRIPT: lambda many: "f(a" + "!()" * many + ");",
+    Language.TSX: lambda many: "<a>" * many + "</a>" * many,
+    Language.GO: lambda many: "package a\nvar x = " + "-" * many + "1\n",
+    Language.RUST: lambda many: "fn f() { a" + "[0]" * many + "; }",
+    Language.JAVA: lambda many: "class A { int x = " + "1 + " * many + "1; }",
+    Language.RUBY: lambda many: "class A\n" * many + "end\n" * many,
+    Language.CSHARP: lambda many: "class A { bool x = " + "!" * many + "y; }",
+    Language.PHP: lambda many: "$x = $a" + "->b()" * many + ";",
+    Language.KOTLIN: lambda many: "val x = a" + ".b()" * many + "\n",
+}
+"""Deep without a bracket in a bracket, or with few of them."""
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_nobody_could_walk_through_is_no_program(language: Language) -> None:
+    assert not is_refused(parse(CHAINS[language](20), language))
+    assert is_refused(parse(CHAINS[language](3_000), language))
+
+
+def raw_tree(text: str) -> "Node":
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_python.language())).parse(text.encode()).root_node
+
+
+def deepest_in(root: "Node") -> "Node":
+    node = root
+    while node.named_children:
+        node = node.named_children[-1]
+    return node
+
+
+def depth_of(node: "Node") -> int:
+    return 0 if node.parent is None else 1 + depth_of(node.parent)
+
+
+@pytest.mark.parametrize("many", range(150, 300, 7))
+def test_a_tree_is_too_deep_by_its_deepest_node(many: int) -> None:
+    root = raw_tree("a = 1\n" * many + f"x = {'not ' * many}y\nb = 2\n")
+    depth = many + depth_of(deepest_in(raw_tree("x = y\n")))
+    assert is_too_deep(root) or depth <= DEEPEST
+    assert not is_too_deep(root) or depth > DEEPEST - 50
+
+
+def test_whoever_asks_for_what_is_around_a_node_gets_no_more_than_a_tree_of_ours_is_deep() -> None:
+    node = deepest_in(raw_tree(f"x = {'not ' * 2 * DEEPEST}y\n"))
+    assert len(list(ancestors(node))) == DEEPEST
+    assert len(list(with_ancestors(node))) == DEEPEST + 1
+    steps: list[str] = []
+    outermost(node, lambda around: not steps.append(around.type))
+    assert len(steps) == DEEPEST
+
+
+def test_what_is_around_a_node_is_told_from_the_inside_out_up_to_where_it_is_asked_for() -> None:
+    root = parse("def f():\n    if a:\n        b(c)\n", Language.PYTHON)
+    (call,) = find(root, Language.PYTHON, ("call",))
+    (branch,) = find(root, Language.PYTHON, ("if_statement",))
+    inside = ["expression_statement", "block"]
+    assert [one.type for one in ancestors(call, branch)] == inside
+    assert [one.type for one in ancestors(call)] == [
+        *inside,
+        "if_statement",
+        "block",
+        "function_definition",
+        "module",
+    ]
+    assert [one.type for one in with_ancestors(call, branch)] == ["call", *inside]
+    assert list(with_ancestors(call, call)) == []
+    assert list(with_ancestors(None)) == []
+    assert outermost(call, lambda around: around.type in inside) == branch.child_by_field_name("consequence")
+    assert outermost(call, lambda around: around.type == "module") == call
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_grammar_names_its_comments(language: Language) -> None:
+    mark = "#" if language in {Language.PYTHON, Language.RUBY} else "//"
+    (comment,) = comments_in(parse(f"{mark} a\n", language), language)
+    assert text_of(comment).strip() == f"{mark} a"
+
+
+def test_a_few_words_of_a_long_file_are_read_without_all_the_rest() -> None:
+    root = parse("x = f(1)\n" * 20_000, Language.PYTHON)
+    first = root.named_children[0]
+    tracemalloc.start()
+    assert text_of(first) == "x = f(1)"
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from worker.judge.heuristics.further.bodies import block_of
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.spines import LONGEST, Link, Spine
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import find, is_comment, outermost, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -62,10 +62,7 @@ def _is_call(node: "Node") -> bool:
 
 
 def _top(call: "Node") -> "Node":
-    node, around = call, call.parent
-    while around is not None and around.type in _LINKING and around.start_byte == call.start_byte:
-        node, around = around, around.parent
-    return node
+    return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
 
 
 def _walked(call: "Node") -> "tuple[tuple[Link, ...], list[Node]]":

@@ -4,6 +4,7 @@ Does not know what a test asserts (`oracles`). Invariant: a test has a body at h
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
@@ -12,7 +13,7 @@ from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.further.bodies import block_of
 from worker.judge.heuristics.further.chains import arguments
 from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, find, is_comment, text_of
 from worker.judge.heuristics.tests import Test
 
 if TYPE_CHECKING:
@@ -153,14 +154,17 @@ def _given(call: "Node") -> "list[Node]":
 
 def _marks(call: "Node", name: str, given: "list[Node]") -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
-    parts = [name, *(text_of(one)[:_LONGEST] for one in given[1:])]
-    around = call.parent
-    while around is not None and around.type == "member_call_expression" and around.start_byte == call.start_byte:
-        parts.append(
-            f"->{text_of(around.child_by_field_name('name'))}{text_of(around.child_by_field_name('arguments'))}"
-        )
-        around = around.parent
-    return " ".join(parts)
+    tags = (text_of(one)[:_LONGEST] for one in given[1:])
+    following = takewhile(lambda one: _continues(one, call), ancestors(call))
+    return " ".join((name, *tags, *map(_link, following)))
+
+
+def _link(call: "Node") -> str:
+    return f"->{text_of(call.child_by_field_name('name'))}{text_of(call.child_by_field_name('arguments'))}"
+
+
+def _continues(around: "Node", call: "Node") -> bool:
+    return around.type == "member_call_expression" and around.start_byte == call.start_byte
 
 
 def _title(node: "Node") -> str:
@@ -170,11 +174,9 @@ def _title(node: "Node") -> str:
 def _outer(node: "Node") -> Iterable[str]:
     """Names of the classes and titles of the groups around it, outermost first."""
     names: list[str] = []
-    around = node.parent
-    while around is not None:
+    for around in ancestors(node):
         if around.type in _OUTER:
             names.append(text_of(around.child_by_field_name("name")))
         elif around.type in {"call", "call_expression", "function_call_expression"} and _block(around) is not None:
             names.append(_title(next(iter(_given(around)), around)))
-        around = around.parent
     return reversed(names)

@@ -4,8 +4,9 @@ Does not run a parser of arguments. Invariant: an option is unread only where it
 names it in any spelling but where it is declared, and nothing in its file takes all options at once.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
@@ -14,7 +15,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.paths import SCRIPTS, Language, language_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import ancestors, find, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -107,10 +108,9 @@ def _of_call(node: "Node", language: Language) -> _Option | None:
 
 def _chained(node: "Node") -> "Node":
     """The call with all that is said of its result: `Arg::new("x").long("x")`."""
-    above = node.parent
-    while above is not None and above.type == "field_expression" and above.parent is not None:
-        node, above = above.parent, above.parent.parent
-    return node
+    around = ancestors(node)
+    goes_on = takewhile(lambda both: both[0].type == "field_expression", zip(around, around, strict=False))
+    return deque(chain((node,), (call for _, call in goes_on)), maxlen=1).pop()
 
 
 def _of_clap(node: "Node", language: Language) -> _Option | None:

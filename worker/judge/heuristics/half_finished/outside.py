@@ -10,7 +10,7 @@ from worker.domain.pattern import pattern
 from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished.written import Written
 from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -48,11 +48,7 @@ def is_platform(one: Written) -> bool:
 
 def _modules_around(function: Function) -> Iterator["Node"]:
     """The modules and implementations of Rust around it."""
-    node = function.node.parent
-    while node is not None:
-        if node.type in {"mod_item", "impl_item"}:
-            yield node
-        node = node.parent
+    return (node for node in ancestors(function.node) if node.type in {"mod_item", "impl_item"})
 
 
 def _attributes_above(node: "Node") -> str:

@@ -20,7 +20,7 @@ from worker.judge.heuristics.half_finished.written import Written, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
 from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -189,9 +189,4 @@ def _is_private_in_a_script(function: Function) -> bool:
 
 
 def _is_exported(node: "Node") -> bool:
-    around = node.parent
-    while around is not None:
-        if around.type in {"export_statement", "assignment_expression", "pair"}:
-            return True
-        around = around.parent
-    return False
+    return any(around.type in {"export_statement", "assignment_expression", "pair"} for around in ancestors(node))

@@ -12,7 +12,7 @@ from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.overriding import is_declaration, is_run_by_a_framework
 from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 
 CLOSING: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
 
@@ -95,10 +95,7 @@ def _touched(files: Iterable[ChangedFile]) -> Iterator[Written]:
 
 def is_stand_in(function: Function) -> bool:
     """It takes the place of what could not be imported."""
-    node = function.node.parent
-    while node is not None and node.type != "except_clause":
-        node = node.parent
-    return node is not None
+    return any(around.type == "except_clause" for around in ancestors(function.node))
 
 
 def _holds_a_conflict(file: ChangedFile) -> bool:

@@ -12,7 +12,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import is_comment
+from worker.judge.heuristics.syntax import is_comment, with_ancestors
 
 LONGEST_LINE: Final = 1_000
 _PARTS: Final = pattern(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")
@@ -150,13 +150,10 @@ def stands_in_code(source: Source, line: int, column: int, found: Hunted) -> boo
     row = line - source.first
     byte = len(source.lines[row][:column].encode("utf-8", "replace"))
     node = source.root.descendant_for_point_range((row, byte), (row, byte + 1))
-    while node is not None:
-        if is_comment(node):
-            return found.in_comments
-        if _TEXT.search(node.type):
-            return False
-        node = node.parent
-    return not found.in_comments
+    around = next((one for one in with_ancestors(node) if is_comment(one) or _TEXT.search(one.type)), None)
+    if around is None:
+        return not found.in_comments
+    return found.in_comments and is_comment(around)
 
 
 _TEXT: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")

@@ -14,7 +14,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Where
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generator, role_of
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.tests import Test, all_paired
 
 if TYPE_CHECKING:
@@ -163,9 +163,4 @@ _CLASSES: Final = frozenset({"class_definition", "class_declaration", "class_bod
 
 
 def _is_within(node: "Node", body: "Node", types: frozenset[str]) -> bool:
-    around = node.parent
-    while around is not None and around != body:
-        if around.type in types:
-            return True
-        around = around.parent
-    return False
+    return any(around.type in types for around in ancestors(node, body))

@@ -15,7 +15,7 @@ from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.oracles import oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 from worker.judge.heuristics.tests import Test, may_hold_tests, tests_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Look, looks
@@ -107,14 +107,12 @@ _SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|su
 
 
 def _skipped_suite(node: "Node") -> "Node | None":
-    around = node.parent
-    while around is not None:
-        if around.type == "call_expression" and _SUITES.match(
-            text_of(around.child_by_field_name("function"))[: _FARTHEST * 4] + "("
-        ):
-            return around
-        around = around.parent
-    return None
+    calls = (one for one in ancestors(node) if one.type == "call_expression")
+    return next((one for one in calls if _SUITES.match(_called(one)[: _FARTHEST * 4] + "(")), None)
+
+
+def _called(call: "Node") -> str:
+    return text_of(call.child_by_field_name("function"))
 
 
 _FARTHEST: Final = 12

@@ -12,7 +12,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, find, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, find, is_comment, outermost, text_of
 from worker.judge.heuristics.weak_test.looks import Look, looks
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def assertion_repeated(change: Change) -> Iterator[Place]:
 
 def _statement(node: "Node") -> "Node":
     """The whole line of a block that the check is."""
-    while node.parent is not None and node.parent.start_point == node.start_point and node.parent.type not in _BLOCKS:
-        node = node.parent
-    return node
+    return outermost(node, lambda around: around.start_byte == node.start_byte and around.type not in _BLOCKS)
 
 
 _BLOCKS: Final = frozenset({"block", "statement_block", "module", "source_file", "program", "statement_list"})

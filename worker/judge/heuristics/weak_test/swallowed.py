@@ -51,8 +51,10 @@ def _swallowing(body: Body) -> Iterator["Node"]:
     if language not in _TRIES:
         return
     for node in find(body.node, language, _TRIES[language]):
-        tried = None if is_handed_over(node, body.node) else _tried(node, language)
-        if tried is not None and any(map(_may_fail, oracles_of(tried, language))):
+        tried = _tried(node, language)
+        if tried is None or is_handed_over(node, body.node):
+            continue
+        if any(map(_may_fail, oracles_of(tried, language))):
             yield node
 
 

@@ -13,7 +13,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import Oracle
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of, with_ancestors
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, looks
 
@@ -62,13 +62,14 @@ def _can_fail(oracle: Oracle) -> bool:
 def _never(body: Body) -> "Iterator[Node]":
     """Added statements that run nothing of what they hold, each once."""
     told: set[int] = set()
+    known: dict[int, bool] = {}
     for oracle in body.oracles:
-        around: Node | None = oracle.node
-        while around is not None and around != body.node:
-            if around.start_byte not in told and body.is_added(around) and _runs_nothing(around, oracle.node):
+        for around in with_ancestors(oracle.node, body.node):
+            if around.id not in known:
+                known[around.id] = body.is_added(around) and _is_closed(around)
+            if known[around.id] and around.start_byte not in told and _holds(around, oracle.node):
                 told.add(around.start_byte)
                 yield around
-            around = around.parent
 
 
 _NEVER: Final = pattern(
@@ -83,9 +84,12 @@ _GATES: Final = frozenset(
 )
 
 
-def _runs_nothing(around: "Node", inside: "Node") -> bool:
-    if around.type not in _GATES or not _NEVER.match(text_of(around)[:_LONGEST]):
-        return False
+def _is_closed(gate: "Node") -> bool:
+    return gate.type in _GATES and _NEVER.match(text_of(gate)[:_LONGEST]) is not None
+
+
+def _holds(around: "Node", inside: "Node") -> bool:
+    """It stands in what the gate closes, and not in what is done instead."""
     otherwise = around.child_by_field_name("alternative")
     return otherwise is None or inside.start_byte < otherwise.start_byte
 
@@ -151,12 +155,8 @@ _IFS: Final = frozenset({"if_statement", "if_expression"})
 
 def _gate(node: "Node", body: "Node") -> "Node | None":
     """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
-    around = node.parent
-    while around is not None and around != body:
-        if around.type in _IFS and not _has_otherwise(around):
-            return around
-        around = around.parent
-    return None
+    around = (one for one in ancestors(node, body) if one.type in _IFS and not _has_otherwise(one))
+    return next(around, None)
 
 
 def _has_otherwise(branch: "Node") -> bool:
@@ -211,10 +211,6 @@ def _idle(look: Look) -> "Iterator[Node]":
 
 def _holder(node: "Node", body: "Node") -> "Node | None":
     """The function with a name inside of *body* that it stands in."""
-    around = node.parent
-    while around is not None and around != body:
-        if around.type in _CALLED_BY_NAME:
-            value = around.child_by_field_name("value")
-            return around if value is None or value.type in _LAMBDAS else None
-        around = around.parent
-    return None
+    around = next((one for one in ancestors(node, body) if one.type in _CALLED_BY_NAME), None)
+    value = around.child_by_field_name("value") if around is not None else None
+    return around if value is None or value.type in _LAMBDAS else None

@@ -17,7 +17,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle
 from worker.judge.heuristics.paths import SCRIPTS
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, outermost, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, is_about_equality, is_handed_over, looks
 from worker.judge.heuristics.weak_test.unasserted import unasserted
@@ -122,18 +122,14 @@ _LATER: Final = pattern(
 
 def _is_put_off(node: "Node", body: "Node") -> bool:
     """It stands in what is run later, by a call that is a statement of its own."""
-    around = node.parent
-    while around is not None and around != body:
-        given, around = around, around.parent
-        if given.type in _CALLBACKS:
-            call = around.parent if around is not None else None
-            called = call.child_by_field_name("function") if call is not None else None
-            if call is None or called is None or not _LATER.match(text_of(called)[-_LONGEST_LINE:]):
-                return False
-            while call.parent is not None and call.parent.type in {"member_expression", "call_expression"}:
-                call = call.parent
-            return call.parent is not None and call.parent.type == "expression_statement"
-    return False
+    callback = next((one for one in ancestors(node, body) if one.type in _CALLBACKS), None)
+    given = callback.parent if callback is not None else None
+    call = given.parent if given is not None else None
+    called = call.child_by_field_name("function") if call is not None else None
+    if call is None or called is None or not _LATER.match(text_of(called)[-_LONGEST_LINE:]):
+        return False
+    whole = outermost(call, lambda around: around.type in {"member_expression", "call_expression"})
+    return whole.parent is not None and whole.parent.type == "expression_statement"
 
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)

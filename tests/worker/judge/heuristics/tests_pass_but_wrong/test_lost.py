@@ -21,6 +21,14 @@ def names(before: Texts, after: Texts) -> list[str]:
     return [name for name, _ in fired(before, after)]
 
 
+@pytest.mark.parametrize("deep_before", [True, False])
+def test_of_a_file_that_cannot_be_read_on_one_side_nothing_is_said(*, deep_before: bool) -> None:
+    deep, flat = f"x = a{'.b' * 3_000}\n", "x = a\n"
+    before, after = (deep, flat) if deep_before else (flat, deep)
+    assert fired({"tests/test_a.py": before + KEPT + GONE}, {"tests/test_a.py": after + KEPT}) == []
+    assert fired({"tests/test_a.py": flat + KEPT + GONE}, {"tests/test_a.py": flat + KEPT}) != []
+
+
 DELETIONS = {
     "python": ("tests/test_a.py", KEPT, GONE),
     "typescript": (
