@@ -11,6 +11,7 @@ import tree_sitter_python
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import (
     DEEPEST,
+    MOST_WORDS,
     SMALL,
     ancestors,
     comments_in,
@@ -72,9 +73,16 @@ def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
     assert not parse("package a\n", Language.GO).has_error
 
 
+def test_a_line_of_more_words_than_anybody_reads_is_no_program() -> None:
+    long = " ".join(["x"] * (MOST_WORDS + 1))
+    assert is_refused(parse(long, Language.PYTHON))
+    data = f"x = '{'a1b2' * 10_000}'\n"
+    assert text_of(parse(data, Language.PYTHON)) == data
+
+
 def test_a_text_that_the_parser_asks_for_again_and_again_is_no_program() -> None:
     """Each bracket too many makes the grammar go back to the beginning of the line: without a bound it takes seconds."""
-    broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 5_000 + "\n}\n"
+    broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 2_400 + "\n}\n"
     assert is_refused(parse(broken, Language.KOTLIN))
     whole = "class A {\n    fun f(x: Int) = g(x)\n}\n"
     assert text_of(parse(whole, Language.KOTLIN)) == whole
