@@ -17,6 +17,8 @@ COPY --from=build /opt/assay /opt/assay
 ENV PATH=/opt/assay/bin:$PATH PYTHONUNBUFFERED=1 ASSAY_HOST=0.0.0.0 ASSAY_PORT=8000 ASSAY_DATA_DIR=/var/lib/assay
 USER 10001
 WORKDIR /var/lib/assay
+# The door alone. Set ASSAY_METRICS_ADDRESS to have /metrics at another port, and publish that to nobody but Prometheus.
+# No HEALTHCHECK: `assay work` listens at nothing. Ask /livez and /readyz of `assay serve` from outside, as fly.toml does.
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 CMD ["assay", "serve"]

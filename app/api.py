@@ -57,7 +57,7 @@ class Api:
 
     def _guarded(self, request: AnyRequest, answered: "Answered") -> Said:
         try:
-            scope = self._scope(request)
+            scope = self.scope_of(request)
             if isinstance(scope, Response):
                 return scope
             return answered(scope)
@@ -67,7 +67,8 @@ class Api:
         except Unavailable as error:
             return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    def _scope(self, request: AnyRequest) -> "frozenset[InstallationId] | Said":
+    def scope_of(self, request: AnyRequest) -> "frozenset[InstallationId] | Said":
+        """The installations of the request's token, or the refusal. Raises Unavailable."""
         said = request.headers.get("authorization", "")
         if said[: len(SCHEME)].lower() != SCHEME:
             return _refused("another scheme" if said else "none")

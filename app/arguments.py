@@ -33,9 +33,13 @@ FILES_AND_TEXTS: Final = (
 )
 EVAL_ID: Final = "the verdict's id, as the check and `assay judge` print it"
 MOST_JOBS: Final = 256
+DAY_S: Final = 86_400
 RUBRIC: Final = "a rubric's file, or `default` for the one that ships with Assay"
 WHEN: Final = "a date or a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h"
+UNTIL: Final = "how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z"
+EVERYWHERE: Final = "the repository; without one: all of them"
 WEEK: Final = "also estimate what the model costs for a week of this repository's pull requests"
+GATE: Final = "also say what is missing in this repository for the check to be required"
 TIERS: Final = "code checks alone, the model too where they are not certain, or the model always"
 
 Options = Callable[[argparse.ArgumentParser], None]
@@ -146,12 +150,26 @@ def rubric_options(rubric: argparse.ArgumentParser) -> None:
     promote.set_defaults(answer="promote")
 
 
+def config_options(config: argparse.ArgumentParser) -> None:
+    what = config.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = what.add_parser("check", help="read a file strictly: its mistakes by line, or every key with who sets it")
+    check.add_argument("file", nargs="?", metavar="FILE", help="default: .github/assay.yml of this checkout")
+    check.add_argument("--organisation", metavar="FILE", help="what holds for all repositories of the owner")
+    check.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    check.set_defaults(answer="check")
+    what.add_parser("schema", help="print the JSON Schema, for editors").set_defaults(answer="schema")
+    what.add_parser("reference", help="print every key with its default and an example").set_defaults(
+        answer="reference"
+    )
+
+
 def process_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
 
 
 def doctor_options(doctor: argparse.ArgumentParser) -> None:
     doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK)
+    doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE)
 
 
 def show_options(show: argparse.ArgumentParser) -> None:
@@ -180,7 +198,16 @@ def forget_options(forget: argparse.ArgumentParser) -> None:
 
 
 def pause_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("repository", type=repository, metavar="OWNER/REPO")
+    resume_options(command)
+    command.add_argument("--until", metavar="T", help=f"{UNTIL} (default: until it is resumed)")
+    command.add_argument("--reason", metavar="TEXT", help="why, in a sentence: it stands on every check")
+    command.add_argument("--by", metavar="NAME", help="whose name stands on every check (default: yours here)")
+    command.add_argument("--list", action="store_true", help="only show where judging is paused, until when, and why")
+
+
+def resume_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=EVERYWHERE)
+    command.add_argument("--repo", type=repository, metavar="OWNER/REPO", help="the same")
 
 
 def token_options(token: argparse.ArgumentParser) -> None:
@@ -229,12 +256,25 @@ def history_options(history: argparse.ArgumentParser) -> None:
     history.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
 
 
+def wait_options(wait: argparse.ArgumentParser) -> None:
+    wait.add_argument("commit", metavar="OWNER/REPO@SHA")
+    wait.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="wait so many seconds (default: 600)")
+    wait.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+
+
 def export_options(export: argparse.ArgumentParser) -> None:
     export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl")
     export.add_argument("--since", metavar="T", help=f"{WHEN} (default: 7d)")
     export.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
     export.add_argument("--out", metavar="FILE", default="-", help="default: standard output")
     installations_option(export)
+
+
+def seconds(given: str) -> float:
+    """A number of seconds, from 0 to a day."""
+    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", given) or float(given) > DAY_S:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {DAY_S}, found {given!r}")
+    return float(given)
 
 
 def installations_option(command: argparse.ArgumentParser) -> None:
@@ -273,21 +313,23 @@ COMMANDS: Final = (
         "app.commands_evaluate:evaluate", evaluate_options,
     ),
     Command("rubric", "check a rubric, or compare two of them on what is on record", "app.commands_rubric:rubric", rubric_options),
+    Command("config", "check a repository's .github/assay.yml", "app.commands_config:config", config_options),
     Command("stats", "quality, cost, agreement and backlog of what was judged", "app.commands_stats:stats", stats_options),
     Command(
         "history", "a pull request's verdicts, and what was done about them", "app.commands_stats:history", history_options
     ),
+    Command("wait", "wait for the verdict on one commit", "app.commands_wait:wait", wait_options),
     Command("export", "write verdicts as lines, for other programs", "app.commands_stats:export", export_options),
     Command("forget", "delete all that is stored about a repository", "app.commands_audit:forget", forget_options),
     Command(
-        "pause", "stop all judging in one repository: its checks are neutral, no model is asked",
+        "pause", "stop judging in a repository or everywhere, for a while: checks are neutral, no model is asked",
         "app.commands_pause:pause", pause_options,
     ),
     Command(
         "token", "who may read the figures over HTTP: create, list, revoke",
         "app.commands_token:token", token_options,
     ),
-    Command("resume", "go on judging in a repository that was paused", "app.commands_pause:resume", pause_options),
+    Command("resume", "go on judging where it was paused", "app.commands_pause:resume", resume_options),
 )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ import json
 import logging
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, TextIO, cast
 
@@ -17,15 +18,18 @@ import structlog
 import uvicorn
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
 from structlog.typing import FilteringBoundLogger
 
 from app.api import Api, api_routes
+from app.api_verdicts import Verdicts, verdict_routes
 from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
+from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import Door, Lock, webhook_route
 from worker.domain.frozen import build_models
-from worker.settings import Settings, malformed
+from worker.settings import AppCredentials, Settings, malformed
 from worker.store.connection import Store, open_store
 from worker.system_clock import SystemClock
 
@@ -34,12 +38,29 @@ BACKLOG: Final = 2048
 THE_PORTS_FAULT: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
-def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) -> Litestar:
-    """All routes. Raises SettingError when the App's credentials are not set."""
-    credentials = settings.require_app()
+def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr, tally: Tally | None = None) -> Litestar:
+    """All routes; without the App's credentials, those that create it."""
+    log, tally = json_log(log_to, settings.log_level), tally or Tally()
+    if settings.app is None:
+        opened(store, log_to)
+        routes = setup_routes(SetupDoor(settings, store, log), store.ping)
+    else:
+        routes = _app_routes(settings, settings.app, store, (log, tally))
+    return Litestar(
+        route_handlers=routes,
+        exception_handlers={HTTPException: _refused, Exception: _Failed(log, tally).answer},
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _app_routes(
+    settings: Settings, credentials: AppCredentials, store: Store, telling: tuple[FilteringBoundLogger, Tally]
+) -> list[HTTPRouteHandler]:
+    log, tally = telling
     build_models()
-    log, tally = json_log(log_to, settings.log_level), Tally()
-    intake = Intake(store, SystemClock())
+    intake, api = Intake(store, SystemClock()), Api(store, store.tokens())
     door = Door(
         lock=Lock(tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)),
         our_app_id=credentials.app_id,
@@ -47,17 +68,13 @@ def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr) ->
         tally=tally,
         log=log,
     )
-    return Litestar(
-        route_handlers=[
-            webhook_route(door),
-            *health_routes(intake, tally),
-            *api_routes(Api(store, store.tokens())),
-        ],
-        exception_handlers={HTTPException: _refused, Exception: _Failed(log, tally).answer},
-        openapi_config=None,
-        logging_config=None,
-        debug=False,
-    )
+    return [
+        webhook_route(door),
+        *health_routes(intake),
+        *api_routes(api),
+        *verdict_routes(Verdicts(store, api)),
+        *closed_routes(settings.github_api_url),
+    ]
 
 
 def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
@@ -129,9 +146,23 @@ def web_server(app: Litestar) -> Server:
 def run_web(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Raises SettingError, and Unavailable where Redis does not answer at the start."""
     with open_store(settings) as store:
-        server = web_server(create_app(settings, store))
-        with listen(settings.host, settings.port) as listening:
+        tally = Tally()
+        server = web_server(create_app(settings, store, tally=tally))
+        with listen(settings.host, settings.port) as listening, _metrics(settings, store, tally):
             server.run(sockets=[listening])
+
+
+@contextmanager
+def _metrics(settings: Settings, store: Store, tally: Tally) -> Generator[None]:
+    """Beside the door, where the operator asks for it: `/metrics` at an address of its own."""
+    if settings.metrics_address is None:
+        yield
+        return
+    from app.metrics_port import figures, telling  # noqa: PLC0415 - a door that nobody watches needs none of it
+
+    with telling(settings.metrics_address, lambda: figures(store, tally, SystemClock())) as url:
+        json_log(sys.stderr, settings.log_level).info("metrics", url=url)
+        yield
 
 
 def listen(host: str, port: int) -> socket.socket:

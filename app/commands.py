@@ -2,7 +2,7 @@
 
 Pure. Does not know who may give a command. Invariant: only the text of a top-level paragraph, at the start
 of one of its lines, is a command. Code, quotes, lists, headings, tables, HTML and comments in HTML are not;
-nor is a slash that was escaped. No text makes it raise.
+nor is a slash that was escaped. What may be another bot's command is none of ours. No text makes it raise.
 """
 
 import re
@@ -10,31 +10,49 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from worker.domain.request import CommandName
+from worker.domain.request import LONGEST_REASON, CommandName
 
 LONGEST: Final = 65_536
 """GitHub takes no longer comment."""
 
+LONGEST_WORD: Final = 40
+"""A misspelt command is said back; nothing longer is a misspelling."""
+
 MAYBE: Final = re.compile(r"^[^\S\n]*/[a-zA-Z]", re.MULTILINE)
 WORD: Final = re.compile(r"/([a-zA-Z][a-zA-Z-]*)[.,:;!]?(?=\s|$)")
+FIRST: Final = re.compile(r"\s*([^\s.,:;!]+)[.,:;!]?(?=\s|$)")
 BREAKS: Final = frozenset({"softbreak", "hardbreak"})
-SIMILAR: Final = 0.7
+SIMILAR: Final = 0.8
+OURS: Final = "assay"
+FORCE: Final = frozenset({"force", "--force"})
+
+PLAIN: Final = {"rejudge": CommandName.REJUDGE, "contest": CommandName.CONTEST, "override": CommandName.OVERRIDE}
+"""Commands that stand alone after the slash."""
+
+BEHIND: Final = PLAIN | {"pause": CommandName.PAUSE, "resume": CommandName.RESUME, "help": CommandName.HELP}
+"""Commands that stand behind `/assay`."""
+
+OTHERS: Final = frozenset({"context", "content", "contents", "essay"})
+"""Words of their own that are as near to one of ours as a misspelling is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    """`reason`: what follows it, in its author's words."""
+
     name: CommandName
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandError:
-    """Looks like a command of ours, and is none: `nearest` is what may have been meant."""
+    """Surely meant for us, and no command: `nearest` is what may have been meant."""
 
     found: str
     nearest: CommandName
@@ -45,38 +63,87 @@ def parse_command(markdown: str) -> Command | CommandError | None:
     text = markdown[:LONGEST].replace("\r\n", "\n").replace("\r", "\n")
     if not MAYBE.search(text):
         return None
-    read = [said for line in command_lines(text) if (said := _understand(line))]
+    read = [said for lines in paragraphs(text) for said in _commands(lines)]
     return next((said for said in read if isinstance(said, Command)), next(iter(read), None))
 
 
 def command_lines(text: str) -> Iterator[str]:
     """The lines that begin with a slash, as a reader of the rendered comment sees them."""
+    return (line.text for lines in paragraphs(text) for line in lines if line.is_slashed)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a paragraph, as it is read. `is_slashed`: its first character is a slash, and no code, link or emphasis."""
+
+    text: str
+    is_slashed: bool
+
+
+def paragraphs(text: str) -> Iterator[list[Line]]:
+    """The paragraphs at the top level, line by line."""
     tokens = _parser().parse(text)
     for opening, inline in pairwise(tokens):
         if opening.type == "paragraph_open" and opening.level == 0:
-            yield from _slashed(inline.children or ())
+            yield [*_lines(inline.children or ())]
 
 
-def _slashed(children: Sequence[Token]) -> Iterator[str]:
+def _lines(children: Sequence[Token]) -> Iterator[Line]:
     line: list[Token] = []
     for token in (*children, Token("softbreak", "br", 0)):
         if token.type not in BREAKS:
             line.append(token)
             continue
-        if line and line[0].type == "text" and line[0].content.startswith("/"):
-            yield "".join(part.content for part in line)
+        first = line[0] if line else token
+        is_slashed = first.type == "text" and first.content.startswith("/")
+        yield Line("".join(part.content for part in line), is_slashed)
         line = []
 
 
-def _understand(line: str) -> Command | CommandError | None:
-    word = WORD.match(line)
+def _commands(lines: Sequence[Line]) -> Iterator[Command | CommandError]:
+    """What a paragraph says to us. A reason goes on until its end, or until the next command."""
+    for at, line in enumerate(lines):
+        said = _understand(line)
+        if isinstance(said, Command):
+            more = takewhile(lambda one: not isinstance(_understand(one), Command), lines[at + 1 :])
+            reason = "\n".join([said.reason, *(one.text.strip() for one in more)])
+            yield Command(said.name, reason.strip()[:LONGEST_REASON].rstrip())
+        elif said is not None:
+            yield said
+
+
+def _understand(line: Line) -> Command | CommandError | None:
+    word = WORD.match(line.text) if line.is_slashed else None
     if word is None:
         return None
+    name, rest = word[1].lower(), line.text[word.end() :]
+    if name == OURS:
+        return _behind(rest)
+    if name in PLAIN:
+        return _command(PLAIN[name], rest)
+    near = get_close_matches(name, [*PLAIN, OURS], n=1, cutoff=SIMILAR)
+    if not near or name in OTHERS or len(name) > LONGEST_WORD:
+        return None
+    return CommandError(word[1], PLAIN.get(near[0], CommandName.HELP))
+
+
+def _behind(rest: str) -> Command | CommandError:
+    """What follows `/assay`: all of it is meant for us."""
+    word = FIRST.match(rest)
+    if word is None:
+        return Command(CommandName.HELP)
     name = word[1].lower()
-    if name in set(CommandName):
-        return Command(CommandName(name))
-    nearest = get_close_matches(name, [known.value for known in CommandName], n=1, cutoff=SIMILAR)
-    return CommandError(word[1], CommandName(nearest[0])) if nearest else None
+    if name in BEHIND:
+        return _command(BEHIND[name], rest[word.end() :])
+    near = get_close_matches(name, [*BEHIND], n=1)
+    return CommandError(f"{OURS} {word[1][:LONGEST_WORD]}", BEHIND[near[0]] if near else CommandName.HELP)
+
+
+def _command(name: CommandName, rest: str) -> Command:
+    word = FIRST.match(rest)
+    if name is CommandName.REJUDGE and word is not None and word[1].lower() in FORCE:
+        return Command(CommandName.FORCE, rest[word.end() :].strip())
+    return Command(name, rest.strip())
 
 
 @cache

@@ -13,13 +13,15 @@ from app.commands_judge import code_of
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.audit import AuditRecord, Replay, Taken, audit_json
+from worker.domain.decisions import said_json
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.pattern import pattern
+from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import InputError
-from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown
+from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown, without_dossier
 from worker.render.terminal import report as judged_report
 from worker.settings import from_environment, missing
 from worker.store.connection import Store, open_store
@@ -45,7 +47,10 @@ def _shown(store: Store, eval_id: EvalId) -> Shown:
     entry, audit = _entry(store, eval_id), store.archive.audit(eval_id)
     left = store.archive.left(eval_id)
     until = None if left is None else SystemClock().now() + left
-    return Shown(verdict_without_secrets(entry.verdict), without_secrets(audit) if audit else None, until)
+    subject = entry.verdict.subject
+    pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
+    said = store.decisions.of(pull, subject.head_sha)
+    return Shown(verdict_without_secrets(entry.verdict), without_secrets(audit) if audit else None, until, said)
 
 
 def _json(found: Shown) -> str:
@@ -53,6 +58,7 @@ def _json(found: Shown) -> str:
         "verdict": found.verdict.model_dump(mode="json"),
         "audit": audit_json(found.audit) if found.audit else None,
         "kept_until": found.until.isoformat(timespec="seconds") if found.until else None,
+        "said": said_json(found.said),
     }
     return f"{json.dumps(said, indent=2)}\n"
 
@@ -123,6 +129,8 @@ def _anew(arguments: argparse.Namespace) -> Answer:
 def _whole(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, AuditRecord | None]:
     """All three, or an InputError: without its dossier nothing can be judged again."""
     entry, dossier = _entry(store, eval_id), store.archive.find(eval_id)
+    if dossier is None and (said := without_dossier(entry.verdict)):
+        raise InputError(f"{eval_id} can't be judged again or reported: {said}")
     if dossier is None:
         raise InputError(f"The dossier of {eval_id} is not kept (any more). ASSAY_RETENTION_DAYS says how long one is.")
     return entry, dossier, store.archive.audit(eval_id)
@@ -170,6 +178,9 @@ def _stored(found: Holdings) -> Stored:
         Kind.CHECKS: found.count("check"),
         Kind.COMMANDS: len(found.commands),
         Kind.EVENTS: found.events + sum(len(one.evals) for one in found.owned),
-        Kind.OTHER: sum(found.count(what) for what in ("ledger", "checks", "spent", "kept", "paused")),
+        Kind.OTHER: sum(
+            found.count(what)
+            for what in ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")
+        ),
     }
     return Stored(found.repository, counts, found.forgotten_at)

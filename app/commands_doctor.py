@@ -16,7 +16,10 @@ from worker.domain.ids import InstallationId
 from worker.domain.money import week_of
 from worker.errors import AssayError, InputError, SettingError
 from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, week_words
-from worker.rulebook import load_prompt, load_rubric
+from worker.render.gate import gate_lines, installation_lines, permission_lines
+from worker.render.pause import Listed
+from worker.render.pause import words as pause_words
+from worker.rulebook import load_prompt, load_rubric, shipped_rubrics
 from worker.settings import Settings, environment, missing, read_settings
 from worker.store.connection import Store, open_store
 from worker.store.examine import StoreReport, examine_store
@@ -35,7 +38,7 @@ MOST_SKEW: Final = timedelta(seconds=30)
 def doctor(arguments: argparse.Namespace) -> Answer:
     """Look at everything. 0 when all is well, 2 when something has to be changed.
 
-    With a repository, estimate what a week of its pull requests costs.
+    With a repository, estimate what a week of its pull requests costs; with --repo, say what keeps the check from being required.
     """
     repository: str | None = arguments.repository
     settings, examined = settings_of(environment())
@@ -44,6 +47,7 @@ def doctor(arguments: argparse.Namespace) -> Answer:
     redis = _redis(settings) if has_place else ()
     examined += [folder, *redis, *_app(settings), *_model(settings), *_canary(settings), _token(settings)]
     examined += [_week(settings, repository)] if repository is not None else []
+    examined += _gate(settings, arguments.repo) if arguments.repo is not None else []
     is_well = all(one.health is Health.OK for one in examined)
     return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
 
@@ -79,8 +83,10 @@ def _data_dir(settings: Settings) -> Examined:
 def _redis(settings: Settings) -> Iterator[Examined]:
     try:
         with open_store(settings) as store:
-            report, refusal = examine_store(store), store.rubrics.look(load_rubric())
+            report = examine_store(store)
+            refused = [said for said in map(store.rubrics.look, shipped_rubrics()) if said]
             demoted = [notice for one in store.events.installations() for notice in _demoted(store, one)]
+            pauses = [Listed(one.suspension, one.is_everywhere) for one in store.switches.in_force()]
     except SettingError as error:
         yield _bad(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
     except AssayError as error:
@@ -89,8 +95,8 @@ def _redis(settings: Settings) -> Iterator[Examined]:
     else:
         yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
         yield from (Examined("Demoted signal", Health.OK, one) for one in demoted)
-        if refusal:
-            yield Examined("Rubric", Health.WRONG, f"{refusal} Until then nothing is judged.")
+        yield from (Examined("Pause", Health.OK, pause_words(one)) for one in pauses)
+        yield from (Examined("Rubric", Health.WRONG, f"{one} Until then nothing is judged.") for one in refused)
 
 
 def _demoted(store: Store, installation: InstallationId) -> list[str]:
@@ -117,10 +123,11 @@ def _app(settings: Settings) -> Iterator[Examined]:
         words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works and `assay up` does not."
         yield Examined("GitHub App", Health.MISSING, words)
         return
+    from app.events import SUBSCRIBED
     from worker.github.examine import examine
 
     yield Examined("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
-    yield from app_lines(examine(settings, SystemClock()), settings)
+    yield from app_lines(examine(settings, SystemClock(), SUBSCRIBED), settings)
 
 
 def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
@@ -133,8 +140,9 @@ def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
             yield Examined(name, Health.OK, f"accepted at {settings.github_api_url}")
     if report.app is not None:
         yield Examined("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
-        yield _lacking("App permissions", report.missing_permissions, "Permissions & events, Repository permissions")
+        yield from permission_lines(report.app.permissions)
         yield _lacking("App events", report.missing_events, "Permissions & events, Subscribe to events")
+        yield from installation_lines(report.app.permissions, report.installed, report.app.html_url)
     if report.clock_skew is not None:
         yield skew_line(report.clock_skew)
 
@@ -208,6 +216,23 @@ def _week(settings: Settings, repository: str) -> Examined:
         words = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
         return Examined(name, Health.WRONG, words)
     return Examined(name, Health.OK, week_words(week_of([HEADS] * pulls, each, settings.caps), each, HEADS))
+
+
+def _gate(settings: Settings, repository: str) -> Iterator[Examined]:
+    """Whether merges of a repository wait for our check."""
+    if settings.app is None:
+        words = f"{repository} can't be looked at: that needs the App's settings."
+        yield Examined("Required check", Health.MISSING, words)
+        return
+    from worker.github.gate import look
+
+    try:
+        gate = look(settings, SystemClock(), repository)
+    except AssayError as error:
+        words = f"{repository} can't be looked at: {str(error).rstrip('.')}."
+        yield Examined("Required check", Health.WRONG, words)
+    else:
+        yield from gate_lines(gate, settings.app.app_id, "your App")
 
 
 def _token(settings: Settings) -> Examined:

@@ -38,6 +38,9 @@ from worker.system_clock import SystemClock
 WORTH: Final = 20
 """So many judgings without a model are worth another process."""
 
+WHENEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""From where `7d` is seen, so that it is the same span tomorrow, and no date that anybody names."""
+
 
 def evaluate(arguments: argparse.Namespace) -> Answer:
     """Judge anew, or with --dry-run say what that would cost."""
@@ -46,7 +49,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     with open_store(settings) as store:
         settings = attached(settings, store)
         now = SystemClock().now()
-        span, terms = _span(arguments, now), _terms(arguments, settings, store, now)
+        span, terms = _span(arguments, now), _terms(arguments, settings, store)
         surveyor = Surveyor(store, _wanted(arguments, span, terms.law, store))
         list(surveyor.read())
         run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo])
@@ -68,7 +71,7 @@ def _check(arguments: argparse.Namespace, settings: Settings) -> None:
         raise InputError("--override-caps leaves this run no limit. Say with --max-usd what it may cost.")
 
 
-def _terms(arguments: argparse.Namespace, settings: Settings, store: Store, now: datetime) -> Terms:
+def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> Terms:
     """By what is judged."""
     rubric = Path(arguments.rubric).absolute() if arguments.rubric else None
     store.rubrics.admit(load_rubric())
@@ -86,16 +89,15 @@ def _terms(arguments: argparse.Namespace, settings: Settings, store: Store, now:
         is_capped=not arguments.override_caps,
     )
     terms = terms_of(settings, named)
-    return terms if arguments.max_usd is None else terms.model_copy(update={"book": book_of(arguments, terms.law, now)})
+    return terms if arguments.max_usd is None else terms.model_copy(update={"book": book_of(arguments, terms.law)})
 
 
-def book_of(arguments: argparse.Namespace, law: str, now: datetime) -> str:
-    """The name of the run: what it judges by what law, its window as it is seen from the begin of this day (UTC).
+def book_of(arguments: argparse.Namespace, law: str) -> str:
+    """The name of the run: what it judges by what law, in the window that was asked for, whenever that is.
 
-    So the same command goes on with the same money all day, and begins anew on the next one, unless its window is fixed.
+    So the same command goes on with the same money until all of it is judged, past midnight too.
     """
-    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    since, until = (moment_ms(text, today) for text in (arguments.since, arguments.until or "0m"))
+    since, until = (moment_ms(text, WHENEVER) for text in (arguments.since, arguments.until or "0m"))
     called = json.dumps([since, until, arguments.subject, arguments.repository, law])
     return f"run:{sha256(called.encode()).hexdigest()}"
 
@@ -164,7 +166,9 @@ def _bar(total: int) -> Generator[Callable[[], object]]:
 
 def _told(arguments: argparse.Namespace, run: Run, surveyor: Surveyor, stopped: str) -> Answer:
     one = _evaluated(run, surveyor, stopped)
-    is_whole = not (one.failed or one.left or one.stopped)
+    is_whole = not (one.failed or one.capped or one.left or one.stopped)
+    if is_whole and run.terms.book:
+        run.store.book(run.terms.book, run.terms.limit_usd).close()
     code = Exit.ACCEPT if is_whole else Exit.USAGE
     return Answer(code, _json(one) if arguments.json else evaluated(one, page()))
 
@@ -174,15 +178,16 @@ def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
     final = [pair for pair in survey.answered if pair[1].is_final]
     gone = [answer for _, answer in final if answer.failure == FailureMode.SUBJECT_NOT_FOUND]
     judged = [pair for pair in final if pair[1].failure is None]
-    failed = [pair for pair in survey.answered if not pair[1].is_final]
+    unheard = [answer for _, answer in survey.answered if not answer.is_final]
+    capped = sum(answer.is_throttled for answer in unheard)
     fresh = [answer for before, answer in survey.answered if before.eval_id in mine]
     return Evaluated(
         subjects=len(survey.standing),
         answered=len(judged),
         earlier=sum(before.eval_id not in mine for before, _ in judged),
         gone=len(gone),
-        failed=len(failed),
-        left=len(survey.standing) - len(final) - len(failed),
+        failed=len(unheard) - capped,
+        left=len(survey.standing) - len(final) - len(unheard),
         decisions=dict(Counter(answer.words for _, answer in judged).most_common()),
         changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].words != pair[1].words),
         cost_usd=sum((one.cost_usd for one in fresh if one.cost_usd is not None), Decimal(0)),
@@ -190,6 +195,7 @@ def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
         law=_law(run.terms),
         unread=survey.unread,
         stopped=stopped,
+        capped=capped,
     )
 
 

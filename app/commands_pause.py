@@ -1,29 +1,85 @@
-"""`assay pause` and `assay resume`: stop all judging in one repository, and go on.
+"""`assay pause` and `assay resume`: stop all judging in one repository or everywhere, for a while, and go on.
 
 Does not touch a judging that has begun. Invariant: a repository that the store does not know is not switched, and that
-is said.
+is said; what stops judging everywhere has an end and a reason.
 """
 
 import argparse
+import os
+import pwd
 
 from app.exits import Answer, Exit
-from worker.render.pause import switched
+from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
+from worker.errors import InputError
+from worker.render import pause as texts
+from worker.render.visible import one_line
 from worker.settings import from_environment
-from worker.store.connection import open_store
+from worker.store.connection import Store, open_store
+from worker.system_clock import SystemClock
 
 
 def pause(arguments: argparse.Namespace) -> Answer:
-    return _switch(arguments.repository, is_paused=True)
+    with open_store(from_environment()) as store:
+        if arguments.list:
+            return Answer(Exit.ACCEPT, texts.listed(in_force(store)))
+        repository = _repository(arguments)
+        suspension = _suspension(arguments, repository)
+        if repository is None:
+            store.switches.pause_all(suspension)
+            return Answer(Exit.ACCEPT, texts.paused(None, suspension))
+        owned = store.records().of_repository(repository).owned
+        for one in owned:
+            store.switches.pause(one.installation, one.repository, suspension)
+        said = texts.paused(repository, suspension) if owned else texts.unknown(repository)
+        return Answer(Exit.ACCEPT if owned else Exit.USAGE, said)
 
 
 def resume(arguments: argparse.Namespace) -> Answer:
-    return _switch(arguments.repository, is_paused=False)
-
-
-def _switch(repository: str, *, is_paused: bool) -> Answer:
     with open_store(from_environment()) as store:
+        repository = _repository(arguments)
+        if repository is None:
+            was = store.switches.resume_all()
+            return Answer(Exit.ACCEPT, texts.resumed(None) if was else texts.not_paused(None))
         owned = store.records().of_repository(repository).owned
-        turn = store.switches.pause if is_paused else store.switches.resume
-        for one in owned:
-            turn(one.installation, one.repository)
-    return Answer(Exit.ACCEPT if owned else Exit.USAGE, switched(repository, len(owned), is_paused=is_paused))
+        if not owned:
+            return Answer(Exit.USAGE, texts.unknown(repository))
+        were = [store.switches.resume(one.installation, one.repository) for one in owned]
+        return Answer(Exit.ACCEPT, texts.resumed(repository) if any(were) else texts.not_paused(repository))
+
+
+def in_force(store: Store) -> tuple[texts.Listed, ...]:
+    """All pauses, for people to read."""
+    return tuple(texts.Listed(one.suspension, one.is_everywhere) for one in store.switches.in_force())
+
+
+def _repository(arguments: argparse.Namespace) -> str | None:
+    named: list[str] = [one for one in (arguments.repository, arguments.repo) if one]
+    if len(set(named)) > 1:
+        raise InputError(f"Two repositories are named: {' and '.join(named)}. Name one.")
+    return named[0] if named else None
+
+
+def _suspension(arguments: argparse.Namespace, repository: str | None) -> Suspension:
+    now = SystemClock().now()
+    reason = one_line(arguments.reason or "")
+    if repository is None and not (arguments.until and reason):
+        raise InputError(
+            "This would stop judging in all repositories: say until when and why (--until 2h --reason TEXT), "
+            "or in which one (--repo OWNER/REPO)."
+        )
+    if len(reason) > LONGEST_REASON:
+        raise InputError(f"The reason has {len(reason)} characters. Say it in {LONGEST_REASON}.")
+    try:
+        until = end_of(arguments.until, now) if arguments.until else None
+    except UntilError as error:
+        raise InputError(f"--until: {error}") from error
+    by = one_line(arguments.by or _user())[:LONGEST_NAME]
+    return Suspension(by=by, at=now, until=until, reason=reason, repository=repository)
+
+
+def _user() -> str:
+    """Who runs this command, as this machine knows them."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container's user needs no name
+        return "whoever runs Assay"

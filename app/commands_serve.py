@@ -13,8 +13,9 @@ from worker.settings import Settings, from_environment, malformed
 
 
 def serve(arguments: argparse.Namespace) -> Answer:
-    """Run the web door until it is told to stop."""
+    """Run the web door until it is told to stop. Without an App, it serves the page that creates one."""
     settings = _ready(arguments.end_with)
+    require_usable_app(settings, is_needed=False)
     from app.asgi import run_web
 
     run_web(settings)
@@ -24,6 +25,7 @@ def serve(arguments: argparse.Namespace) -> Answer:
 def work(arguments: argparse.Namespace) -> Answer:
     """Run dispatcher and worker until they are told to stop."""
     settings = _ready(arguments.end_with)
+    require_usable_app(settings)
     from worker.__main__ import run_work
     from worker.logs import log_json
 
@@ -36,13 +38,13 @@ def _ready(end_with: int | None) -> Settings:
     """The settings, before anything is started or loaded. Raises SettingError where one is missing."""
     if end_with is not None:
         die_with_parent(end_with, signal.SIGTERM)
-    settings = from_environment()
-    require_usable_app(settings)
-    return settings
+    return from_environment()
 
 
-def require_usable_app(settings: Settings) -> None:
-    """Raises SettingError where the App is not set, or has a key that the first pull request would find damaged."""
+def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
+    """Raises SettingError where a needed App is not set, or has a key that the first pull request would find damaged."""
+    if settings.app is None and not is_needed:
+        return
     app = settings.require_app()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key

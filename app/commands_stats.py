@@ -6,7 +6,7 @@ Does not count or word anything. Invariant: nothing is judged and nothing but ro
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -18,7 +18,10 @@ from worker.analytics.asking import AskError, Question, Topic, asked
 from worker.analytics.evaluations import evaluations, outcomes
 from worker.analytics.exports import TERMINAL, Skipped, jsonl, table
 from worker.analytics.windows import DAY_HOURS, Window
-from worker.domain.ids import InstallationId
+from worker.domain.decisions import Said, said_json
+from worker.domain.ids import InstallationId, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import InputError
 from worker.render.history import history as told
@@ -43,6 +46,7 @@ class Office:
 
     def __init__(self, store: Store, of: Sequence[InstallationId], now: datetime) -> None:
         self._rollups = store.rollups()
+        self._demotions = store.demotions
         self._of = of
         self._now = now
         for installation in of:
@@ -52,6 +56,10 @@ class Office:
         tables = needed(topic, question)
         found = [self._rollups.find(one, tables, question.over, self._now) for one in self._of]
         return answer(topic, question, together(found))
+
+    def notices(self) -> tuple[str, ...]:
+        """Of each signal that is a suspicion now, why, and how a person takes that back."""
+        return tuple(one.notice(installation) for installation in self._of for one in self._demotions.of(installation))
 
 
 def stats(arguments: argparse.Namespace) -> Answer:
@@ -69,6 +77,8 @@ def stats(arguments: argparse.Namespace) -> Answer:
         office = Office(store, arguments.installation or store.events.installations(), now)
         said = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
         days = list(_days(office, questions[Topic.QUALITY])) if Topic.BACKLOG in said and not arguments.json else []
+        if Topic.OVERRIDES in said:
+            said[Topic.OVERRIDES] |= {"demotions": office.notices()}
     if arguments.json:
         return Answer(Exit.ACCEPT, f"{json.dumps(said, indent=2)}\n")
     return Answer(Exit.ACCEPT, _page(said, days))
@@ -89,7 +99,8 @@ def _page(said: dict[Topic, dict[str, Any]], days: list[tuple[int, float | None]
         case (Topic.QUALITY, Topic.OVERRIDES):
             return would_block(said[Topic.QUALITY], said[Topic.OVERRIDES], page())
         case (Topic.OVERRIDES,):
-            return overridden(said[Topic.OVERRIDES], page())
+            overrides = said[Topic.OVERRIDES]
+            return overridden(overrides, overrides["demotions"], page())
         case (Topic.AGENTS,):
             return scorecards(said[Topic.AGENTS], page())
         case _:
@@ -112,14 +123,26 @@ def history(arguments: argparse.Namespace) -> Answer:
     name, _, number = arguments.pull.partition("#")
     with open_store(from_environment()) as store:
         found = found_history(store, name, int(number), at_most=ALL)
+        said = {one.head_sha: store.decisions.of(_pull_of(one), one.head_sha) for one in found.entries}
     if not found.entries:
         raise InputError(
             f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."
         )
     shown, done = evaluations(found.entries), outcomes(found.pulls)
     if arguments.json:
-        return Answer(Exit.ACCEPT, f"{json.dumps({'evaluations': shown, 'outcomes': done}, indent=2)}\n")
-    return Answer(Exit.ACCEPT, told(arguments.pull, shown, done, page()))
+        return Answer(
+            Exit.ACCEPT, f"{json.dumps({'evaluations': shown, 'outcomes': done, 'said': _said(said)}, indent=2)}\n"
+        )
+    return Answer(Exit.ACCEPT, told(arguments.pull, shown, done, page(), said))
+
+
+def _pull_of(entry: LedgerEntry) -> PullRef:
+    of = entry.verdict.subject
+    return PullRef(installation_id=of.installation_id, repository_id=of.repository_id, number=of.number)
+
+
+def _said(by_head: Mapping[Sha, Said]) -> dict[Sha, dict[str, Any]]:
+    return {head_sha: words for head_sha, said in by_head.items() if (words := said_json(said))}
 
 
 def export(arguments: argparse.Namespace) -> Answer:

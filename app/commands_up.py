@@ -36,9 +36,9 @@ STOPPING: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
 
 
 def up(_: argparse.Namespace) -> Answer:
-    """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM."""
+    """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM. Without an App, only the door, which creates one."""
     settings = from_environment()
-    require_usable_app(settings)
+    require_usable_app(settings, is_needed=False)
     with signals() as inbox, open_store(settings, Role.OWNER) as store:
         return Answer(Supervisor(attached(settings, store), inbox).run())
 
@@ -102,12 +102,13 @@ class Supervisor:
         environ = below(settings)
         self._door = Part("serve", environ, DOOR_S, subprocess.PIPE)
         self._work = Part("work", environ, settings.timing.stop_grace + WORK_MARGIN_S, None)
+        self._parts = (self._door,) if settings.app is None else (self._door, self._work)
         self._inbox = inbox
         self._said = b""
 
     def run(self) -> int:
         """Until a signal, or until a part can't be kept running."""
-        parts = (self._door, self._work)
+        parts = self._parts
         for part in parts:
             part.start()
         try:
@@ -171,7 +172,12 @@ class Supervisor:
         *lines, self._said = (self._said + said).split(b"\n")
         for line in lines:
             if url := listening_at(line):
-                _say(f"Deliveries go to {url}/github/webhooks. Ctrl-C stops Assay.")
+                _say(f"{self._what_now(url)} Ctrl-C stops Assay.")
+
+    def _what_now(self, url: str) -> str:
+        if len(self._parts) > 1:
+            return f"Deliveries go to {url}/github/webhooks."
+        return f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
 
 
 def listening_at(line: bytes) -> str | None:

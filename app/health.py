@@ -1,6 +1,6 @@
-"""/livez, /readyz and /metrics: is the process alive, can it take deliveries, what came so far.
+"""/livez and /readyz: is the process alive, can it take deliveries; and what it counts of them.
 
-Does not look at the judging side. Invariant: /livez never asks anybody; the counters are this process's
+Does not look at the judging side, and tells nobody the counts (`app.metrics_port` does). Invariant: /livez never asks anybody; the counters are this process's
 own and begin at zero with it.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from anyio import to_thread
-from litestar import MediaType, Response, get
+from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
@@ -39,15 +39,13 @@ class Tally:
     def count(self, outcome: Outcome) -> None:
         self._counts[outcome] += 1
 
-    def text(self) -> str:
-        """In the format that Prometheus reads."""
-        name = "assay_deliveries_total"
-        rows = [f'{name}{{outcome="{outcome}"}} {self._counts[outcome]}' for outcome in Outcome]
-        head = [f"# HELP {name} Deliveries by outcome since this process started.", f"# TYPE {name} counter"]
-        return "\n".join([*head, *rows, ""])
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Each outcome, also those that did not come."""
+        return {outcome.value: self._counts[outcome] for outcome in Outcome}
 
 
-def health_routes(intake: Intake, tally: Tally) -> list[HTTPRouteHandler]:
+def health_routes(intake: Intake) -> list[HTTPRouteHandler]:
     @get("/livez")
     async def livez() -> Mapping[str, str]:
         return {"status": "live"}
@@ -59,11 +57,7 @@ def health_routes(intake: Intake, tally: Tally) -> list[HTTPRouteHandler]:
             return Response({"status": "not ready", "reason": reason}, status_code=HTTP_503_SERVICE_UNAVAILABLE)
         return Response({"status": "ready"}, status_code=HTTP_200_OK)
 
-    @get("/metrics", media_type=MediaType.TEXT)
-    async def metrics() -> str:
-        return tally.text()
-
-    return [livez, readyz, metrics]
+    return [livez, readyz]
 
 
 def _why_not_ready(intake: Intake) -> str:

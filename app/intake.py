@@ -1,38 +1,42 @@
-"""Event -> JudgeRequest, Ask or Happening -> one script in Redis each. What the door does about an event, and all of it.
+"""Event -> JudgeRequest, Ask, Happening, MergeGroup ... -> scripts in Redis. What the door does about an event, and all of it.
 
 Does not judge, does not ask GitHub anything and does not start a job: a dispatcher takes it from here.
-Invariant: each event becomes one write, or two where it is a request and a happening; each may be sent twice, and a
-delivery that was counted before changes nothing.
+Invariant: each write may be sent twice, and a delivery that was counted before changes nothing.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from app.events import (
-    Afterwards,
+from app.facts import (
     AppMoved,
-    CiFailed,
+    BranchMoved,
+    CiMoved,
     CommandGiven,
-    CommitsReverted,
+    Elsewhere,
     Event,
+    GroupTold,
+    HeadRerun,
+    IssueChanged,
     PersonSpoke,
     PullClosed,
-    PullOpened,
-    PullPushed,
-    PullReady,
-    PullReopened,
-    RerunPressed,
+    Seen,
     ThumbGiven,
 )
-from worker.domain.happenings import Happened, Happening
-from worker.domain.ids import DeliveryId
+from app.noting import to_happening
+from app.wishes import Wished, to_request
+from worker.domain.greeting import Greeting
+from worker.domain.happenings import issue_mark
+from worker.domain.ids import DeliveryId, InstallationId
+from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.ports import Clock
 from worker.store import door
 from worker.store.connection import Store
+from worker.store.groups import Groups
 
-Judgeable = PullOpened | PullPushed | PullReopened | PullReady | RerunPressed
+NOTED, UNKNOWN = door.Outcome.NOTED, door.Outcome.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,108 +49,109 @@ class Intake:
     def take_in(self, event: Event, delivery_id: DeliveryId) -> door.Outcome:
         """Write down what an event asks for. Raises Unavailable."""
         at, wire = self.clock.now(), self.store.wire
-        if isinstance(event, CommandGiven):
-            return door.ask(wire, to_ask(event, delivery_id, at))
-        if isinstance(event, AppMoved):
-            return self._move(event)
+        match event:
+            case CommandGiven():
+                return self._command(event, delivery_id, at)
+            case AppMoved():
+                return self._move(event, at)
+            case GroupTold():
+                return Groups(wire, self.store.timing).put(to_group(event, delivery_id, at))
+            case CiMoved() | HeadRerun() | IssueChanged() | BranchMoved():
+                return self._elsewhere(event, delivery_id, at)
+            case PullClosed() | PersonSpoke() | ThumbGiven():
+                return self._afterwards(event, delivery_id, at)
+            case _:
+                return self._want(event, delivery_id, at)
+
+    def _command(self, event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+        """A decision in a review is something that a person did, too."""
         happening = to_happening(event, delivery_id, at)
-        if isinstance(event, Afterwards):
-            return door.happen(wire, happening) if happening else door.Outcome.UNKNOWN
-        taken = door.want(wire, to_request(event, delivery_id, at), self.store.timing).outcome
         if happening is not None:
-            door.happen(wire, happening)
+            door.happen(self.store.wire, happening)
+        return self.store.asks.put(to_ask(event, delivery_id, at))
+
+    def _want(self, event: Wished, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+        taken = door.want(self.store.wire, to_request(event, delivery_id, at), self.store.timing).outcome
+        happening = to_happening(event, delivery_id, at)
+        if happening is not None:
+            door.happen(self.store.wire, happening)
         return taken
 
-    def _move(self, event: AppMoved) -> door.Outcome:
+    def _afterwards(
+        self, event: PullClosed | PersonSpoke | ThumbGiven, delivery_id: DeliveryId, at: datetime
+    ) -> door.Outcome:
+        if isinstance(event, PullClosed):
+            door.shut(self.store.wire, event.pull)
+        happening = to_happening(event, delivery_id, at)
+        return UNKNOWN if happening is None else door.happen(self.store.wire, happening)
+
+    def _elsewhere(self, event: Elsewhere, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+        wire = self.store.wire
+        happening = to_happening(event, delivery_id, at)
+        noted = UNKNOWN if happening is None else door.happen(wire, happening)
+        match event:
+            case CiMoved():
+                woken = door.nudge(wire, event, self.store.timing)
+            case HeadRerun():
+                woken = self._again(door.with_head(wire, event), Trigger.RERUN, delivery_id, at)
+                if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
+                    place = (event.installation_id, event.repository_id, event.head_sha)
+                    woken = Groups(wire, self.store.timing).again(place, delivery_id, at)
+            case IssueChanged():
+                mark = issue_mark(event.repository, event.number)
+                found = door.closing(wire, event.installation_id, event.repository_id, mark)
+                woken = self._again(found, Trigger.CRITERIA, delivery_id, at)
+            case BranchMoved():
+                woken = self._new_config(event)
+            case _:
+                assert_never(event)
+        return noted if woken is UNKNOWN else woken
+
+    def _again(
+        self, found: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
+    ) -> door.Outcome:
+        """Each of them is judged once more, whatever its newest head is then."""
+        outcomes = [
+            door.want(self.store.wire, again(one, trigger, delivery_id, at), self.store.timing).outcome for one in found
+        ]
+        return outcomes[0] if outcomes else UNKNOWN
+
+    def _new_config(self, event: BranchMoved) -> door.Outcome:
+        """What the door keeps of the configuration is not known any more; judges read it anew anyway."""
+        if not event.has_new_config:
+            return UNKNOWN
+        door.set_window(self.store.wire, event.installation_id, event.repository_id, None)
+        return NOTED
+
+    def _move(self, event: AppMoved, at: datetime) -> door.Outcome:
         """All about an installation that left is forgotten, unless it is back in time."""
         leaving = self.store.leaving()
         if event.is_there:
             leaving.is_back(event.installation_id)
+            door.greet(self.store.wire, [to_greeting(event.installation_id, one, at) for one in event.new])
         else:
             leaving.leaves(event.installation_id)
-        return door.Outcome.NOTED
+        return NOTED
 
     def ping(self) -> None:
         """Raises Unavailable when nothing can be written down now."""
         self.store.ping()
 
 
-def to_request(event: Judgeable, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
-    return JudgeRequest(
-        pull=event.pull,
-        repository=event.repository,
-        head_sha=event.head_sha,
-        trigger=trigger(event),
-        delivery_id=delivery_id,
-        requested_at=at,
-    )
+def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
+    """The same pull request for another reason. One delivery may be about several."""
+    own = DeliveryId(f"{delivery_id}-{request.pull.number}")
+    changes = {"head_sha": None, "trigger": trigger, "delivery_id": own, "requested_at": at, "outages": 0}
+    return request.model_copy(update=changes)
 
 
 def to_ask(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> Ask:
-    return Ask(
-        pull=event.pull,
-        repository=event.repository,
-        comment_id=event.comment_id,
-        login=event.login,
-        command=event.command,
-        delivery_id=delivery_id,
-        asked_at=at,
-    )
+    return Ask.model_validate({**dict(event), "delivery_id": delivery_id, "asked_at": at})
 
 
-def trigger(event: Judgeable) -> Trigger:
-    match event:
-        case PullOpened():
-            return Trigger.OPENED
-        case PullPushed():
-            return Trigger.PUSHED
-        case PullReopened():
-            return Trigger.REOPENED
-        case PullReady():
-            return Trigger.READY
-        case RerunPressed():
-            return Trigger.RERUN
-        case _:
-            assert_never(event)
+def to_group(event: GroupTold, delivery_id: DeliveryId, at: datetime) -> MergeGroup:
+    return MergeGroup.model_validate({**dict(event), "delivery_id": delivery_id, "at": at})
 
 
-def to_happening(event: Judgeable | Afterwards, delivery_id: DeliveryId, at: datetime) -> Happening | None:
-    """What may be an outcome in this event; None: only a reason to judge."""
-    found: dict[str, object]
-    match event:
-        case PullOpened() | PullReady() | RerunPressed():
-            return None
-        case PullPushed():
-            if not event.by_another:
-                return None
-            found = {"what": Happened.PUSHED_BY_ANOTHER, "by_person": True, "head_sha": event.head_sha}
-        case PullReopened():
-            found = {"what": Happened.REOPENED, "by_person": event.by_person, "head_sha": event.head_sha}
-        case PersonSpoke():
-            found = {"what": Happened.SPOKE, "by_person": True}
-        case ThumbGiven(is_helpful=is_helpful):
-            thumb = Happened.HELPFUL if is_helpful else Happened.NOT_HELPFUL
-            found = {"what": thumb, "by_person": True, "head_sha": event.head_sha}
-        case PullClosed():
-            found = _end(event)
-        case CiFailed():
-            found = {"what": Happened.CI_FAILED, "head_sha": event.head_sha}
-        case CommitsReverted():
-            found = {"what": Happened.REVERTED, "reverted_shas": event.shas}
-        case _:
-            assert_never(event)
-    return Happening.model_validate({**_where(event), "delivery_id": delivery_id, "at": at, **found})
-
-
-def _end(event: PullClosed) -> dict[str, object]:
-    found: dict[str, object] = {"by_person": event.by_person, "head_sha": event.head_sha}
-    if event.merge_sha is None:
-        return {"what": Happened.CLOSED, **found}
-    said = {"merge_sha": event.merge_sha, "mends": event.mends, "reverts": event.reverts}
-    return {"what": Happened.MERGED, **found, **said}
-
-
-def _where(event: Judgeable | Afterwards) -> dict[str, object]:
-    if isinstance(event, (CiFailed, CommitsReverted)):
-        return {"installation_id": event.installation_id, "repository_id": event.repository_id}
-    return event.pull.model_dump()
+def to_greeting(installation: InstallationId, seen: Seen, at: datetime) -> Greeting:
+    return Greeting.model_validate({**dict(seen), "installation_id": installation, "since": at})

@@ -57,23 +57,59 @@ class RepositoryPayload(Slim):
     repository: Repository
 
 
-class Commit(Slim):
-    sha: Sha
-
-
-class PullRequest(Slim):
-    number: Number
-    head: Commit
-    draft: bool = False
-
-
-class PullRequestPayload(RepositoryPayload):
-    pull_request: PullRequest
-
-
 class Account(Slim):
     login: Annotated[str, Field(min_length=1)]
     type: str
+
+
+class SentPayload(RepositoryPayload):
+    """`sender`: who did it. Some deliveries of GitHub's own doing have none."""
+
+    sender: Account | None = None
+
+
+class Was(Slim):
+    """What an edit replaced."""
+
+    before: str | None = Field(default=None, validation_alias="from")
+
+
+# --- pull requests ----------------------------------------------------------------------------------------
+
+
+class Head(Slim):
+    sha: Sha
+    ref: str = ""
+
+
+class PullRequest(Slim):
+    """`user` is null when the account is gone. `merge_commit_sha` stands there of an unmerged one, too: GitHub tried."""
+
+    number: Number
+    head: Head
+    state: str = "open"
+    draft: bool = False
+    user: Account | None = None
+    title: str = ""
+    body: str | None = None
+    html_url: str = ""
+    merged: bool = False
+    merge_commit_sha: Sha | None = None
+
+
+class PullChanges(Slim):
+    body: Was | None = None
+    base: object = None
+
+
+class PullRequestPayload(SentPayload):
+    """`changes`: of an edit."""
+
+    pull_request: PullRequest
+    changes: PullChanges = PullChanges()
+
+
+# --- what people write ------------------------------------------------------------------------------------
 
 
 class Issue(Slim):
@@ -84,71 +120,64 @@ class Issue(Slim):
     pull_request: object = None
 
 
+class App(Slim):
+    id: Number
+
+
 class Comment(Slim):
-    """`user` is null when the account is gone."""
+    """`user` is null when the account is gone. `performed_via_github_app`: an App wrote it."""
 
     id: Number
     body: str
     user: Account | None
+    performed_via_github_app: App | None = None
 
 
-class CommentPayload(RepositoryPayload):
+class TextChanges(Slim):
+    title: Was | None = None
+    body: Was | None = None
+
+
+class CommentPayload(SentPayload):
     issue: Issue
     comment: Comment
+    changes: TextChanges = TextChanges()
 
 
-class SentPayload(RepositoryPayload):
-    """`sender`: who did it. Some deliveries of GitHub's own doing have none."""
-
-    sender: Account | None = None
-
-
-class AuthoredPull(PullRequest):
-    """`user` is null when the account is gone."""
-
-    user: Account | None = None
-
-
-class AuthoredPayload(SentPayload):
-    pull_request: AuthoredPull
-
-
-class HeadBranch(Commit):
-    ref: str = ""
-
-
-class ClosedPull(Slim):
-    """A pull request at its end. `merge_commit_sha` stands there of an unmerged one, too: GitHub tried."""
-
+class ReviewedPull(Slim):
     number: Number
-    head: HeadBranch
-    title: str = ""
-    body: str | None = None
-    merged: bool = False
-    merge_commit_sha: Sha | None = None
+    state: str
 
 
-class ClosedPayload(SentPayload):
-    pull_request: ClosedPull
+class LineCommentPayload(SentPayload):
+    """A comment at a line of the change."""
+
+    pull_request: ReviewedPull
+    comment: Comment
+    changes: TextChanges = TextChanges()
 
 
-class PushedCommit(Slim):
-    message: str = ""
+class Review(Slim):
+    """Its text is null where there are only comments at lines."""
 
-
-class PushedRepository(Repository):
-    default_branch: str = ""
-
-
-class PushPayload(Slim):
-    installation: Installation
-    repository: PushedRepository
-    ref: str
-    commits: tuple[PushedCommit, ...] = ()
-
-
-class App(Slim):
     id: Number
+    body: str | None = None
+    user: Account | None
+    commit_id: Sha | None = None
+    state: str = ""
+
+
+class ReviewPayload(RepositoryPayload):
+    pull_request: ReviewedPull
+    review: Review
+
+
+class IssuePayload(RepositoryPayload):
+    issue: Issue
+    changes: TextChanges = TextChanges()
+
+
+# --- checks -----------------------------------------------------------------------------------------------
 
 
 class BranchRepository(Slim):
@@ -188,6 +217,77 @@ class PressedPayload(CheckRunPayload):
     """`requested_action`: which of the buttons that the check run's App put there."""
 
     requested_action: Pressed = Pressed()
+
+
+class CheckSuite(Slim):
+    app: App | None
+    head_sha: Sha
+
+
+class CheckSuitePayload(SentPayload):
+    check_suite: CheckSuite
+
+
+class StatusPayload(RepositoryPayload):
+    """Not a check run: a word that any account with write access may leave at a commit."""
+
+    sha: Sha
+    state: str
+
+
+class WorkflowRun(Slim):
+    head_sha: Sha
+
+
+class WorkflowRunPayload(RepositoryPayload):
+    workflow_run: WorkflowRun
+
+
+# --- branches ---------------------------------------------------------------------------------------------
+
+
+class PushedCommit(Slim):
+    """`added`, `modified`, `removed`: paths."""
+
+    message: str = ""
+    added: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+class PushedRepository(Repository):
+    default_branch: str = ""
+
+
+class PushPayload(Slim):
+    installation: Installation
+    repository: PushedRepository
+    ref: str
+    commits: tuple[PushedCommit, ...] = ()
+
+
+class Group(Slim):
+    head_sha: Sha
+    head_ref: str
+    base_sha: Sha
+    base_ref: str
+
+
+class GroupPayload(RepositoryPayload):
+    """`reason`: of one that GitHub gave up."""
+
+    merge_group: Group
+    reason: str | None = None
+
+
+# --- the App ----------------------------------------------------------------------------------------------
+
+
+class InstalledPayload(InstallationPayload):
+    """`repositories`: all that it may see; `repositories_added`: those that it may see from now on."""
+
+    repositories: tuple[Repository, ...] = ()
+    repositories_added: tuple[Repository, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

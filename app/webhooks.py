@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from anyio import to_thread
+from anyio import fail_after, to_thread
 from litestar import Request, Response, post
 from litestar.exceptions import InternalServerException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
@@ -20,13 +20,15 @@ from litestar.status_codes import (
     HTTP_202_ACCEPTED,
     HTTP_400_BAD_REQUEST,
     HTTP_401_UNAUTHORIZED,
+    HTTP_408_REQUEST_TIMEOUT,
     HTTP_413_REQUEST_ENTITY_TOO_LARGE,
     HTTP_415_UNSUPPORTED_MEDIA_TYPE,
     HTTP_503_SERVICE_UNAVAILABLE,
 )
 from structlog.typing import FilteringBoundLogger
 
-from app.events import Ignored, translate
+from app.events import translate
+from app.facts import Ignored
 from app.health import Outcome, Tally
 from app.intake import Intake
 from app.payloads import Delivery, Envelope, Malformed, read
@@ -36,6 +38,9 @@ from worker.store.door import Outcome as Taken
 
 LARGEST_BODY: Final = 25 * 1024 * 1024
 """GitHub sends no larger one."""
+
+BODY_SECONDS: Final = 15.0
+"""GitHub itself gives a delivery up after ten."""
 
 SIGNATURE: Final = re.compile(r"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -71,6 +76,8 @@ class Answer:
 
     @property
     def headers(self) -> dict[str, str]:
+        if self.status == HTTP_408_REQUEST_TIMEOUT:
+            return {"Connection": "close"}  # or it goes on sending, and holds the connection
         return {"Retry-After": RETRY_SECONDS} if self.outcome is Outcome.UNAVAILABLE else {}
 
 
@@ -186,10 +193,13 @@ def claimed_signature(request: AnyRequest) -> bytes:
     return claimed.encode("ascii")
 
 
-async def read_body(request: AnyRequest) -> bytes:
-    """The raw bytes, at most 25 MB, whatever Content-Length says. Raises Refused."""
+async def read_body(request: AnyRequest, seconds: float = BODY_SECONDS) -> bytes:
+    """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused."""
     try:
-        return await request.body()
+        with fail_after(seconds):
+            return await request.body()
+    except TimeoutError:
+        raise Refused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
     except InternalServerException:
         raise Refused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.") from None
     except RequestEntityTooLarge:

@@ -1,17 +1,19 @@
 """How analytics fare with many verdicts: what telling costs, what is kept, how soon questions are answered.
 
 Fills a private Redis with made verdicts of a month over a thousand repositories, in four sizes up to `--verdicts`, and prints a
-table. Does not judge anything. Run from the checkout: `nice .venv/bin/python bench/analytics.py --verdicts 1000000`.
+table; with `--plot FILE.svg` it draws how they grow, too. Does not judge anything. Run from the checkout:
+`nice .venv/bin/python bench/analytics.py --verdicts 1000000`.
 """
 
 import argparse
 import json
+import os
 import random
 import socket
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -172,10 +174,15 @@ class Spent(NamedTuple):
     def p95(self) -> float:
         return self.wall[int(len(self.wall) * 0.95)]
 
+    @property
+    def own_p95(self) -> float:
+        return self.own[int(len(self.own) * 0.95)]
+
     def __str__(self) -> str:
-        own = self.own[int(len(self.own) * 0.95)]
         middle = statistics.median
-        return f"p50 {middle(self.wall):7.2f} ms, p95 {self.p95:7.2f} ms (CPU {middle(self.own):.2f}, {own:.2f})"
+        return (
+            f"p50 {middle(self.wall):7.2f} ms, p95 {self.p95:7.2f} ms (CPU {middle(self.own):.2f}, {self.own_p95:.2f})"
+        )
 
 
 def timed(what: Callable[[], object], times: int = ASKED) -> Spent:
@@ -246,7 +253,7 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
         question = Question(week, group_by=group)
         spent = timed(partial(_asked, store, Topic.QUALITY, question, now))
         print(f"  quality, 7 days by {group}: {spent}", flush=True)
-        figures[f"quality {group} p95 ms"] = spent.p95
+        figures |= {f"quality {group} p95 ms": spent.p95, f"quality {group} CPU p95 ms": spent.own_p95}
     for topic in (Topic.COST, Topic.AGREEMENT, Topic.BACKLOG, Topic.AGENTS, Topic.OVERRIDES):
         print(
             f"  {topic}, 7 days: {timed(partial(_asked, store, topic, Question(week), now), 10)}",
@@ -254,7 +261,8 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
         )
     spent = timed(partial(_asked, store, Topic.QUALITY, Question(month), now), 10)
     print(f"  quality, {DAYS} days: {spent}", flush=True)
-    figures["history p95 ms"] = history(store)
+    spent = history(store)
+    figures |= {"history p95 ms": spent.p95, "history CPU p95 ms": spent.own_p95}
     began, worked = time.perf_counter(), time.process_time()
     lines = sum(
         chunk.count(b"\n")
@@ -265,14 +273,14 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
     return figures
 
 
-def history(store: Store) -> float:
+def history(store: Store) -> Spent:
     """A pull request of eight verdicts, out of the ledger and the rollup."""
     lease = judging(store).lease
     for number in range(8):
         store.ledger.append(pull(), entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence))
     spent = timed(lambda: (evaluations(store.ledger.entries(pull())), store.rollups().pull(pull())))
     print(f"  history of 8 verdicts: {spent}", flush=True)
-    return spent.p95
+    return spent
 
 
 def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> object:
@@ -280,14 +288,47 @@ def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> obj
     return json.dumps(answer(topic, question, found))
 
 
+PANELS: Final[Mapping[str, Mapping[str, str]]] = {
+    "bytes a verdict": {"stream B": "its events", "all B": "with rollups"},
+    "p95 in ms (CPU)": {
+        "quality author_agent CPU p95 ms": "quality by agent",
+        "quality repository CPU p95 ms": "quality by repository",
+        "history CPU p95 ms": "history",
+    },
+    "counting all again, CPU s": {"rebuild CPU s": "rebuild"},
+    "export, verdicts a CPU second": {"export /CPU s": "jsonl"},
+}
+
+
+def plotted(rows: Sequence[Mapping[str, float]], to: Path) -> None:
+    """How the figures grow with the verdicts."""
+    import matplotlib as mpl  # noqa: PLC0415 - of the extra `bench`
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "assay", "svg.fonttype": "none", "axes.grid": True, "font.size": 9})
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - as above
+
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(4 * len(PANELS), 3.2), layout="constrained")
+    sizes = [row["verdicts"] for row in rows]
+    for axis, (title, lines) in zip(axes, PANELS.items(), strict=True):
+        for name, label in lines.items():
+            axis.plot(sizes, [row[name] for row in rows], marker="o", label=label)
+        axis.set(title=title, xscale="log", xlabel="verdicts", ylim=(0, None))
+        axis.legend(fontsize="small")
+    figure.savefig(to, metadata={"Date": None})  # pyright: ignore[reportUnknownMemberType] - numpy leaves it open
+    plt.close(figure)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--verdicts", type=int, default=100_000)
-    count = parser.parse_args().verdicts
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg")
+    options = parser.parse_args()
+    count = options.verdicts
     redis = Redis.started()
     now = datetime.now(UTC)  # noqa: TID251 - a bench has no clock
     try:
-        with open_store(settings(redis.url, Timing(redis_timeout=60.0))) as store:
+        with open_store(settings(redis.url, Timing(redis_timeout=60.0, quiet_window=0))) as store:
             store.wire.call("CONFIG", "SET", "appendonly", "no")
             appending(store)
             rows: list[dict[str, float]] = []
@@ -296,7 +337,10 @@ def main() -> None:
                 rows.insert(0, measured(store, redis, size, now))
         print("growth:")
         for name in rows[0]:
-            print(f"  {name:28}" + "".join(f"{row[name]:>14,.1f}" for row in rows))
+            print(f"  {name:34}" + "".join(f"{row[name]:>14,.1f}" for row in rows))
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+        if options.plot:
+            plotted(rows, options.plot)
     finally:
         redis.end()
 

@@ -42,23 +42,23 @@ MUTATIONS = (
     ),
     Mutation(
         "events: our own check runs are not known as ours",
-        "app/events.py",
-        '    if _is_ours(run, delivery):\n        return Ignored("own_check_run")\n',
-        '    if not _is_ours(run, delivery):\n        return Ignored("own_check_run")\n',
+        "app/on_check.py",
+        '    if is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
+        '    if not is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
         "test_the_door.py",
     ),
     Mutation(
         "commands: a command in a code block counts",
-        "app/events.py",
-        "said = parse_command(payload.comment.body)",
-        'said = parse_command((payload.comment.body or "").replace("`", "").strip())',
+        "app/on_comment.py",
+        "    found = parse_command(text)\n",
+        '    found = parse_command(text.replace("`", "").strip())\n',
         "test_commands.py",
     ),
     Mutation(
         "commands: anybody may give them",
-        "worker/github/desk.py",
-        "return found.permission in WRITERS",
-        "return found.permission in WRITERS or bool(found)",
+        "worker/domain/authority.py",
+        "    if LADDER.index(asker.role) < LADDER.index(right.least):\n",
+        "    if LADDER.index(asker.role) < 0:\n",
         "test_commands.py",
     ),
     Mutation(
@@ -71,7 +71,7 @@ MUTATIONS = (
     Mutation(
         "dispatch: no check run is opened before the judge comes",
         "worker/bootstrap.py",
-        "        self._board().open(request, head_sha)",
+        "        self._reception().open(request, head_sha)",
         "        del request, head_sha",
         "test_the_first_case.py test_heads_that_move.py test_one_check_per_head.py",
     ),
@@ -120,7 +120,7 @@ MUTATIONS = (
     Mutation(
         "record: the ledger is not written",
         "worker/record.py",
-        "    keepers.ledger.append(pull, made, told(heard, dossier.case_error, keepers.telling))",
+        "    keepers.ledger.append(pull, made, told(whole, dossier.case_error, keepers.telling), beside)",
         "    del pull",
         "test_the_first_case.py test_the_model.py",
     ),
@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "carry: the same content is judged again",
         "worker/pipeline.py",
-        "known = None if dossier.contest else carried(dossier, opened, bench)",
-        "known = carried(dossier, opened, bench) if dossier.contest else None",
+        "known = None if dossier.contest or is_anew else carried(dossier, opened, bench)",
+        "known = carried(dossier, opened, bench) if dossier.contest or is_anew else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
     Mutation(
@@ -183,8 +183,8 @@ MUTATIONS = (
     Mutation(
         "court: a repository's pause is not heard",
         "worker/bootstrap.py",
-        "        return Pause.REPOSITORY",
-        "        del payer",
+        "    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension",
+        "    return None, None",
         "test_money.py",
     ),
 )

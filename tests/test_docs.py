@@ -31,7 +31,7 @@ def test_the_readme_names_every_category_and_every_reason_not_to_judge() -> None
 def test_every_test_that_the_table_of_the_tests_names_is_there() -> None:
     table = (ROOT / "tests/README.md").read_text()
     named = re.findall(r"`([\w/]+\.py)(?:::(test_\w+))?`", table)
-    assert len(re.findall(r"^\| 1?\d [a-zA-Z]", table, flags=re.MULTILINE)) == 15 + 8
+    assert len(re.findall(r"^\| 1?\d [a-zA-Z]", table.partition("## Twenty-five")[0], flags=re.MULTILINE)) == 15 + 8
     for file, name in named:
         text = (ROOT / "tests" / file).read_text()
         assert not name or f"def {name}(" in text, (file, name)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from worker.crew import DROP
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 
@@ -69,9 +71,11 @@ def test_the_build_steps_make_an_environment_whose_commands_start(tmp_path: Path
     shutil.rmtree(source)  # the last stage has only the environment
     for command in ("serve", "work"):
         answered = subprocess.run(
-            [target / "bin/assay", command], cwd=tmp_path, env={"PATH": "/usr/bin"}, capture_output=True, check=False
+            [target / "bin/assay", command], cwd=tmp_path, env={"PATH": "/usr/bin", "ASSAY_APP_ID": "5"}, capture_output=True, check=False
+        )  # fmt: skip
+        assert (answered.returncode, b"ASSAY_APP_PRIVATE_KEY is not set" in answered.stderr) == (2, True), (
+            answered.stderr
         )
-        assert (answered.returncode, b"ASSAY_APP_ID is not set" in answered.stderr) == (2, True), answered.stderr
     judged = subprocess.run(
         [target / "bin/assay", "judge", "--example"], cwd=tmp_path, env=environ, capture_output=True, check=False
     )
@@ -93,3 +97,16 @@ def test_fly_runs_the_commands_of_the_image_and_asks_the_routes_of_the_door() ->
     assert {fly["http_service"]["internal_port"], int(fly["env"]["ASSAY_PORT"])} == {int(port[1])}
     assert [check["path"] for check in fly["http_service"]["checks"]] == ["/readyz"]
     assert signal.Signals[fly["kill_signal"]] is signal.SIGTERM
+
+
+def test_fly_gives_judges_the_time_that_they_are_promised_and_shows_figures_to_nobody_outside() -> None:
+    fly = tomllib.loads((ROOT / "fly.toml").read_text())
+    stops_in = float(fly["env"]["ASSAY_STOP_GRACE"]) + sum(patience for _, patience in DROP) + 5
+    assert stops_in < fly["kill_timeout"]
+    [metrics] = fly["metrics"]
+    assert (metrics["path"], metrics["processes"]) == ("/metrics", ["web"])
+    host, _, port = fly["env"]["ASSAY_METRICS_ADDRESS"].rpartition(":")
+    assert (host, int(port)) == ("0.0.0.0", metrics["port"])  # noqa: S104 - inside of Fly's network
+    assert metrics["port"] != fly["http_service"]["internal_port"]
+    assert "services" not in fly
+    assert dict(instructions())["EXPOSE"] == "8000"

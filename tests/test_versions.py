@@ -1,14 +1,26 @@
 """What ships under a version stays what it is: whoever runs Assay has verdicts on record that name it."""
 
+from pathlib import Path
+
+import pytest
+
 from worker.domain.law import digest_of
-from worker.rulebook import load_rubric
+from worker.domain.rubric import Versioned
+from worker.rulebook import shipped_rubrics
 
 RELEASED = {
     "default 1": "f8cd03781a26a631fb55dc40543868933996bdb23fd9c8c6869158f70f2eb150",
+    "ci_check 1": "1ae6602de48197f58c611c3999f79c1f6b642889b3759a56dd36eb9b05e8374a",
+    "pull_request 1": "a3e1c8a58574416ebb43491948070894078a6440d3a77bf7a588692f23df4a59",
 }
-"""Raise the version of `rubrics/default.yml` with every edit of what it says, and put the new one here."""
+"""Raise the version of a file in `rubrics/` with every edit of what it says, and put the new one here."""
 
 
-def test_the_rubric_that_ships_says_what_its_version_stands_for() -> None:
-    rubric = load_rubric()
+@pytest.mark.parametrize("rubric", shipped_rubrics(), ids=lambda one: one.id)
+def test_a_rubric_that_ships_says_what_its_version_stands_for(rubric: Versioned) -> None:
     assert RELEASED.get(f"{rubric.id} {rubric.version}") == digest_of(rubric), "raise its version: it was edited"
+
+
+def test_every_rubric_that_ships_is_held_to_its_version() -> None:
+    files = (Path(__file__).parent.parent / "rubrics").glob("*.yml")
+    assert {one.stem for one in files} == {one.id for one in shipped_rubrics()}

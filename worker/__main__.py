@@ -9,6 +9,8 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pkgutil import resolve_name
@@ -24,7 +26,7 @@ from worker.judge_worker import EvaluateWorker, JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import evaluate_queue, judge_queue, rq_connection
-from worker.rulebook import load_rubric
+from worker.rulebook import shipped_rubrics
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, open_store
 from worker.store.lua import Script, digest
@@ -42,8 +44,6 @@ PRELOADED: Final = (
 )
 """What a job would load only once it is at work."""
 
-WORKER_TTL_S: Final = 30
-MAINTENANCE_S: Final = 30
 STANDS_BACK: Final = 10
 """How nice whoever judges anew is to the others."""
 
@@ -83,7 +83,8 @@ def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST)
     log_json(settings.log_level)
     with open_store(settings, role) as store:
         here = attached(settings, store)
-        store.rubrics.admit(load_rubric())
+        for rubric in shipped_rubrics():
+            store.rubrics.admit(rubric)
         _preload(here, store, court)
         store.wire.close()
         hands = [Hand("dispatcher", partial(run_dispatcher, here, court))]
@@ -104,39 +105,25 @@ def run_dispatcher(settings: Settings, court: str = COURT) -> None:
 
 def run_worker(settings: Settings, court: str = COURT) -> None:
     """One worker: takes jobs one after the other, each in a process of its own."""
-    with open_store(settings) as store:
-        store.wire.close()
-        SCENE.set(Scene(settings, court, SystemClock(), store))
-        queue = judge_queue(rq_connection(settings))
-        worker = JudgeWorker(
-            [queue],
-            connection=queue.connection,
-            serializer=queue.serializer,
-            worker_ttl=WORKER_TTL_S,
-            maintenance_interval=MAINTENANCE_S,
-            work_horse_killed_handler=horse_killed,
-            log_job_description=False,
-        )
-        worker.work(logging_level=None)
+    with _scene(settings, court):
+        JudgeWorker.on(judge_queue(rq_connection(settings)), horse_killed).work(logging_level=None)
 
 
 def run_evaluator(settings: Settings, court: str = COURT) -> None:
     """One that judges anew what nobody waits for: it takes no live judging, and stands back where one needs the processor."""
     os.nice(STANDS_BACK)
     import_module("worker.evaluate_jobs")
+    with _scene(settings, court):
+        EvaluateWorker.on(evaluate_queue(rq_connection(settings))).work(logging_level=None)
+
+
+@contextmanager
+def _scene(settings: Settings, court: str) -> Generator[None]:
+    """What the jobs that are forked from here work with."""
     with open_store(settings) as store:
         store.wire.close()
         SCENE.set(Scene(settings, court, SystemClock(), store))
-        queue = evaluate_queue(rq_connection(settings))
-        worker = EvaluateWorker(
-            [queue],
-            connection=queue.connection,
-            serializer=queue.serializer,
-            worker_ttl=WORKER_TTL_S,
-            maintenance_interval=MAINTENANCE_S,
-            log_job_description=False,
-        )
-        worker.work(logging_level=None)
+        yield
 
 
 def _preload(settings: Settings, store: Store, court: str) -> None:

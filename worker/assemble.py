@@ -17,7 +17,7 @@ PASSED: Final = frozenset({"success", "neutral", "skipped"})
 
 
 def complete(dossier: Dossier) -> Dossier:
-    """Derive what is unset: the author's agent, the criteria, the case, the state of CI."""
+    """Derive what is unset: the author's agent, the criteria, the policy, the case, the state of CI."""
     known = dossier.model_fields_set
     derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
     if "criteria" not in known:
@@ -25,6 +25,10 @@ def complete(dossier: Dossier) -> Dossier:
 
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
+    if dossier.config and "policy" not in known:
+        from worker.config_file import policy_of  # noqa: PLC0415 - most repositories have no configuration
+
+        derived["policy"] = policy_of(dossier.config)
     if not known & {"case", "case_error"}:
         derived["case"], derived["case_error"] = _case(dossier.pull_request.body)
     return dossier.model_copy(update=derived)

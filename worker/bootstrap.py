@@ -17,11 +17,12 @@ from worker.domain.dossier import Dossier
 from worker.domain.events import EvalTrigger
 from worker.domain.frozen import build_models
 from worker.domain.happenings import Happened, Happening
-from worker.domain.ids import CheckRunId, DeliveryId, Sha
+from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Caps
 from worker.domain.pattern import compile_patterns
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
@@ -30,30 +31,41 @@ from worker.judge.escalation import Pause
 from worker.judge.room import Room, room_of
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
-from worker.ports import CheckPublisher, Clock, Desk, Lease, Model, PullSource, Purse
+from worker.ports import CheckPublisher, Clock, Comments, Desk, Lease, Model, PullSource, Purse, Reviewers
 from worker.record import Keepers, Shelves, Telling, record_beside
 from worker.render.words import OVERDUE
 from worker.rulebook import load_ci_check_rubric, load_prompt, load_rubric
-from worker.settings import Settings
+from worker.settings import Settings, Timing
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.pulls import Finish
+from worker.store.switches import Stopped
 from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
+    from worker.domain.feedback import Letter
+    from worker.domain.greeting import Greeting
     from worker.github.client import AppAccess
+    from worker.github.listing import GitHubListing
+    from worker.group_court import GroupCourt
     from worker.publish import CheckDesk
+    from worker.reception import Reception
+    from worker.store.groups import OpenGroup, TakenGroup
     from worker.store.outcomes import Due
 
 ALWAYS: Final = 2.0
 OF_JOBS: Final = (
     "worker.ci_checks",
+    "worker.configuring",
     "worker.domain.aftermath",
     "worker.domain.criteria",
+    "worker.feedback",
     "worker.judge.opinions",
     "worker.outcomes",
     "worker.publish",
+    "worker.reviewing",
     "worker.store.checks",
+    "worker.store.decisions",
     "worker.store.outcomes",
     "worker.store.demotions",
     "worker.store.purse",
@@ -82,11 +94,11 @@ class Payer(Value):
         return live if self.bound is None else self.bound(live)
 
     @property
-    def is_paused(self) -> bool:
-        """Whether the repository stopped all judging."""
-        return self.store is not None and self.store.switches.is_paused(
-            self.pull.installation_id, self.pull.repository_id
-        )
+    def stopped(self) -> Stopped | None:
+        """The pause that the repository is under."""
+        if self.store is None:
+            return None
+        return self.store.switches.stopped(self.pull.installation_id, self.pull.repository_id)
 
 
 class Court(Value):
@@ -98,60 +110,88 @@ class Court(Value):
     source: PullSource
     checks: CheckPublisher
     desk: Desk
+    comments: Comments
+    reviewers: Reviewers
+    groups: "GroupCourt"
+    listing: "GitHubListing"
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+        from worker.configuring import config_of
+        from worker.feedback import letter_of
         from worker.publish import CheckBoard
+        from worker.reviewing import People
 
+        people = People(self.store.decisions, self.reviewers, lambda dossier: config_of(dossier).review)
+        site = site_url(self.settings.github_api_url)
         timing = self.settings.timing
         payer = Payer(self.store, request.pull)
         with open_bench(self.settings, self.settings.tier, payer=payer) as bench:
-            return judge_pull_request(
+            outcome = judge_pull_request(
                 request,
                 Deps(
                     source=self.source,
-                    board=CheckBoard(self.source, self._board(), lease, site_url(self.settings.github_api_url)),
+                    board=CheckBoard(self.source, self._board(), lease, site, people),
                     ledger=self.store.ledger,
                     keepers=replace(_keepers(self.settings, self.store, lease), watch=self.store.outcomes),
                     bench=bench,
                     clock=self.clock,
-                    patience=CiPatience(
-                        timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), waiting_since
-                    ),
+                    patience=ci_patience(timing, waiting_since),
                     outages=Outages(self.settings.outage_retries, timedelta(seconds=timing.outage_delay)),
                     refused=self.store.rubrics.refusal(bench.rubric),
                     demoted=self.store.demotions.signals(request.pull.installation_id),
+                    authors=self.settings.authors,
+                    configs=self.store.configs,
+                    said=people.said,
                 ),
             )
+        people.heard(request, outcome, self.store.happenings)
+        if letter := letter_of(request, outcome):
+            self.store.letters.put(letter)
+        return outcome
 
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
         """Say on the pull request's unfinished checks that nobody judged, and why."""
         lease.keep()
         self._board().fail(request, reason)
 
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None:
+        """Say on the pull request's unfinished checks until when GitHub can't be asked."""
+        lease.keep()
+        self._board().put_off(request, until)
+
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
-        self._board().open(request, head_sha)
+        self._reception().open(request, head_sha)
+
+    def greet(self, greeting: "Greeting") -> None:
+        """Say on what was open before Assay came that it was. May be called again."""
+        from worker.reception import GOES_ON
+
+        if not self._reception().greet(greeting):
+            self.store.greetings.goes_on(greeting, GOES_ON)
+
+    def _reception(self) -> "Reception":
+        from worker.publish import CheckDesk
+        from worker.reception import Reception
+
+        checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
+        desk, operators = CheckDesk(self.checks, checks), self.settings.authors
+        return Reception(desk, checks, self.store.pulls, self.listing, self.clock, operators, deadline)
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         """Close a check run that nobody finished in time."""
         self._board().expire(request, head_sha, check, OVERDUE)
 
     def answer(self, ask: Ask) -> None:
-        """Do what a comment asks for, if its author may, and show that it was seen. May be called again."""
-        if not self.desk.may_command(ask):
-            self.desk.react(ask, "-1")
-            return
-        self.store.pulls.want(
-            JudgeRequest(
-                pull=ask.pull,
-                repository=ask.repository,
-                head_sha=None,
-                trigger=Trigger.COMMAND,
-                delivery_id=DeliveryId(f"ask-{ask.delivery_id}"),
-                requested_at=ask.asked_at,
-            )
-        )
-        self.store.happenings.put(asked_again(ask))
-        self.desk.react(ask, "eyes")
+        """Do what somebody asks for, if they may, and let them see it. May be called again."""
+        from worker.commands import Clerk, request_of
+        from worker.reviewing import Owning
+
+        def dossier_of(ask: Ask, eval_id: EvalId) -> Dossier:
+            found = self.store.archive.find(eval_id)
+            return found or self.source.dossier(request_of(ask, Trigger.COMMAND, ask.asked_at))
+
+        owning = Owning(self.reviewers, self.store.ledger, dossier_of)
+        Clerk(self.desk, self.store, self.clock, owning.owns_any).answer(ask)
 
     def follow(self, happening: Happening) -> None:
         """Tell of every outcome that something which happened is. May be called again."""
@@ -171,6 +211,25 @@ class Court(Value):
         rubric = load_pull_request_rubric()
         Concluding(self.store.ledger, self.store.outcomes, rubric, self.clock).conclude(due)
 
+    def answer_group(self, opened: "OpenGroup") -> None:
+        self.groups.answer(opened)
+
+    def tell(self, letter: "Letter") -> None:
+        """Tell a pull request's author what to do next, if that is news. May be called again."""
+        from worker.feedback import Writer
+
+        newest, limit = self.store.checks().newest, self.settings.round_limit
+        Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit).tell(letter)
+
+    def judge_group(self, taken: "TakenGroup") -> None:
+        self.groups.judge(taken)
+
+    def catch_up(self) -> None:
+        """See to what was missed. May be called again."""
+        from worker.watch_court import WatchCourt
+
+        WatchCourt(self.settings, self.store, self.clock, self.groups.access, self._board()).catch_up()
+
     def tidy(self) -> None:
         """Forget who uninstalled the App, and drop what is counted of events that are gone. May be called again."""
         records, rollups = self.store.records(), self.store.rollups()
@@ -186,17 +245,10 @@ class Court(Value):
         return CheckDesk(self.checks, self.store.checks())
 
 
-def asked_again(ask: Ask) -> Happening:
-    """That somebody who may do so asked for another judging."""
-    return Happening(
-        what=Happened.ASKED_AGAIN,
-        installation_id=ask.pull.installation_id,
-        repository_id=ask.pull.repository_id,
-        number=ask.pull.number,
-        delivery_id=ask.delivery_id,
-        at=ask.asked_at,
-        by_person=True,
-    )
+def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:
+    """The operator's patience; a repository may choose as much as leaves time to judge before the check's deadline."""
+    longest = timedelta(seconds=max(0.0, timing.check_deadline - timing.asking))
+    return CiPatience(timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), since, longest)
 
 
 def site_url(api_url: str) -> str:
@@ -209,11 +261,15 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
     """Act as the App. What one opening loads and builds, a forked job finds done; the clients are to be its own."""
     from worker.github.checks import GitHubChecks
     from worker.github.client import app_access
+    from worker.github.comments import GitHubComments
     from worker.github.desk import GitHubDesk
+    from worker.github.listing import GitHubListing
+    from worker.github.reviews import GitHubReviewers
+    from worker.group_court import GroupCourt
 
     _prepare()
     clock = SystemClock()
-    with app_access(settings, store.vault, clock) as access:
+    with app_access(settings, store.vault, clock, store.rates) as access:
         app_id = settings.require_app().app_id
         yield Court(
             settings=settings,
@@ -222,6 +278,10 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
             source=github_source(settings, access),
             checks=GitHubChecks(access, app_id),
             desk=GitHubDesk(access),
+            comments=GitHubComments(access),
+            reviewers=GitHubReviewers(access),
+            groups=GroupCourt(settings, store, clock, access),
+            listing=GitHubListing(access),
         )
 
 
@@ -249,7 +309,7 @@ def open_bench(
     rubric = load_rubric(rubric_file)
     hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS}[tier]
-    pause = _pause(settings, payer)
+    pause, suspension = _pause(settings, payer)
     asked = 0.0 if pause else threshold
     with open_model(settings, asked, payer) as model, open_others(settings, asked, payer) as others:
         yield Bench(
@@ -265,6 +325,7 @@ def open_bench(
             board=settings.has_board,
             choices={name: others[name] for name in settings.models if name in others},
             asking_ms=int(settings.timing.asking * 1000),
+            suspension=suspension,
         )
 
 
@@ -289,13 +350,14 @@ def _room(settings: Settings, model: Model | None, payer: Payer | None) -> Room:
     return room_of(settings.prompt_tokens, purse.density(payer.pull, model.name))
 
 
-def _pause(settings: Settings, payer: Payer | None) -> Pause | None:
-    """The two kill switches: the operator's environment, and a repository's own."""
+def _pause(settings: Settings, payer: Payer | None) -> tuple[Pause | None, Suspension | None]:
+    """The kill switches: the operator's environment, `assay pause`, and a repository's own."""
     if settings.is_paused:
-        return Pause.OPERATOR
-    if payer and payer.is_paused:
-        return Pause.REPOSITORY
-    return None
+        return Pause.OPERATOR, None
+    stopped = payer.stopped if payer else None
+    if stopped is None:
+        return None, None
+    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension
 
 
 @contextmanager

@@ -44,13 +44,18 @@ def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tup
             for task in tasks:
                 yield task, work(task)
         return
+    yield from spread(opening, tasks, jobs)
+
+
+def spread(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
+    """The same, and none of it in this process. A task that a process was lost with is named as `str` has it."""
     with _hands(opening, jobs) as hands:
         yield from _answers([one.way for one in hands], iter(tasks))
 
 
 @contextmanager
 def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
-    with interrupts_held_back():
+    with _interrupts_held_back():
         hands = [_started(opening) for _ in range(jobs)]
     try:
         yield hands
@@ -65,7 +70,7 @@ def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
 
 
 @contextmanager
-def interrupts_held_back() -> Generator[None]:
+def _interrupts_held_back() -> Generator[None]:
     """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
     ensure_running()  # it would let them through again, were it started by the first process below
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -96,21 +101,21 @@ def _answers(free: list[Connection], tasks: Iterator[T]) -> Iterator[tuple[T, An
         free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
         for way in free:
             task = busy.pop(way)
-            yield task, _received(way)
+            yield task, _received(way, task)
 
 
 def _send(way: Connection, task: object) -> None:
     try:
         way.send(task)
     except OSError as error:
-        raise _lost() from error
+        raise _lost(task) from error
 
 
-def _received(way: Connection) -> Any:
+def _received(way: Connection, task: object) -> Any:
     try:
         answer: object = way.recv()
     except (EOFError, OSError) as error:
-        raise _lost() from error
+        raise _lost(task) from error
     if isinstance(answer, Failed):
         failed = InputError(answer.words) if not answer.trace else RuntimeError(answer.words)
         failed.add_note(answer.trace)
@@ -118,10 +123,10 @@ def _received(way: Connection) -> Any:
     return answer
 
 
-def _lost() -> InputError:
+def _lost(task: object) -> InputError:
     return InputError(
-        "A process was ended from outside, perhaps for its memory. What was judged is kept: run the same command again, "
-        "with fewer --jobs if it happens again."
+        f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
+        "run the same command again, with fewer --jobs if it happens again."
     )
 
 

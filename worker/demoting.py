@@ -53,6 +53,7 @@ def _cells(store: Store, installation: InstallationId, since: datetime, now: dat
 
 
 def tally_of(cell: Cell) -> Tally:
-    """The overridden ones alone: that somebody contested a reject does not say that they were right."""
+    """The overridden ones, and the contested ones that did not stand: a contest alone does not say that somebody was right."""
     rejects = cell.get("rejects")
-    return Tally(rejects=rejects, overturned=min(cell.get(OutcomeKind.OVERRIDE.value), rejects))
+    overturned = sum(cell.get(kind.value) for kind in (OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD))
+    return Tally(rejects=rejects, overturned=min(overturned, rejects))

@@ -16,19 +16,28 @@ from datetime import timedelta
 from math import inf
 from typing import Final, Protocol, assert_never
 
+from worker import measuring
+from worker.domain.feedback import Letter
+from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import Ask, JudgeRequest
 from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
 from worker.ports import Clock
 from worker.queue import JudgeQueue
+from worker.resuming import resume
 from worker.settings import Settings
 from worker.store.asks import OpenAsk
 from worker.store.checks import OverdueCheck, RedisChecks
 from worker.store.connection import Store
+from worker.store.greetings import OpenGreeting
+from worker.store.groups import OpenGroup
 from worker.store.happenings import OpenHappening
+from worker.store.letters import OpenLetter
+from worker.store.measures import Count
 from worker.store.outcomes import Due
 from worker.store.pulls import Limits, ToOpen
+from worker.traces import about, carrying
 
 LOG: Final = logging.getLogger(__name__)
 ERRANDS: Final = 8
@@ -36,10 +45,16 @@ ERRANDS: Final = 8
 
 FOLLOW: Final = "look into what happened"
 CONCLUDE: Final = "judge a whole pull request"
+GREET: Final = "greet a repository"
+GREETING_S: Final = 20.0
+"""How long to leave between two repositories that are new to us: GitHub allows few writes a minute."""
 
 LONGEST_PAUSE_S: Final = 5.0
 OPEN_AGAIN_S: Final = 2.0
 """How soon a check run that GitHub did not open is tried again: somebody looks at the pull request right now."""
+
+GROUP_AGAIN_S: Final = 10.0
+"""The same for a merge group: a queue waits for it."""
 
 
 class Clerk(Protocol):
@@ -55,7 +70,15 @@ class Clerk(Protocol):
 
     def conclude(self, due: Due) -> None: ...
 
+    def answer_group(self, opened: OpenGroup) -> None: ...
+
+    def tell(self, letter: Letter) -> None: ...
+
+    def greet(self, greeting: Greeting) -> None: ...
+
     def tidy(self) -> None: ...
+
+    def catch_up(self) -> None: ...
 
 
 OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
@@ -90,6 +113,8 @@ class Dispatcher:
         self._limits = Limits.of_workers(settings.workers)
         self._next_sweep = 0.0
         self._next_tidying = 0.0
+        self._next_catching_up = 0.0
+        self._next_greeting = 0.0
         self._errands: dict[Future[None], Errand] = {}
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
@@ -137,6 +162,7 @@ class Dispatcher:
         """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
         while given := self._store.pulls.next_due(self._call, self._limits):
             self._queue.submit(given.fence, given.request.pull)
+            LOG.info("handed out", extra={**about(given.request), "fence": given.fence})
             self._call = secrets.token_hex(16)
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
@@ -148,6 +174,11 @@ class Dispatcher:
         self._limits = Limits.of_workers(max(self._settings.workers, self._queue.workers()))
         for late in self._checks.overdue():
             self._close(pool, late)
+        for stray in self._checks.stray():
+            if self._store.pulls.want_for(stray.pull, stray.check):
+                LOG.warning("an open check that nobody would conclude: judged again", extra=stray.model_dump())
+        if not self._settings.is_paused:
+            resume(self._store, self._clock)
         self._next_sweep = time.monotonic() + self._timing.sweep
 
     # Errands
@@ -157,10 +188,17 @@ class Dispatcher:
             self._start(pool, self._opening(opening))
         while len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
             self._start(pool, self._answering(asked))
+        while len(self._errands) < ERRANDS and (opened := self._store.groups.next()):
+            self._start(pool, self._answering_group(opened))
+        while len(self._errands) < ERRANDS and (letter := self._store.letters.next()):
+            self._start(pool, self._telling(letter))
         self._look_into(pool)
         if time.monotonic() >= self._next_tidying:
             self._next_tidying = time.monotonic() + self._timing.tidy
             self._start(pool, Errand(name="tidy", work=lambda clerk: clerk.tidy(), done=lambda: None))
+        if self._timing.catch_up and time.monotonic() >= self._next_catching_up:
+            self._next_catching_up = time.monotonic() + self._timing.catch_up
+            self._start(pool, Errand(name="catch up", work=lambda clerk: clerk.catch_up(), done=lambda: None))
 
     def _look_into(self, pool: ThreadPoolExecutor) -> None:
         """One happening and one verdict on a whole at a time: a revert is looked into after its merge."""
@@ -169,6 +207,21 @@ class Dispatcher:
             self._start(pool, self._following(happened))
         if CONCLUDE not in under_way and (due := self._store.outcomes.next_due()):
             self._start(pool, self._concluding(due))
+        is_time = GREET not in under_way and time.monotonic() >= self._next_greeting
+        if is_time and (seen := self._store.greetings.next()):
+            self._next_greeting = time.monotonic() + GREETING_S
+            self._start(pool, self._greeting(seen))
+
+    def _greeting(self, seen: OpenGreeting) -> Errand:
+        greeting = seen.greeting
+        return Errand(
+            name=GREET,
+            work=lambda clerk: clerk.greet(greeting),
+            done=lambda: self._store.greetings.done(greeting),
+            later=lambda delay: self._store.greetings.later(greeting, delay),
+            attempt=seen.attempt,
+            fields={"repository": greeting.repository},
+        )
 
     def _following(self, happened: OpenHappening) -> Errand:
         happening = happened.happening
@@ -178,7 +231,12 @@ class Dispatcher:
             done=lambda: self._store.happenings.done(happening),
             later=lambda delay: self._store.happenings.later(happening, delay),
             attempt=happened.attempt,
-            fields={"what": happening.what, "repository_id": happening.repository_id, "number": happening.number},
+            fields={
+                "delivery_id": happening.delivery_id,
+                "what": happening.what,
+                "repository_id": happening.repository_id,
+                "number": happening.number,
+            },
         )
 
     def _concluding(self, due: Due) -> Errand:
@@ -190,16 +248,48 @@ class Dispatcher:
             fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
         )
 
+    def _answering_group(self, opened: OpenGroup) -> Errand:
+        """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
+        group = opened.group
+        return Errand(
+            name="answer merge group",
+            work=lambda clerk: clerk.answer_group(opened),
+            done=lambda: None,
+            later=lambda delay: self._store.groups.later(opened.queued, delay),
+            again_s=GROUP_AGAIN_S,
+            fields={"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha},
+        )
+
+    def _telling(self, opened: OpenLetter) -> Errand:
+        letter = opened.letter
+        return Errand(
+            name="tell the author",
+            work=lambda clerk: clerk.tell(letter),
+            done=lambda: self._store.letters.done(letter),
+            later=lambda delay: self._store.letters.later(letter, delay),
+            attempt=opened.attempt,
+            fields={
+                "delivery_id": letter.delivery_id,
+                "repository_id": letter.pull.repository_id,
+                "number": letter.pull.number,
+                "head_sha": letter.head_sha,
+            },
+        )
+
     def _opening(self, opening: ToOpen) -> Errand:
         request, head_sha = opening.request, opening.head_sha
         return Errand(
             name="open check",
-            work=lambda clerk: clerk.open_check(request, head_sha),
+            work=lambda clerk: self._open(clerk, opening),
             done=lambda: self._store.pulls.opened(request.pull, head_sha),
             later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
             again_s=OPEN_AGAIN_S,
-            fields={"repository": request.repository, "number": request.pull.number, "head_sha": head_sha},
+            fields=about(request, head_sha),
         )
+
+    def _open(self, clerk: Clerk, opening: ToOpen) -> None:
+        clerk.open_check(opening.request, opening.head_sha)
+        measuring.first_check(self._store, opening.request, opening.head_sha, self._clock.now())
 
     def _answering(self, asked: OpenAsk) -> Errand:
         ask = asked.ask
@@ -209,7 +299,12 @@ class Dispatcher:
             done=lambda: self._store.asks.done(ask),
             later=lambda delay: self._store.asks.later(ask, delay),
             attempt=asked.attempt,
-            fields={"repository": ask.repository, "number": ask.pull.number, "login": ask.login},
+            fields={
+                "delivery_id": ask.delivery_id,
+                "repository": ask.repository,
+                "number": ask.pull.number,
+                "login": ask.login,
+            },
         )
 
     def _close(self, pool: ThreadPoolExecutor, late: OverdueCheck) -> None:
@@ -220,18 +315,22 @@ class Dispatcher:
             return
         errand = Errand(
             name="close overdue check",
-            work=lambda clerk: clerk.close_overdue(request, late.head_sha, late.check),
+            work=lambda clerk: self._expire(clerk, request, late),
             done=done,
-            fields={"repository": request.repository, "number": late.pull.number, "head_sha": late.head_sha},
+            fields=about(request, late.head_sha),
         )
         LOG.warning("a check is older than its deadline", extra=errand.fields)
         self._start(pool, errand)
+
+    def _expire(self, clerk: Clerk, request: JudgeRequest, late: OverdueCheck) -> None:
+        clerk.close_overdue(request, late.head_sha, late.check)
+        measuring.happened(self._store, Count.OVERDUE)
 
     def _start(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
         self._errands[pool.submit(self._perform, errand)] = errand
 
     def _perform(self, errand: Errand) -> None:
-        with self._open_clerk(self._settings, self._store) as clerk:
+        with carrying({**errand.fields, "errand": errand.name}), self._open_clerk(self._settings, self._store) as clerk:
             errand.work(clerk)
 
     def _settle(self) -> None:

@@ -76,6 +76,9 @@ class Order(Frozen):
     subject_id: str
     kind: SubjectKind = SubjectKind.SUBMISSION
 
+    def __str__(self) -> str:
+        return self.eval_id
+
 
 class Ended(StrEnum):
     """What became of an order. FULL: the run's limit is reached; UNLIKE: this process would judge by another law."""
@@ -124,7 +127,10 @@ class Desk:
                 LOG.error("this process judges otherwise than whoever asked: %s", bench.judges)
                 self.fail(order, FailureMode.JUDGE_CALL_FAILED, parent)
                 return Ended.UNLIKE
-            heard = _heard(parent, dossier, bench, self._terms)
+            try:
+                heard = _heard(parent, dossier, bench, self._terms)
+            except LeaseLost:  # it was forgotten meanwhile, and nobody is asked about it any more
+                return Ended.GONE
         is_full = heard.verdict.throttled_reason is not None and not self._terms.is_canary and self._is_full()
         if is_full and heard.verdict.judge_cost_usd == 0:
             return Ended.FULL

@@ -18,15 +18,20 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
+from worker import measuring
 from worker.domain.request import JudgeRequest, PullRef
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
 from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Clock, Lease
+from worker.resuming import shelve
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
+from worker.store.measures import Count
 from worker.store.pulls import Answer, Finish, Taken
+from worker.traces import about, carrying
+from worker.waking import by_ci, wakes
 
 T = TypeVar("T")
 
@@ -41,6 +46,8 @@ class Bench(Protocol):
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome: ...
 
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
+
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None: ...
 
 
 OpenBench = Callable[[Settings, Store], AbstractContextManager[Bench]]
@@ -75,6 +82,7 @@ class End:
     wait: timedelta = timedelta(0)
     is_bug: bool = False
     is_lost: bool = False
+    is_for_ci: bool = False
 
 
 def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
@@ -83,10 +91,14 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
     pull = _pull(installation_id, repository_id, number)
     taken = scene.store.pulls.take(pull, fence)
     if taken is None:
-        LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), "fence": fence})
+        LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), **_asked_of(pull), "fence": fence})
         return
-    end = Sitting(scene, taken).end()
-    _close(scene, taken, end)
+    fields = about(taken.request)
+    with carrying(fields):
+        begun = {"fence": fence, "attempt": taken.attempt, "trigger": taken.request.trigger}
+        LOG.info("judging begins", extra=fields | begun)
+        end = Sitting(scene, taken).end()
+        _close(scene, taken, end)
     if end.is_bug:
         raise JudgingFailed(f"fence {fence}: see the log")
 
@@ -96,15 +108,23 @@ def performed(job: Job) -> bool:
     pull, fence = told_by(job)
     error = caught(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
     if error is not None:
-        LOG.error("a job failed", exc_info=error, extra={"pull": pull.model_dump(), "fence": fence})
+        LOG.error("a job failed", exc_info=error, extra={"pull": pull.model_dump(), **_asked_of(pull), "fence": fence})
     return error is None
 
 
 def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
     """RQ found the process of a job killed: bring its pull request back without waiting for the lease."""
     pull, fence = told_by(job)
-    LOG.error("a judge was killed", extra={"pull": pull.model_dump(), "fence": fence, "pid": pid, "status": status})
+    fields = {**_asked_of(pull), "fence": fence, "pid": pid, "status": status}
+    LOG.error("a judge was killed", extra={"pull": pull.model_dump(), **fields})
+    measuring.happened(SCENE.get().store, Count.KILLED)
     bring_back(job)
+
+
+def _asked_of(pull: PullRef) -> dict[str, object]:
+    """What is known of the newest request of this pull request, for a line of the log."""
+    request = caught(lambda: SCENE.get().store.pulls.request(pull))
+    return about(request) if isinstance(request, JudgeRequest) else {}
 
 
 def bring_back(job: Job) -> None:
@@ -114,7 +134,7 @@ def bring_back(job: Job) -> None:
     try:
         store.pulls.died(pull, fence)
     except Unavailable as error:
-        LOG.warning("the lease brings it back: %s", error)
+        LOG.warning("the lease brings it back: %s", error, extra={"pull": pull.model_dump(), "fence": fence})
     finally:
         store.wire.close()  # here is where jobs are forked
 
@@ -128,8 +148,7 @@ class Sitting:
         self._rule = RetryRule(scene.settings.retries, timedelta(seconds=scene.settings.timing.retry_delay))
         self._open_bench: OpenBench = resolve_name(scene.court)
         self._fields = {
-            "repository": taken.request.repository,
-            "number": taken.request.pull.number,
+            **about(taken.request),
             "fence": taken.lease.fence,
             "attempt": taken.attempt,
         }
@@ -145,15 +164,18 @@ class Sitting:
 
     def _judge(self) -> Outcome:
         with self._open_bench(self._scene.settings, self._scene.store) as bench:
-            return bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
+            outcome = bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
+        shelve(self._scene.store, self._taken.request, self._taken.lease.fence, outcome)
+        measuring.shown(self._scene.store, self._taken.request, outcome, self._scene.clock.now())
+        return outcome
 
     def _after(self, outcome: Outcome) -> End:
         match outcome:
             case Judged(again_in=timedelta() as wait):
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return End(Finish.OUTAGE, wait)
-            case Judged():
-                return End(Finish.JUDGED)
+            case Judged(verdict=verdict):
+                return End(Finish.JUDGED, is_for_ci=wakes(verdict))
             case Overtaken():
                 return End(Finish.AGAIN)
             case WaitForCi(poll=poll):
@@ -171,6 +193,7 @@ class Sitting:
                 return End(Finish.RETRY, delay)
             case RetryAt(at):
                 LOG.warning("tried again at %s: %s", at, error, extra=self._fields)
+                self._put_off(at)
                 return End(Finish.RETRY, at - self._scene.clock.now())
             case GiveUp(reason):
                 return self._give_up(reason)
@@ -183,11 +206,22 @@ class Sitting:
             case _ as never:
                 assert_never(never)
 
+    def _put_off(self, until: datetime) -> None:
+        """Tell the check until when nobody judges, if as much can be told."""
+        error = caught(partial(self._tell_until, until))
+        if error is not None:
+            LOG.info("the check can't be told: %s", error, extra=self._fields)
+
+    def _tell_until(self, until: datetime) -> None:
+        with self._open_bench(self._scene.settings, self._scene.store) as bench:
+            bench.put_off(self._taken.request, self._taken.lease, until)
+
     def _give_up(self, reason: str) -> End:
         """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone."""
         LOG.warning("no verdict: %s", reason, extra=self._fields)
         error = caught(partial(self._tell, reason))
         if error is None:
+            measuring.happened(self._scene.store, Count.GIVEN_UP)
             return End(Finish.JUDGED)
         fate = classify(error, max(1, self._taken.attempt - self._rule.attempts), self._rule)
         match fate:
@@ -210,10 +244,13 @@ def _close(scene: Scene, taken: Taken, end: End) -> None:
     """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
     pulls = scene.store.pulls
     later = once_more(taken.request, scene.clock.now()) if end.how is Finish.OUTAGE else None
+    if end.is_for_ci:
+        later = by_ci(taken.request, taken.lease.fence, scene.clock.now())
     answer = Answer.LOST if end.is_lost else pulls.finish(taken.lease, end.how, end.wait, later)
     if answer is Answer.LOST:
         pulls.want_late(taken.lease, taken.request)
-    LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), "how": end.how, "answer": answer})
+    fields = {**about(taken.request), "fence": taken.lease.fence, "how": end.how, "answer": answer}
+    LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), **fields})
 
 
 def caught(work: Callable[[], T]) -> T | Exception:

@@ -11,11 +11,11 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from resource import struct_rusage
 from types import FrameType, MappingProxyType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Self, cast
 
 from rq import Queue, Worker
 from rq.executions import Execution
@@ -23,10 +23,11 @@ from rq.job import Job
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
 
+from worker import group_jobs
 from worker.errors import Unavailable
 from worker.jobs import SCENE, bring_back, performed, told_by
 from worker.lifeline import die_with_parent
-from worker.queue import Batch, EvaluateQueue
+from worker.queue import GROUP_JOB, Batch, EvaluateQueue
 
 LOG: Final = logging.getLogger(__name__)
 BEAT: Final = timedelta(seconds=5)
@@ -34,11 +35,23 @@ BEAT: Final = timedelta(seconds=5)
 LOOK_S: Final = 3600.0
 """How often each installation's overturned rejects are looked at."""
 
+WORKER_TTL_S: Final = 30
+MAINTENANCE_S: Final = 30
+Killed = Callable[[Job, int, int, struct_rusage], None]
+
 FAILED_EXIT: Final = 3
 """A job that failed says so."""
 
 SEE_LOG: Final = "Its log says why."
 """What RQ remembers of a failure: the error's own words may quote a private source."""
+
+
+def group_of(job: Job) -> tuple[str, str] | None:
+    """Which merge group the job judges, under which token; None: it judges a pull request."""
+    if job.func_name != GROUP_JOB:
+        return None
+    group_id, token = cast("list[str]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
+    return group_id, token
 
 
 class JudgeWorker(Worker):
@@ -53,6 +66,19 @@ class JudgeWorker(Worker):
     """When each installation was looked at, by this worker."""
 
     status: int | None = None
+
+    @classmethod
+    def on(cls, queue: Queue, killed: Killed | None = None) -> Self:
+        """One that takes from this queue. *killed*: hears of a job whose process was killed."""
+        return cls(
+            [queue],
+            connection=queue.connection,
+            serializer=queue.serializer,
+            worker_ttl=WORKER_TTL_S,
+            maintenance_interval=MAINTENANCE_S,
+            work_horse_killed_handler=killed,
+            log_job_description=False,
+        )
 
     def subscribe(self) -> None:
         """Take no orders through Redis: that would need a thread in the process that forks."""
@@ -128,14 +154,27 @@ class JudgeWorker(Worker):
 
     def perform(self, job: Job) -> bool:
         """Do what the job says; whether that went well."""
-        return performed(job)
+        group = group_of(job)
+        return group_jobs.performed(*group) if group else performed(job)
 
     def bring_back(self, job: Job) -> None:
         """The process of this job is dead."""
-        bring_back(job)
+        if group := group_of(job):
+            group_jobs.bring_back(*group)
+        else:
+            bring_back(job)
+
+    def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: struct_rusage) -> None:
+        """RQ found the process of a job killed."""
+        if group := group_of(job):
+            group_jobs.bring_back(*group)
+        else:
+            super().handle_work_horse_killed(job, retpid, ret_val, rusage)  # pyright: ignore[reportUnknownMemberType] - untyped there
 
     def follow(self, job: Job) -> None:
         """The live judging is over, and its verdict shown: the canary's turn, and now and then a look at what was overturned."""
+        if group_of(job):
+            return
         settings = SCENE.get().settings
         pull, fence = told_by(job)
         looks = self.looked.get(pull.installation_id, -LOOK_S) + LOOK_S <= time.monotonic()

@@ -1,7 +1,7 @@
 """Logs of the long-running commands: one JSON object a line, on stderr.
 
 Does not log anything itself; modules use the standard library's `logging`, with fields in `extra`. Invariant: every
-line of every library goes the same way.
+line of every library goes the same way, and at no level does one hold what a model is asked.
 """
 
 import logging
@@ -17,6 +17,7 @@ def log_json(level: str) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        structlog.contextvars.merge_contextvars,  # after: what a line says of itself is nearer than what it is part of
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.CallsiteParameterAdder([structlog.processors.CallsiteParameter.PROCESS]),
     ]
@@ -30,6 +31,7 @@ def log_json(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    logging.getLogger("anthropic").setLevel("INFO" if level == "DEBUG" else level)  # below, it logs whole questions
     if level != "DEBUG":
         for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel"):
             logging.getLogger(chatty).setLevel("WARNING")

@@ -12,7 +12,7 @@ from worker.aggregate import next_eval_id, pull_request_verdict, submissions_of
 from worker.domain.aftermath import PullRequestRubric
 from worker.domain.diff import DiffError, LineKind, diff_of
 from worker.domain.dossier import Dossier
-from worker.domain.events import Begun, EvalTrigger, started, terminal
+from worker.domain.events import Begun, EvalTrigger, Event, started, terminal
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry, line_hash
@@ -107,35 +107,53 @@ class Follower(Value):
                 yield from self._red_later(happening)
             case Happened.REVERTED:
                 yield from self._reverted(happening)
-            case _ if pull is None:
+            case _ if pull is not None:
+                yield from self._of_pull(pull, happening)
+            case _:
                 return
+
+    def _of_pull(self, pull: PullRef, happening: Happening) -> Iterator[Found]:
+        match happening.what:
             case Happened.JUDGED:
                 yield from self._swapped(pull, happening)
             case Happened.MERGED:
                 yield from self._merged(pull, happening)
             case Happened.CLOSED | Happened.REOPENED | Happened.HELPFUL | Happened.NOT_HELPFUL:
                 yield from self._said(pull, happening)
+            case Happened.OVERRIDDEN | Happened.CONTESTED:
+                yield from self._said(pull, happening)
+            case Happened.CONTEST_UPHELD:
+                yield from self._upheld(pull, happening)
             case Happened.PUSHED_BY_ANOTHER:
                 yield from self._pushed(pull, happening)
             case Happened.ASKED_AGAIN:
                 yield from self._asked_again(pull, happening)
-            case Happened.SPOKE:
+            case Happened.SPOKE | Happened.CI_FAILED | Happened.REVERTED:
                 return
             case _:
                 assert_never(happening.what)
 
     def _said(self, pull: PullRef, happening: Happening) -> Iterator[Found]:
-        """Closed, reopened, helpful, not helpful: the delivery says all of it. A thumb is about the head that it stood at."""
+        """Closed, reopened, helpful, overridden ...: the delivery says all of it. A word is about the head that it was said at."""
         kind = {
             Happened.CLOSED: OutcomeKind.CLOSED_UNMERGED,
             Happened.REOPENED: OutcomeKind.REOPENED,
             Happened.HELPFUL: OutcomeKind.HELPFUL,
             Happened.NOT_HELPFUL: OutcomeKind.NOT_HELPFUL,
+            Happened.OVERRIDDEN: OutcomeKind.OVERRIDE,
+            Happened.CONTESTED: OutcomeKind.CONTEST,
         }[happening.what]
         heard = self._heard(pull)
         about = _at(heard, happening.head_sha) or _newest(heard)
         if about is not None:
             yield Found(pull, kind, about, happening.delivery_id)
+
+    def _upheld(self, pull: PullRef, happening: Happening) -> Iterator[Found]:
+        """It is about the reject that was contested, not about what came of that."""
+        own = [one for one in self.ledger.entries(pull) if one.verdict.parent_eval_id is None]
+        about = _at([one for one in own if isinstance(one.verdict, Reject)], happening.head_sha)
+        if about is not None:
+            yield Found(pull, OutcomeKind.CONTEST_UPHELD, about, about.eval_id)
 
     def _merged(self, pull: PullRef, happening: Happening) -> Iterator[Found]:
         heard = self._heard(pull)
@@ -224,7 +242,8 @@ class Concluding(Value):
             return
         verdict = pull_request_verdict(eval_id, now, entries, outcomes, self.rubric)
         trigger = EvalTrigger.FEEDBACK_ARRIVED if whole.is_anew else EvalTrigger.BUS
-        append_beside(whole.pull, self.ledger, beside(submissions[-1], verdict), trigger)
+        made = beside(submissions[-1], verdict)
+        self.ledger.append(whole.pull, made, told_whole(made, trigger))
 
 
 def beside(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> LedgerEntry:
@@ -241,12 +260,12 @@ def beside(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> LedgerEnt
     )
 
 
-def append_beside(pull: PullRef, ledger: Ledger, entry: LedgerEntry, trigger: EvalTrigger, part: str = "") -> None:
-    """Record it beside its parent, told from beginning to end at once. Raises LeaseLost where that is gone."""
+def told_whole(entry: LedgerEntry, trigger: EvalTrigger, part: str = "") -> tuple[Event, Event]:
+    """What is told of a verdict that code makes from its parent's: its beginning and its end at once."""
     verdict = entry.verdict
     law = (verdict.rubric_id, verdict.rubric_version)
     begun = Begun(verdict.eval_id, verdict.subject, *law, JudgeKind.HEURISTIC, trigger, part)
-    ledger.append(pull, entry, (started(begun), terminal(verdict, trigger, part=part)))
+    return started(begun), terminal(verdict, trigger, part=part)
 
 
 def removed_lines(diff: str) -> dict[str, frozenset[str]]:

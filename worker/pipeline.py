@@ -5,34 +5,40 @@ head that moved; a verdict is recorded before it is published; and one that was 
 died is published, not judged again.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from worker.assemble import complete
 from worker.board import Board, Wait
 from worker.domain.audit import Heard
-from worker.domain.dossier import CiState, Dossier, Policy
+from worker.domain.config import Authors
+from worker.domain.decisions import NOTHING, Said
+from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, CiState, Dossier, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import Sha
-from worker.domain.request import JudgeRequest, Trigger
-from worker.domain.value import Value
+from worker.domain.request import Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.standing import Judge
+from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import Gone, RubricRefused
+from worker.errors import Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import docket, hear
 from worker.judge.trail import carried_over
 from worker.outage import Outages
-from worker.ports import Clock, Ledger, PullSource
+from worker.ports import Clock, Configs, Ledger, PullSource
 from worker.record import Keepers, record
+from worker.scope import observed, scope_of, shown
 
 
 class CiPatience(Value):
-    """How long to wait for other checks, since when, and how often to look."""
+    """How long to wait for other checks, since when, and how often to look. `longest`: what a repository may choose at most."""
 
     wait: timedelta
     poll: timedelta
     since: datetime | None
+    longest: timedelta = timedelta(0)
 
 
 class Deps(Value):
@@ -51,6 +57,14 @@ class Deps(Value):
     outages: Outages = Outages()
     refused: str | None = None
     demoted: frozenset[str] = frozenset()
+    authors: Authors | None = None
+    """Whose pull requests are judged, where the repository does not say; None: everybody's."""
+    configs: Configs | None = None
+    """None: a configuration that can't be used has no older one to stand in for it."""
+    said: Callable[[PullRef, Sha], Said] | None = None
+    """What people said about a head; None: nobody says anything, as on a laptop."""
+    is_anew: bool = False
+    """Somebody wants it judged anew, whatever is on record."""
 
 
 class Judged(Value):
@@ -59,6 +73,8 @@ class Judged(Value):
     verdict: Accept | Reject | Abstain
     dossier: Dossier
     again_in: timedelta | None = None
+    said: Said = NOTHING
+    """What people had said about the head when it was judged."""
 
 
 class Overtaken(Value):
@@ -98,19 +114,52 @@ def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
 def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     dossier = assemble(request, deps)
     head_sha = dossier.pull_request.head_sha
+    found = scope_of(request, dossier, deps.authors)
+    if not isinstance(found, Judge):
+        deps.board.rest(request, head_sha, shown(found))
+        return Dropped(f"not judged here: {type(found).__name__.lower()}")
+    dossier = observed(dossier) if found.observes else dossier
     deps.board.begin(request, head_sha)
-    if deps.bench.pause is None and (wait := still_running(dossier, deps.clock.now(), deps.patience)):
+    if (by_people := decided_by_people(request, dossier, deps)) is not None:
+        return by_people
+    if deps.bench.pause is None and (
+        wait := still_running(dossier, deps.clock.now(), patience_with(dossier, deps.patience))
+    ):
         deps.board.wait_for_ci(request, head_sha, wait)
         return WaitForCi(deps.patience.poll, wait.names)
     opened = docket(request, dossier, deps.bench, deps.clock)
-    known = recorded_already(request, dossier, opened)
+    said = deps.said(request.pull, head_sha) if deps.said else NOTHING
+    known = recorded_already(request, dossier, opened, said.anew_since)
     newer = deps.board.newer_head(request, head_sha) if known else None
+    if said.anew_since is not None:
+        dossier, deps = with_contest(dossier, said), replace(deps, is_anew=True)
     verdict = newer or known or evaluate(request, dossier, opened, deps)
     if isinstance(verdict, str):
         return Overtaken(verdict)
     again_in = deps.outages.wait(request, verdict)
     deps.board.publish(request, verdict, dossier, None if again_in is None else deps.clock.now() + again_in)
-    return Judged(verdict, dossier, again_in)
+    return Judged(verdict, dossier, again_in, said)
+
+
+def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Outcome | None:
+    """Show what a person decided about this head, and judge nothing; None: nobody did, or it is to be judged anew."""
+    head_sha = dossier.pull_request.head_sha
+    said = deps.said(request.pull, head_sha) if deps.said else NOTHING
+    last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
+    if not said.decides(last) or (said.override is None and said.anew_since is not None):
+        return None
+    if newer := deps.board.newer_head(request, head_sha):
+        return Overtaken(newer)
+    if last is None:
+        deps.board.overrule(request, head_sha)
+        return Dropped("a person decided before anybody judged")
+    deps.board.publish(request, last, dossier, None)
+    return Judged(last, dossier, said=said)
+
+
+def with_contest(dossier: Dossier, said: Said) -> Dossier:
+    """The judge learns what somebody holds against the verdict. What a recorded dossier says stands."""
+    return dossier if said.open_reason is None else dossier.model_copy(update={"contest": said.open_reason})
 
 
 def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps) -> Accept | Reject | Abstain | Sha:
@@ -121,12 +170,15 @@ def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps
     if deps.refused is not None:
         keepers.give_up(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
         raise RubricRefused(deps.refused)
-    found = settle(dossier, opened, deps.bench)
+    found = settle(dossier, opened, deps.bench, is_anew=deps.is_anew)
     cost = format(found.verdict.judge_cost_usd or 0, "f")
     try:
         newer = deps.board.newer_head(request, opened.subject.head_sha)
     except Gone as gone:
         keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, gone.what, cost)
+        raise
+    except Unavailable:  # whoever tries again publishes this, and pays nothing
+        record(request.pull, found, dossier, keepers)
         raise
     if newer is not None:
         keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, OVERTAKEN, cost)
@@ -144,7 +196,25 @@ def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
     if "ledger" not in raw.model_fields_set:
         own = tuple(one for one in deps.ledger.entries(request.pull) if one.verdict.parent_eval_id is None)
         raw = raw.model_copy(update={"ledger": own})
-    return complete(with_demotions(with_push_time(raw, request), deps.demoted))
+    return with_demotions(complete(with_push_time(with_known_config(raw, request, deps), request)), deps.demoted)
+
+
+def with_known_config(dossier: Dossier, request: JudgeRequest, deps: Deps) -> Dossier:
+    """Beside a configuration that can't be used the last one that could. A recorded policy stands as it is."""
+    if deps.configs is None or "policy" in dossier.model_fields_set:
+        return dossier
+    from worker.configuring import with_last_good  # noqa: PLC0415 - a laptop remembers none
+
+    return with_last_good(dossier, request.pull, deps.configs)
+
+
+def patience_with(dossier: Dossier, patience: CiPatience) -> CiPatience:
+    """The patience that this repository chose."""
+    if not dossier.config:
+        return patience
+    from worker.configuring import ci_wait  # noqa: PLC0415 - most repositories choose nothing
+
+    return replace(patience, wait=ci_wait(dossier, patience.wait, patience.longest))
 
 
 def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
@@ -159,14 +229,28 @@ def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
 def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
     """When we were told that this head came: rounds are counted by it. Of a head that nobody announced it is not known."""
     pull = dossier.pull_request
-    if request.trigger not in ARRIVALS or request.head_sha != pull.head_sha or pull.pushed_at is not None:
+    came = arrival(request)
+    if came is None or came.head_sha != pull.head_sha or pull.pushed_at is not None:
         return dossier
-    return dossier.model_copy(update={"pull_request": pull.model_copy(update={"pushed_at": request.requested_at})})
+    return dossier.model_copy(update={"pull_request": pull.model_copy(update={"pushed_at": came.at})})
 
 
-def settle(dossier: Dossier, opened: Docket, bench: Bench) -> Heard:
-    """Carry over what was decided on the same content, or judge. What is contested is judged again."""
-    known = None if dossier.contest else carried(dossier, opened, bench)
+def only_arrived(request: JudgeRequest) -> bool:
+    """Whether all that it says is that a head came."""
+    came = request.arrived
+    return request.trigger in ARRIVALS or (came is not None and came.at == request.requested_at)
+
+
+def arrival(request: JudgeRequest) -> Arrival | None:
+    """When the newest head that we heard of came."""
+    if request.arrived is not None or request.trigger not in ARRIVALS or request.head_sha is None:
+        return request.arrived
+    return Arrival(head_sha=request.head_sha, at=request.requested_at)
+
+
+def settle(dossier: Dossier, opened: Docket, bench: Bench, *, is_anew: bool = False) -> Heard:
+    """Carry over what was decided on the same content, or judge. What is contested, or asked for anew, is judged again."""
+    known = None if dossier.contest or is_anew else carried(dossier, opened, bench)
     return (
         hear(dossier, opened, bench)
         if known is None
@@ -175,18 +259,31 @@ def settle(dossier: Dossier, opened: Docket, bench: Bench) -> Heard:
 
 
 def still_running(dossier: Dossier, now: datetime, patience: CiPatience) -> Wait | None:
-    """The checks worth waiting for; None when none runs, one failed already, or the wait is over."""
-    if dossier.ci is None or dossier.ci.state is not CiState.PENDING:
+    """The checks worth waiting for; None when none runs, one failed already, or the wait is over. What was silenced never comes."""
+    if dossier.ci is None or dossier.ci.silenced or dossier.ci.state is not CiState.PENDING:
         return None
     until = (patience.since or now) + patience.wait
     if now >= until:
         return None
-    return Wait(tuple(check.name for check in dossier.ci.checks if check.conclusion is None), until)
+    names = tuple(check.name for check in dossier.ci.checks if check.conclusion is None and is_coming(check))
+    return Wait(names, until) if names else None
 
 
-def recorded_already(request: JudgeRequest, dossier: Dossier, opened: Docket) -> Accept | Reject | Abstain | None:
-    """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery."""
+def is_coming(check: CiCheck) -> bool:
+    """Whether it ends by itself. What waits for a person's approval wakes us when it is given."""
+    return check.status != AWAITING_APPROVAL
+
+
+def recorded_already(
+    request: JudgeRequest, dossier: Dossier, opened: Docket, anew_since: datetime | None = None
+) -> Accept | Reject | Abstain | None:
+    """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery.
+
+    *anew_since*: when somebody asked for one that is made anew.
+    """
     last = dossier.ledger[-1] if dossier.ledger else None
     if last is None or last.head_sha != dossier.pull_request.head_sha or opened.fingerprint != last.fingerprint:
         return None
-    return last.verdict if request.trigger in ARRIVALS or last.created_at >= request.requested_at else None
+    if anew_since is not None:
+        return last.verdict if last.created_at >= anew_since else None
+    return last.verdict if only_arrived(request) or last.created_at >= request.requested_at else None

@@ -4,17 +4,20 @@ Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SD
 `worker.errors` at their own edge.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
 from worker.domain.audit import AuditRecord
+from worker.domain.authority import Role
 from worker.domain.check import CheckContent
-from worker.domain.dossier import Dossier
+from worker.domain.codeowners import Owner
+from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.events import Begun, Event
-from worker.domain.ids import CheckRunId, Sha
+from worker.domain.feedback import Note
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef
@@ -50,6 +53,10 @@ class CheckPublisher(Protocol):
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two."""
+        ...
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        """As `create`, where it is known that nobody began to before: looks for ours only after a lost answer."""
         ...
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
@@ -119,7 +126,10 @@ class Purse(Protocol):
         ...
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set money aside; the same *name* again changes nothing. Raises BudgetReached."""
+        """Set money aside; the same *name* again changes nothing.
+
+        Raises BudgetReached, and LeaseLost where nothing is on record of the pull request any more.
+        """
         ...
 
     def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
@@ -127,13 +137,22 @@ class Purse(Protocol):
         ...
 
 
+Written = tuple[LedgerEntry, Sequence[Event]]
+"""An entry, and what is told of it."""
+
+
 class Ledger(Protocol):
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         """All entries of this pull request, oldest first."""
         ...
 
-    def append(self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = ()) -> None:
-        """Append once (the same eval_id again changes nothing), and tell of it. Raises LeaseLost when another judge took over."""
+    def append(
+        self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
+    ) -> None:
+        """Append once (the same eval_id again changes nothing), and tell of it; with its children *beside* it, or none of it.
+
+        Raises LeaseLost when another judge took over.
+        """
         ...
 
 
@@ -178,7 +197,19 @@ class CheckRegistry(Protocol):
         """
         ...
 
+    def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether our claim was the first one ever of this head, so that there can be no check run yet."""
+        ...
+
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
+
+    def rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool) -> None:
+        """It is there, and says that judging has not begun. Not *is_watched*: for as long as it takes."""
+        ...
+
+    def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether that is still so."""
+        ...
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
@@ -199,16 +230,90 @@ class CheckRegistry(Protocol):
         ...
 
 
+class Proposal(Value):
+    """A pull request as it is right now: who opened it, and its newest commit."""
+
+    author: str
+    head_sha: Sha
+    is_open: bool
+
+
 class Desk(Protocol):
-    """GitHub's side of a command: who may give it, and the sign that it was seen. Raises as PullSource does."""
+    """GitHub's side of a command: who gives it, and what they are told. Raises as PullSource does."""
 
-    def may_command(self, ask: Ask) -> bool:
-        """Whether the author of the comment has write permission, by GitHub's own answer."""
+    def role(self, ask: Ask) -> Role:
+        """What the author of the comment may do in this repository, by GitHub's own answer."""
         ...
 
-    def react(self, ask: Ask, content: str) -> None:
-        """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing."""
+    def proposal(self, ask: Ask) -> Proposal:
+        """The pull request that it is about."""
         ...
+
+    def react(self, ask: Ask, sign: str) -> None:
+        """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing.
+
+        A button has no comment. Where GitHub does not let us, nothing is left.
+        """
+        ...
+
+    def say(self, ask: Ask, text: str) -> bool:
+        """Write a comment of our own; whether GitHub let us."""
+        ...
+
+
+class Reviewers(Protocol):
+    """GitHub's side of asking people to look at a pull request. Raises as PullSource does."""
+
+    def owners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
+        """The CODEOWNERS file at this commit; None: there is none."""
+        ...
+
+    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+        """Ask for their review; who was asked, since GitHub refuses some: who has no access here, and the author."""
+        ...
+
+    def label(self, request: JudgeRequest, name: str) -> None:
+        """Put this label on the pull request; the same again changes nothing."""
+        ...
+
+
+class Left(Value):
+    """How many requests are left until *reset*."""
+
+    remaining: int
+    reset: datetime
+
+
+class RateBook(Protocol):
+    """What GitHub said last of rate limits, shared by all processes. May be called twice; raises Unavailable."""
+
+    def left(self, installation: InstallationId) -> Mapping[str, Left]:
+        """By GitHub's name of the budget (`core`, `graphql`); those of which nobody noted anything are left out."""
+        ...
+
+    def put(self, installation: InstallationId, resource: str, left: Left) -> None: ...
+
+
+class Comments(Protocol):
+    """Comments of ours in a pull request's conversation. Raises as PullSource does."""
+
+    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> int:
+        """The number of the new comment."""
+        ...
+
+    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> None: ...
+
+    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> int | None:
+        """The comment that ends in this mark."""
+        ...
+
+
+class Notes(Protocol):
+    """What is known of the one comment at each pull request. May be called twice; raises Unavailable."""
+
+    def of(self, pull: PullRef) -> Note | None: ...
+
+    def put(self, pull: PullRef, note: Note) -> None: ...
 
 
 class Archive(Protocol):
@@ -227,3 +332,17 @@ class Vault(Protocol):
         ...
 
     def put(self, name: str, secret: bytes, ttl: timedelta) -> None: ...
+
+
+class Configs(Protocol):
+    """The last `.github/assay.yml` of each repository that could be used. May be called twice; raises Unavailable."""
+
+    def settle(
+        self, pull: PullRef, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
+    ) -> Mapping[ConfigOrigin, str]:
+        """Keep the good ones, forget what is in neither, and get the last good ones of the broken."""
+        ...
+
+    def tell_the_door(self, pull: PullRef, quiet_window: float | None) -> None:
+        """How many seconds this repository stays quiet after a push; None: as long as the operator says."""
+        ...

@@ -8,22 +8,37 @@ error: its check is cancelled, naming the newer commit, and the newer request wi
 import contextlib
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Protocol
 
 from worker.board import Wait
 from worker.domain.check import CheckContent
+from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request import JudgeRequest
+from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource
-from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci
+from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci, waiting_for_github
+from worker.render.decisions import Called, unjudged, with_people
+from worker.render.standing import begun, said_why
+
+
+class People(Protocol):
+    """What people said about a head, and whom a verdict asks."""
+
+    def said(self, pull: PullRef, head_sha: Sha) -> Said: ...
+
+    def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None: ...
 
 
 class CheckBoard:
     """GitHub's board: one check run per head commit."""
 
-    def __init__(self, source: PullSource, desk: "CheckDesk", lease: Lease, site_url: str) -> None:
+    def __init__(
+        self, source: PullSource, desk: "CheckDesk", lease: Lease, site_url: str, people: People | None = None
+    ) -> None:
+        self._people = people
         self._source = source
         self._lease = lease
         self._desk = desk
@@ -34,6 +49,13 @@ class CheckBoard:
         self._lease.keep()
         self._desk.restart(request, head_sha)
         self._desk.supersede(request, head_sha)
+
+    def rest(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
+        """Say why nobody judges this head, or not yet. Raises LeaseLost."""
+        self._lease.keep()
+        self._desk.write(request, head_sha, content)
+        self._desk.supersede(request, head_sha)
+        self._desk.end_begun(request, head_sha)
 
     def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None:
         self._lease.keep()
@@ -53,9 +75,22 @@ class CheckBoard:
     ) -> None:
         """Write the verdict on the head that it was made for. Raises LeaseLost."""
         self._lease.keep()
-        content = check_content(verdict, dossier, self._site_url, again_at)
+        made = check_content(verdict, dossier, self._site_url, again_at, request.delivery_id)
+        content = said_why(made, request.trigger)
+        if self._people is not None:
+            called = self._people.call(request, verdict, dossier)
+            said = self._people.said(request.pull, verdict.subject.head_sha)
+            content = with_people(content, said, verdict, called)
+            self._lease.keep()
         self._desk.write(request, verdict.subject.head_sha, content)
         self._desk.end_begun(request, verdict.subject.head_sha)
+
+    def overrule(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """A person decided about a head that has no verdict. Raises LeaseLost."""
+        self._lease.keep()
+        said = self._people.said(request.pull, head_sha) if self._people else NOTHING
+        self._desk.write(request, head_sha, with_people(unjudged(), said, None))
+        self._desk.end_begun(request, head_sha)
 
     def close(self, request: JudgeRequest) -> None:
         """The pull request was closed: nobody waits for its checks any more."""
@@ -70,38 +105,60 @@ class CheckDesk:
         self._checks = checks
         self._registry = registry
 
-    def open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Give this head its check run, and cancel the unfinished ones of older heads. An existing one is left.
+    def open(self, request: JudgeRequest, head_sha: Sha, content: CheckContent | None = None) -> bool:
+        """Give this head its check run, and cancel the unfinished ones of older heads. False: somebody judges it already.
 
-        Whether it still is the newest is asked once the claim is there to be seen: whoever judges a newer one either
-        sees the claim, or is seen here.
+        An existing one is left, unless nobody judges it yet: then it says *content*. Whether it still is the newest is asked
+        once the claim is there to be seen: whoever judges a newer one either sees the claim, or is seen here.
         """
-        check = self._registry.claim(request.pull, head_sha)
+        check, said = self._registry.claim(request.pull, head_sha), content or judging()
         newest = self._registry.newest(request.pull) or head_sha
+        was_resting = False
         if check is None and newest == head_sha:
-            self._create(request, head_sha, judging())
+            self._create(request, head_sha, said)
         elif check is None:
             self._adopt(request, head_sha)
+        elif was_resting := self._registry.is_resting(request.pull, head_sha):
+            self._checks.update(request, check, said)
         self.supersede(request, newest)
+        if not was_resting or check is None:
+            return True
+        is_resting = self._registry.is_resting(request.pull, head_sha)
+        if is_resting:
+            self._note(request, head_sha, check, said)
+        return is_resting
 
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Show that this head is being judged: a finished check run goes back to `in_progress`."""
+        """Show that this head is being judged: one that was only queued, or is finished, goes to `in_progress`."""
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
-            self._create(request, head_sha, judging())
+            self._create(request, head_sha, begun(request.trigger))
         elif head_sha not in self._registry.open_checks(request.pull):
             self._registry.opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
-            self._checks.update(request, check, judging())
+            self._checks.update(request, check, begun(request.trigger))
+        elif self._registry.is_resting(request.pull, head_sha):
+            self._checks.update(request, check, begun(request.trigger))
+            self._registry.opened(request.pull, head_sha, check)
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         """Write content to this head's check run."""
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, content)
+            return
+        self._checks.update(request, check, content)
+        if content.conclusion is not None or content.is_queued:
+            self._note(request, head_sha, check, content)
+
+    def _note(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
+        """What everybody knows of a check run that says this."""
+        pull = request.pull
+        if content.is_queued:
+            self._registry.rests(pull, head_sha, check, is_watched=content.is_watched)
         else:
-            self._checks.update(request, check, content)
+            self._registry.opened(pull, head_sha, check)
         if content.conclusion is not None:
-            self._registry.concluded(request.pull, head_sha)
+            self._registry.concluded(pull, head_sha)
 
     def supersede(self, request: JudgeRequest, newest: Sha) -> None:
         """Cancel the unfinished checks of every other head, naming the newer commit."""
@@ -127,13 +184,20 @@ class CheckDesk:
     def fail(self, request: JudgeRequest, reason: str) -> None:
         """Say on every unfinished check that nobody judged, and why; on the head asked for if there is none yet."""
         if request.head_sha is not None and not self._registry.open_checks(request.pull):
-            self.write(request, request.head_sha, failed(reason))
-        self.finish_all(request, failed(reason))
+            self.write(request, request.head_sha, failed(reason, request.delivery_id))
+        self.finish_all(request, failed(reason, request.delivery_id))
+
+    def put_off(self, request: JudgeRequest, until: datetime) -> None:
+        """Say on every unfinished check until when nobody can judge."""
+        for head_sha, check in self._registry.open_checks(request.pull).items():
+            content = waiting_for_github(until)
+            self._checks.update(request, check, content)
+            self._note(request, head_sha, check, content)
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> None:
         """Close a check that is still unfinished; one that was concluded meanwhile stays as it is."""
         if self._registry.open_checks(request.pull).get(head_sha) == check:
-            self._checks.update(request, check, failed(reason))
+            self._checks.update(request, check, failed(reason, request.delivery_id))
             self._registry.concluded(request.pull, head_sha)
 
     def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
@@ -154,6 +218,8 @@ class CheckDesk:
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         with contextlib.ExitStack() as unless_created:
             unless_created.callback(self._registry.release, request.pull, head_sha)
-            check = self._checks.create(request, head_sha, content)
+            is_new = request.trigger is not Trigger.SWEEP and self._registry.is_first(request.pull, head_sha)
+            make = self._checks.make if is_new else self._checks.create  # a sweep looks for what we forgot
+            check = make(request, head_sha, content)
             unless_created.pop_all()
-        self._registry.opened(request.pull, head_sha, check)
+        self._note(request, head_sha, check, content)

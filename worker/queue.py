@@ -29,6 +29,7 @@ JOB: Final = "worker.jobs.judge"
 EVALUATE: Final = "evaluate"
 """What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
 
+GROUP_JOB: Final = "worker.group_jobs.judge"
 ANEW: Final = "worker.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
 
@@ -135,6 +136,19 @@ class JudgeQueue:
                 pull.number,
                 fence,
                 job_id=f"judge-{fence}",
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=int(KEEP_FAILURES.total_seconds()),
+            )
+
+    def submit_group(self, group_id: str, token: str) -> None:
+        """Have a worker judge a merge group under this token. Twice the same is harmless: the token admits one."""
+        with _redis():
+            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                GROUP_JOB,
+                group_id,
+                token,
+                job_id=f"group-{token}",
                 job_timeout=self._longest_s,
                 result_ttl=0,
                 failure_ttl=int(KEEP_FAILURES.total_seconds()),

@@ -4,7 +4,8 @@ Does not decide and does not publish. Invariant: what is written can never be ed
 same verdict twice leaves one entry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from worker.domain.audit import Heard
 from worker.domain.diff import Diff, DiffError, diff_of
@@ -12,9 +13,11 @@ from worker.domain.dossier import Ci, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.request import PullRef
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
-from worker.ports import Archive, Events, Lease, Ledger, Watch
+from worker.ports import Archive, Events, Lease, Ledger, Watch, Written
+
+CHILDREN: Final = "child_eval_ids"
 
 
 class Telling(Value):
@@ -45,32 +48,60 @@ class Keepers(Value):
 
 
 def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
-    """Append the verdict to the ledger, and the opinions that led to it; keep what it was made from. Raises LeaseLost."""
+    """Append the verdict to the ledger, with the opinions that led to it and a verdict on each check of its head, all at once.
+
+    What it was made from is kept before. Raises LeaseLost.
+    """
     made = entry(heard.verdict, dossier, keepers.lease.fence)
     keepers.lease.keep()
     keepers.archive.keep(pull, made, dossier, heard.audit)
     if keepers.watch is not None:
         keepers.watch.judged(pull, made, _closes(dossier))
-    keepers.ledger.append(pull, made, told(heard, dossier.case_error, keepers.telling))
-    for opinion in heard.opinions:
-        record_beside(made, opinion, dossier, Shelves(keepers.ledger, keepers.archive), keepers.telling)
+    opinions = tuple(_opinions(heard, dossier, made.fence))
+    for child, opinion in opinions:
+        keepers.archive.keep(pull, child, dossier, opinion.audit)
+    beside = [_written(child, opinion, keepers.telling) for child, opinion in opinions]
     if keepers.watch is not None and dossier.ci is not None and dossier.ci.checks:
-        _record_ci_checks(pull, made, dossier.ci, keepers)
+        beside += _on_ci_checks(made, dossier.ci, keepers.telling)
+    made = _naming(made, beside)
+    whole = replace(heard, verdict=made.verdict)
+    keepers.ledger.append(pull, made, told(whole, dossier.case_error, keepers.telling), beside)
     return made
+
+
+def _naming(made: LedgerEntry, beside: Sequence[Written]) -> LedgerEntry:
+    """The entry whose verdict names its children, and nobody else's: one that is carried over has none of the first's."""
+    signals = {name: value for name, value in made.verdict.signals.items() if name != CHILDREN}
+    if beside:
+        signals[CHILDREN] = tuple(child.eval_id for child, _ in beside)
+    return made.model_copy(update={"verdict": made.verdict.model_copy(update={"signals": signals})})
+
+
+def _opinions(heard: Heard, dossier: Dossier, fence: int) -> Iterator[tuple[LedgerEntry, Heard]]:
+    """Each that led to this verdict, with its entry."""
+    for opinion in heard.opinions:
+        yield entry(opinion.verdict, dossier, fence), opinion
+        yield from _opinions(opinion, dossier, fence)
+
+
+def _written(made: LedgerEntry, heard: Heard, telling: Telling) -> Written:
+    """A verdict beside another one: told from its beginning to its end."""
+    return made, (started(begun_of(heard.verdict, telling)), *told(heard, None, telling))
 
 
 def _closes(dossier: Dossier) -> tuple[tuple[str, int], ...]:
     return tuple((one.repository or dossier.pull_request.repository, one.number) for one in dossier.issues)
 
 
-def _record_ci_checks(pull: PullRef, made: LedgerEntry, ci: Ci, keepers: "Keepers") -> None:
+def _on_ci_checks(made: LedgerEntry, ci: Ci, telling: Telling) -> Iterator[Written]:
     """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
     from worker.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
-    from worker.outcomes import append_beside, beside  # noqa: PLC0415
+    from worker.outcomes import beside, told_whole  # noqa: PLC0415
     from worker.rulebook import load_ci_check_rubric  # noqa: PLC0415
 
     for one in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
-        append_beside(pull, keepers.ledger, beside(made, one.verdict), keepers.telling.trigger, one.part)
+        child = beside(made, one.verdict)
+        yield child, told_whole(child, telling.trigger, one.part)
 
 
 class Shelves(Value):
@@ -88,9 +119,12 @@ def record_beside(
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
     made = entry(heard.verdict, dossier, parent.fence)
     shelves.archive.keep(pull, made, dossier, heard.audit)
-    shelves.ledger.append(pull, made, (started(begun_of(heard.verdict, telling)), *told(heard, None, telling)))
-    for opinion in heard.opinions:
-        record_beside(made, opinion, dossier, shelves, telling)
+    opinions = tuple(_opinions(heard, dossier, made.fence))
+    children = [_written(child, opinion, telling) for child, opinion in opinions]
+    made = _naming(made, children)
+    shelves.ledger.append(pull, *_written(made, replace(heard, verdict=made.verdict), telling), children)
+    for child, opinion in opinions:  # beside what is on record
+        shelves.archive.keep(pull, child, dossier, opinion.audit)
     return made
 
 

@@ -21,6 +21,7 @@ from worker.strict_yaml import StrictYamlError, load_own_yaml
 
 if TYPE_CHECKING:
     from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
+    from worker.domain.rubric import Versioned
 
 M = TypeVar("M", bound=Frozen)
 
@@ -60,6 +61,11 @@ def load_pull_request_rubric() -> "PullRequestRubric":
     from worker.domain.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(PullRequestRubric, _text(_shipped("rubrics/pull_request.yml")))
+
+
+def shipped_rubrics() -> "tuple[Versioned, ...]":
+    """All that verdicts name: the one that is judged by, and the two that no model reads."""
+    return load_rubric(), load_ci_check_rubric(), load_pull_request_rubric()
 
 
 def _read(model: type[M], text: str) -> M:

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from pydantic import SecretStr
 
+from worker.domain.config import Authors, Handling
 from worker.domain.money import Caps
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
@@ -51,6 +52,13 @@ class ModelAccess(Value):
     thinks: bool = False
 
 
+class ServerAccess(Value):
+    """A running Assay, and the token that it made for us; None: none is set."""
+
+    url: str
+    token: SecretStr | None
+
+
 class Canary(Value):
     """A candidate that judges beside the active rubric and prompt; `day_usd`: what its questions may cost an installation a day."""
 
@@ -66,8 +74,9 @@ class Canary(Value):
 class Timing(Value):
     """Every duration, in seconds. What each is for: docs/configuration.md."""
 
-    quiet_window: float = 0.0
+    quiet_window: float = 45.0
     quiet_max: float = 300.0
+    gather: float = 2.0
     lease: float = 60.0
     hold: float = 15.0
     open_hold: float = 40.0
@@ -79,9 +88,11 @@ class Timing(Value):
     outage_delay: float = 600.0
     forget_after: float = 604_800.0
     tidy: float = 3_600.0
+    group_wait: float = 600.0
     ci_wait: float = 1800.0
     ci_poll: float = 20.0
     check_deadline: float = 3600.0
+    catch_up: float = 300.0
     lookahead: float = 86_400.0
     github_timeout: float = 20.0
     redis_timeout: float = 5.0
@@ -89,7 +100,19 @@ class Timing(Value):
 
 
 MAY_BE_ZERO: Final = frozenset(
-    {"quiet_window", "quiet_max", "retry_delay", "outage_delay", "forget_after", "ci_wait", "ci_poll", "stop_grace"}
+    {
+        "quiet_window",
+        "quiet_max",
+        "catch_up",
+        "gather",
+        "retry_delay",
+        "outage_delay",
+        "forget_after",
+        "group_wait",
+        "ci_wait",
+        "ci_poll",
+        "stop_grace",
+    }
 )
 """Any other duration of 0 would be a lease that nobody ever holds, or an answer that nobody waits for."""
 
@@ -106,6 +129,7 @@ class Settings(Value):
     github_token: SecretStr | None = None
     host: str = "127.0.0.1"
     port: int = 8000
+    metrics_address: tuple[str, int] | None = None
     workers: int = 1
     retries: int = 3
     outage_retries: int = 5
@@ -125,6 +149,8 @@ class Settings(Value):
     has_board: bool = False
     models: tuple[str, ...] = ()
     canary: Canary = Canary()
+    server: ServerAccess | None = None
+    authors: Authors = Authors()
     timing: Timing = Timing()
 
     def require_app(self) -> AppCredentials:
@@ -168,6 +194,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         github_token=SecretStr(values["GITHUB_TOKEN"]) if "GITHUB_TOKEN" in values else None,
         host=values.get("ASSAY_HOST", "127.0.0.1"),
         port=_whole(values, "ASSAY_PORT", 8000, 0, 65535),
+        metrics_address=_address(values, "ASSAY_METRICS_ADDRESS"),
         workers=_whole(values, "ASSAY_WORKERS", 1, 1, 256),
         retries=_whole(values, "ASSAY_RETRIES", 3, 0, 20),
         outage_retries=_whole(values, "ASSAY_OUTAGE_RETRIES", 5, 0, 20),
@@ -187,8 +214,14 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         has_board=_one_of(values, "ASSAY_BOARD", ("0", "1")) == "1",
         models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
         canary=_canary(values),
+        server=_server(values),
+        authors=Authors(people=_handling(values, "ASSAY_PEOPLE"), bots=_handling(values, "ASSAY_BOTS")),
         timing=_timing(values),
     )
+
+
+def _handling(values: Mapping[str, str], name: str) -> Handling:
+    return Handling(_one_of(values, name, (Handling.SKIP, Handling.OBSERVE, Handling.JUDGE)))
 
 
 def _canary(values: Mapping[str, str]) -> Canary:
@@ -202,6 +235,12 @@ def _canary(values: Mapping[str, str]) -> Canary:
     if prompt is not None and not usd:
         raise malformed("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
     return Canary(rubric, prompt, usd)
+
+
+def _server(values: Mapping[str, str]) -> ServerAccess | None:
+    url = _url(values, "ASSAY_SERVER", "")
+    token = SecretStr(values["ASSAY_TOKEN"]) if "ASSAY_TOKEN" in values else None
+    return ServerAccess(url, token) if url else None
 
 
 def _caps(values: Mapping[str, str]) -> Caps:
@@ -329,6 +368,16 @@ def _url(values: Mapping[str, str], name: str, default: str) -> str:
     if url and not re.match(r"https?://[^/\s]+", url):
         raise malformed(name, f'is "{url}"')
     return url
+
+
+def _address(values: Mapping[str, str], name: str) -> tuple[str, int] | None:
+    value = values.get(name)
+    if value is None:
+        return None
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
+    if found is None or int(found[3]) > 65535:  # noqa: PLR2004 - the highest port
+        raise malformed(name, f'is "{value}"')
+    return found[1] or found[2], int(found[3])
 
 
 def _one_of(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

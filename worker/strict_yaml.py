@@ -6,8 +6,8 @@ decimal numbers, booleans and null only, in bounded time; everything else is one
 """
 
 import json
-from collections.abc import Callable, Hashable
-from typing import Final, Never
+from collections.abc import Callable, Hashable, Mapping
+from typing import Final, NamedTuple, Never
 
 import yaml
 from yaml.composer import Composer
@@ -28,24 +28,78 @@ STRICT_TYPES: Final = (
 
 
 class StrictYamlError(ValueError):
-    """Not what we read: the first problem, and its line (from 1) where known."""
+    """Not what we read: the first problem, and its line and column (from 1) where known."""
 
-    def __init__(self, problem: str, line: int | None = None) -> None:
+    def __init__(self, problem: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(problem if line is None else f"line {line}: {problem}")
         self.problem = problem
         self.line = line
+        self.column = column
+
+
+class Place(NamedTuple):
+    """A line and a column, from 1."""
+
+    line: int
+    column: int
+
+
+class Stands(NamedTuple):
+    """Where something stands. `key`: its key, or its dash; the same as `value` for the whole text."""
+
+    key: Place
+    value: Place
+
+
+Marks = Mapping[tuple[str | int, ...], Stands]
 
 
 def load_strict_yaml(text: str) -> object:
     """Load one document. Raises StrictYamlError, never anything else."""
+    return _whole(text, lambda: _load_json(text) if text.lstrip().startswith(("{", "[")) else _load_yaml(text))
+
+
+def load_marked_yaml(text: str) -> tuple[object, Marks]:
+    """The same for YAML alone, and where each key and value of it stands, by its path. Raises StrictYamlError."""
+    marks: dict[tuple[str | int, ...], Stands] = {}
+
+    def load() -> object:
+        loader = StrictLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        place = _place(node.start_mark)
+        _mark(node, (), Stands(place, place), marks)
+        return loader.construct_document(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - PyYAML's stubs leave it untyped
+
+    return _whole(text, lambda: _understood(load)), marks
+
+
+def _whole(text: str, load: Callable[[], object]) -> object:
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise StrictYamlError(f"longer than {MOST_BYTES // 1024} KB")
     try:
-        value = _load_json(text) if text.lstrip().startswith(("{", "[")) else _load_yaml(text)
+        value = load()
         json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair, written as an escape
     except UnicodeEncodeError:
         raise StrictYamlError("a character that does not exist (half of a surrogate pair)") from None
     return value
+
+
+def _mark(
+    node: yaml.Node, path: tuple[str | int, ...], stands: Stands, marks: dict[tuple[str | int, ...], Stands]
+) -> None:
+    marks[path] = stands
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            _mark(value, (*path, key.value), Stands(_place(key.start_mark), _place(value.start_mark)), marks)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, one in enumerate(node.value):
+            _mark(one, (*path, index), Stands(_place(one.start_mark), _place(one.start_mark)), marks)
+
+
+def _place(mark: yaml.Mark) -> Place:
+    return Place(mark.line + 1, mark.column + 1)
 
 
 def load_own_yaml(text: str) -> object:
@@ -87,11 +141,17 @@ def _no_constant(name: str) -> Never:
 
 
 def _load_yaml(text: str) -> object:
+    return _understood(lambda: StrictLoader(text).get_single_data())
+
+
+def _understood(load: Callable[[], object]) -> object:
+    """What is loaded; what PyYAML raises as one StrictYamlError."""
     try:
-        return StrictLoader(text).get_single_data()
+        return load()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise StrictYamlError(error.problem or "not YAML", mark.line + 1 if mark else None) from error
+        place = _place(mark) if mark else (None, None)
+        raise StrictYamlError(error.problem or "not YAML", *place) from error
     except yaml.YAMLError as error:
         raise StrictYamlError("a character that YAML does not allow") from error
     except (ValueError, OverflowError) as error:  # an escape like "\UFFFFFFFF"

@@ -35,7 +35,7 @@ def settings(**changes: Any) -> Settings:
         "data_dir": Path("/nowhere"),
         "app": credentials,
         "store_keys": (SecretStr(base64.b64encode(b"k" * 32).decode()),),
-        "timing": Timing(redis_timeout=0.3),
+        "timing": Timing(quiet_window=0, redis_timeout=0.3),
     }
     return Settings(**{**standard, **changes})
 

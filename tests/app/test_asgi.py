@@ -14,11 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.asgi import create_app, listen
-from tests.app.served import PATH, SECRET, payload, settings, standard_headers
+from app.asgi import listen
+from tests.app.served import PATH, SECRET, payload, standard_headers
 from tests.world.redis import Redis
 from worker.errors import SettingError
-from worker.store.connection import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "from app.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
@@ -92,8 +91,3 @@ def test_a_host_that_is_none_is_told_with_its_variable(host: str, reason: str) -
 def test_an_address_of_version_6_may_be_listened_at() -> None:
     with listen("::1", 0) as listening:
         assert listening.family is socket.AF_INET6
-
-
-def test_a_door_without_the_apps_credentials_is_a_setting_to_fix(store: Store) -> None:
-    with pytest.raises(SettingError, match="ASSAY_APP_ID is not set"):
-        create_app(settings(app=None), store)

@@ -208,12 +208,19 @@ def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["up", "serve", "work"])
 def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
-    done = assay(command, environ=environment(tmp_path / "state"))
+    done = assay(command, environ=environment(tmp_path / "state", ASSAY_APP_ID="5"))
     assert done.returncode == Exit.USAGE
     assert done.stderr == (
-        "assay: ASSAY_APP_ID is not set. Expected: the App's number. "
-        "Get it from: the App's settings page, under About.\n"
+        "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the "
+        '.pem file; two while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
     )  # fmt: skip
+    assert not (tmp_path / "state").exists()
+
+
+def test_nothing_is_judged_without_an_app(tmp_path: Path) -> None:
+    done = assay("work", environ=environment(tmp_path / "state"))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_APP_ID is not set.")
     assert not (tmp_path / "state").exists()
 
 

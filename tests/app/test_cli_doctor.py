@@ -11,6 +11,8 @@ from pytest_httpserver import HTTPServer
 from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
 from tests.app.assay_command import assay, environment
 from tests.world.redis import Redis
+from worker.domain.gate import Installed
+from worker.domain.permissions import OptIn, asked
 from worker.github.examine import AppReport, KeyReport
 from worker.github.replies import AppView
 from worker.render.columns import Page
@@ -69,17 +71,23 @@ wrong    Redis eviction          maxmemory-policy is allkeys-lru: requests may g
 
 
 def test_what_github_says_of_the_app_is_told_line_by_line() -> None:
-    app = AppView(id=5, slug="assay", permissions={}, events=())
-    well = AppReport((KeyReport(1, None),), app, (), (), timedelta(seconds=-2))
+    app = AppView(id=5, slug="assay", html_url="https://github.com/apps/assay", permissions=asked(OptIn), events=())
+    less = AppView(id=5, slug="assay", permissions=asked(OptIn) | {"checks": "read"}, events=())
+    acme = Installed(100, "acme", asked(OptIn))
+    well = AppReport((KeyReport(1, None),), app, (), timedelta(seconds=-2), (acme,))
     ill = AppReport(
-        (KeyReport(1, "the PEM text can't be parsed"), KeyReport(2, None)), app, ("checks: write", "issues: write"),
-        ("check_run",), timedelta(minutes=5),
-    )  # fmt: skip
+        (KeyReport(1, "the PEM text can't be parsed"), KeyReport(2, None)),
+        less,
+        ("check_run",),
+        timedelta(minutes=5),
+        (acme,),
+    )
     assert told([*app_lines(well, HERE)]) == snapshot("""\
 ok       App key                 accepted at https://api.github.com
 ok       GitHub App              assay (5)
 ok       App permissions         all there
 ok       App events              all there
+ok       Installations           1 installation, with all that the App asks for
 ok       Clock                   -2 s against GitHub's
 
 All is well.
@@ -88,15 +96,17 @@ All is well.
 wrong    App key 1               the PEM text can't be parsed.
 ok       App key 2               accepted at https://api.github.com
 ok       GitHub App              assay (5)
-wrong    App permissions         the App lacks checks: write, issues: write. Add it in the App's
-                                 settings: Permissions & events, Repository permissions.
+wrong    App permissions         the App lacks checks: write (to write the one check that Assay is,
+                                 and see the others). Add it in the App's settings: Permissions &
+                                 events, Repository permissions.
 wrong    App events              the App lacks check_run. Add it in the App's settings: Permissions
                                  & events, Subscribe to events.
+ok       Installations           1 installation, with all that the App asks for
 wrong    Clock                   +300 s against GitHub's, which refuses tokens then. Set it by NTP.
 
-4 of 6 to change; the lines above say how.
+4 of 7 to change; the lines above say how.
 """)
-    assert [one.name for one in app_lines(AppReport((KeyReport(1, "no"),), None, (), (), None), HERE)] == ["App key"]
+    assert [one.name for one in app_lines(AppReport((KeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,20 @@ def test_a_second_one_in_the_same_folder_is_refused(up: Up, key: str) -> None:
     assert "is in use by another `assay up`" in again.stderr
 
 
+@pytest.mark.slow
+def test_without_an_app_there_is_only_the_page_that_creates_one(tmp_path: Path) -> None:
+    up = Up(tmp_path, "", ASSAY_APP_ID="", ASSAY_WEBHOOK_SECRET="")
+    try:
+        url = up.listens()
+        becomes(lambda: f"Open {url}/setup and enter the token above." in up.said(), "it says what to do")
+        assert len(up.said().split("this one-time token")[1].split()) > 5
+        assert not [one for one in up.family() if "\0work\0" in Path(f"/proc/{one}/cmdline").read_text()]
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(30) == 130
+    finally:
+        up.close()
+
+
 def test_only_the_doors_own_line_says_that_it_listens() -> None:
     assert listening_at(b'{"event": "listening", "url": "http://x"}') == "http://x"
     assert listening_at(b'{"event": "other", "url": "http://x"}') is None

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.commands import LONGEST, MAYBE, Command, CommandError, command_lines, parse_command
-from worker.domain.request import CommandName
-
-REJUDGE = Command(CommandName.REJUDGE)
+from app.commands import LONGEST, LONGEST_WORD, MAYBE, Command, CommandError, command_lines, parse_command
+from worker.domain.request import LONGEST_REASON, CommandName
 
 
 @pytest.mark.parametrize(
@@ -33,7 +31,53 @@ REJUDGE = Command(CommandName.REJUDGE)
     ],
 )
 def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
-    assert parse_command(comment) == REJUDGE
+    said = parse_command(comment)
+    assert isinstance(said, Command)
+    assert said.name is CommandName.REJUDGE
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("/rejudge force", Command(CommandName.FORCE)),
+        ("/rejudge --force", Command(CommandName.FORCE)),
+        ("/Rejudge FORCE, the model was wrong", Command(CommandName.FORCE, "the model was wrong")),
+        ("/rejudge forced", Command(CommandName.REJUDGE, "forced")),
+        ("/contest the cap is in `limits.py`", Command(CommandName.CONTEST, "the cap is in limits.py")),
+        ("/contest: wrong file", Command(CommandName.CONTEST, "wrong file")),
+        ("/contest", Command(CommandName.CONTEST)),
+        ("/override a hotfix", Command(CommandName.OVERRIDE, "a hotfix")),
+        ("/assay", Command(CommandName.HELP)),
+        ("/assay help", Command(CommandName.HELP)),
+        ("/assay help!", Command(CommandName.HELP)),
+        ("/Assay Pause for 2h a release", Command(CommandName.PAUSE, "for 2h a release")),
+        ("/assay resume", Command(CommandName.RESUME)),
+        ("/assay rejudge", Command(CommandName.REJUDGE)),
+        ("/assay rejudge force", Command(CommandName.FORCE)),
+        ("/assay contest it is met", Command(CommandName.CONTEST, "it is met")),
+        ("/assay override a hotfix", Command(CommandName.OVERRIDE, "a hotfix")),
+    ],
+)
+def test_every_command_has_its_words_and_the_rest_is_its_reason(line: str, command: Command) -> None:
+    assert parse_command(line) == command
+
+
+def test_a_reason_goes_on_to_the_end_of_its_paragraph_and_no_further() -> None:
+    said = "Hello\n/contest the first\n  and **the** second line\n\nand another paragraph"
+    assert parse_command(said) == Command(CommandName.CONTEST, "the first\nand the second line")
+
+
+def test_a_reason_ends_where_the_next_command_begins() -> None:
+    assert parse_command("/contest wrong\n/overide it\n/rejudge") == Command(CommandName.CONTEST, "wrong\n/overide it")
+
+
+def test_a_reason_may_begin_on_the_line_below() -> None:
+    assert parse_command("/override\na hotfix") == Command(CommandName.OVERRIDE, "a hotfix")
+
+
+def test_a_reason_is_cut_at_a_thousand_characters() -> None:
+    said = parse_command(f"/contest {'é' * 2_000}")
+    assert said == Command(CommandName.CONTEST, "é" * LONGEST_REASON)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +122,15 @@ def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
         "/retest",
         "/rebase",
         "/review",
+        "/label bug",
+        "/assign @bob",
+        "/test all",
+        "/context",
+        "/content",
+        "/essay",
+        "/approve",
+        "/hold",
+        "/cc @bob",
         "x" * LONGEST + "\n\n/rejudge",
     ],
 )
@@ -91,14 +144,52 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(misspelt: str) -> N
     assert parse_command(f"Hello\n/{misspelt} now") == CommandError(misspelt, CommandName.REJUDGE)
 
 
+@pytest.mark.parametrize(
+    ("line", "found", "nearest"),
+    [
+        ("/contets it", "contets", CommandName.CONTEST),
+        ("/overide it", "overide", CommandName.OVERRIDE),
+        ("/asay pause", "asay", CommandName.HELP),
+        ("/assay paus", "assay paus", CommandName.PAUSE),
+        ("/assay rejuge", "assay rejuge", CommandName.REJUDGE),
+        ("/assay frobnicate", "assay frobnicate", CommandName.HELP),
+        ("/assay " + "x" * 99, "assay " + "x" * LONGEST_WORD, CommandName.HELP),
+    ],
+)
+def test_what_is_surely_meant_for_us_has_a_nearest_command(line: str, found: str, nearest: CommandName) -> None:
+    assert parse_command(line) == CommandError(found, nearest)
+
+
+def test_nothing_long_is_a_misspelling() -> None:
+    assert parse_command("/" + "rejudge" * 40) is None
+
+
 PIECES = st.sampled_from(
-    [*"/\\`~>-*_[]()<!&#|: \t\n\r", "/rejudge", "```", "<!--", "-->", "rejudge", "\n\n", "    ", "é", "\0", "\ud800"]
+    [
+        *"/\\`~>-*_[]()<!&#|: \t\n\r",
+        "/rejudge",
+        "/contest",
+        "/assay",
+        "force",
+        "/overide",
+        "```",
+        "<!--",
+        "-->",
+        "rejudge",
+        "\n\n",
+        "    ",
+        "é",
+        "\0",
+        "\ud800",
+    ]
 )
 
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=30).map("".join))
 def test_no_text_makes_it_raise_and_the_quick_look_misses_no_command(comment: str) -> None:
-    parse_command(comment)
+    said = parse_command(comment)
+    assert not isinstance(said, Command) or len(said.reason) <= LONGEST_REASON
+    assert not isinstance(said, CommandError) or said.found.strip()
     lines = list(command_lines(comment.replace("\r\n", "\n").replace("\r", "\n")))
     assert not any(line[1:2].isascii() and line[1:2].isalpha() for line in lines) or MAYBE.search(
         comment.replace("\r", "\n")
@@ -113,4 +204,4 @@ def test_a_fence_hides_all_it_holds(inside: str) -> None:
 @given(st.text(alphabet=st.characters(exclude_characters="\r\n"), max_size=50))
 def test_a_paragraph_of_its_own_is_seen_after_any_plain_paragraph(words: str) -> None:
     plain = "".join(letter for letter in words if letter.isalnum()) or "x"
-    assert parse_command(f"Note {plain}\n\n/rejudge {plain}") == REJUDGE
+    assert parse_command(f"Note {plain}\n\n/contest {plain}") == Command(CommandName.CONTEST, plain)

@@ -15,6 +15,7 @@ from tests.worker.store.played import KEY, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.domain import keys
+from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
 from worker.domain.outcomes import OutcomeKind
 from worker.errors import InputError
@@ -78,6 +79,14 @@ def test_the_page_tells_of_every_day() -> None:
 def test_other_pages_are_asked_for_by_name(option: str, said: str, topics: set[str]) -> None:
     assert said in assay("stats", *AROUND, option)
     assert set(as_json("stats", *AROUND, option)) == topics
+
+
+def test_a_demoted_signal_is_told_under_what_was_overridden_of_the_installations_that_are_meant(told: Store) -> None:
+    demotion = Demotion(signal="stub_body", tally=Tally(rejects=41, overturned=3), at=NOON)
+    told.demotions.demote(OTHER, demotion)
+    assert "assay rubric promote stub_body --installation 200" in " ".join(assay("stats", "--overrides").split())
+    assert as_json("stats", "--overrides")["overrides"]["demotions"] == [demotion.notice(OTHER)]
+    assert as_json("stats", "--overrides", "--installation", str(HERE))["overrides"]["demotions"] == []
 
 
 @pytest.mark.parametrize(

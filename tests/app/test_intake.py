@@ -5,112 +5,156 @@ from typing import Any
 
 import pytest
 
-from app.events import (
-    Afterwards,
-    CiFailed,
+from app.facts import (
+    BranchMoved,
+    CiMoved,
     CommandGiven,
-    CommitsReverted,
+    Edit,
+    Event,
+    GroupTold,
+    HeadRerun,
+    IssueChanged,
     PersonSpoke,
     PullClosed,
+    PullDrafted,
+    PullEdited,
     PullOpened,
     PullPushed,
     PullReady,
     PullReopened,
     RerunPressed,
+    ReviewAsked,
+    Seen,
     ThumbGiven,
 )
-from app.intake import Judgeable, to_ask, to_happening, to_request
+from app.intake import again, to_ask, to_greeting, to_group
+from app.noting import to_happening
+from app.wishes import Wished, to_request
+from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, Trigger
+from worker.domain.merge_group import GroupEnd, MergeGroup
+from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, JudgeRequest, Trigger
 
-SHA = "1" * 40
-PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+HEAD: dict[str, Any] = {**HERE, "head_sha": SHA}
+COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
 
 
 @pytest.mark.parametrize(
     ("event", "trigger"),
     [
-        (PullOpened(pull=PULL, repository="acme/widgets", head_sha=SHA), Trigger.OPENED),
-        (PullPushed(pull=PULL, repository="acme/widgets", head_sha=SHA), Trigger.PUSHED),
-        (PullReopened(pull=PULL, repository="acme/widgets", head_sha=SHA), Trigger.REOPENED),
-        (PullReady(pull=PULL, repository="acme/widgets", head_sha=SHA), Trigger.READY),
-        (RerunPressed(pull=PULL, repository="acme/widgets", head_sha=SHA), Trigger.RERUN),
-        (RerunPressed(pull=PULL, repository="acme/widgets", head_sha=None), Trigger.RERUN),
+        (PullOpened(**HEAD), Trigger.OPENED),
+        (PullOpened(**HEAD, has_case=True), Trigger.CASE),
+        (PullPushed(**HEAD), Trigger.PUSHED),
+        (PullReopened(**HEAD), Trigger.REOPENED),
+        (PullReady(**HEAD), Trigger.READY),
+        (PullDrafted(**HEAD), Trigger.EDITED),
+        (ReviewAsked(**HEAD), Trigger.REVIEW),
+        (PullEdited(**HEAD, edit=Edit.CASE), Trigger.CASE),
+        (PullEdited(**HEAD, edit=Edit.BASE), Trigger.EDITED),
+        (PullEdited(**HEAD, edit=Edit.LINKS), Trigger.EDITED),
+        (RerunPressed(**HEAD), Trigger.RERUN),
+        (RerunPressed(**HERE, head_sha=None), Trigger.RERUN),
     ],
 )
-def test_an_event_becomes_a_request_that_names_its_trigger(event: Judgeable, trigger: Trigger) -> None:
-    assert to_request(event, DELIVERY, AT) == JudgeRequest(
-        pull=PULL,
-        repository="acme/widgets",
-        head_sha=event.head_sha,
-        trigger=trigger,
-        delivery_id=DELIVERY,
+def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigger: Trigger) -> None:
+    made = to_request(event, DELIVERY, AT)
+    assert made.trigger is trigger
+    told = {"pull": PULL, "repository": "acme/widgets", "head_sha": event.head_sha}
+    assert {name: getattr(made, name) for name in told} == told
+    assert (made.delivery_id, made.requested_at) == (DELIVERY, AT)
+
+
+def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
+    made = to_request(PullReopened(**HEAD, author=AuthorKind.BOT, draft=True), DELIVERY, AT)
+    assert (made.author, made.draft, made.arrived) == (AuthorKind.BOT, True, None)
+
+
+@pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
+def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
+    assert to_request(event, DELIVERY, AT).arrived == Arrival(head_sha=SHA, at=AT)
+
+
+def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
+    known = to_request(PullPushed(**HEAD, author=AuthorKind.AGENT), DeliveryId("d-0"), AT)
+    made = again(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
+    assert made == JudgeRequest(
+        **HERE,
+        head_sha=None,
+        trigger=Trigger.CRITERIA,
+        delivery_id=DeliveryId("d-1-3"),
         requested_at=AT,
+        author=AuthorKind.AGENT,
+        arrived=known.arrived,
     )
 
 
-def test_a_command_becomes_an_ask_that_names_its_author_and_comment() -> None:
-    given = CommandGiven(
-        pull=PULL, repository="acme/widgets", comment_id=55, login="alice", command=CommandName.REJUDGE
-    )
+def test_a_command_becomes_an_ask_with_all_that_was_said() -> None:
+    said: dict[str, Any] = {"reason": "No", "is_bot": True, "misspelt": "overide", "head_sha": SHA, "in_review": True}
+    given = CommandGiven(**COMMAND, command=CommandName.OVERRIDE, **said)
     assert to_ask(given, DELIVERY, AT) == Ask(
-        pull=PULL,
-        repository="acme/widgets",
-        comment_id=55,
-        login="alice",
-        command=CommandName.REJUDGE,
-        delivery_id=DELIVERY,
-        asked_at=AT,
+        **COMMAND, command=CommandName.OVERRIDE, delivery_id=DELIVERY, asked_at=AT, **said
     )
 
 
-HERE: dict[str, Any] = {"pull": PULL, "repository": "acme/widgets"}
-SOMEWHERE: dict[str, Any] = {"installation_id": InstallationId(1), "repository_id": RepositoryId(7)}
-OTHER = "2" * 40
+def test_a_merge_group_goes_on_with_its_delivery() -> None:
+    told: dict[str, Any] = {"head_ref": "h", "base_ref": "b", "base_sha": OLD, "ended": GroupEnd.MERGED}
+    event = GroupTold(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, **told)
+    expected = MergeGroup(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, **told, delivery_id=DELIVERY, at=AT)
+    assert to_group(event, DELIVERY, AT) == expected
+
+
+def test_a_repository_that_is_new_to_us_says_since_when() -> None:
+    seen = Seen(repository_id=RepositoryId(7), repository="acme/widgets")
+    assert to_greeting(InstallationId(1), seen, AT) == Greeting(**SOMEWHERE, repository="acme/widgets", since=AT)
 
 
 @pytest.mark.parametrize(
     ("event", "noted"),
     [
         (
-            PullPushed(**HERE, head_sha=SHA, by_another=True),
+            PullPushed(**HEAD, by_another=True),
             {"what": Happened.PUSHED_BY_ANOTHER, "number": 3, "by_person": True, "head_sha": SHA},
         ),
         (
-            PullReopened(**HERE, head_sha=SHA, by_person=True),
+            PullReopened(**HEAD, by_person=True),
             {"what": Happened.REOPENED, "number": 3, "by_person": True, "head_sha": SHA},
         ),
-        (PullReopened(**HERE, head_sha=SHA), {"what": Happened.REOPENED, "number": 3, "head_sha": SHA}),
+        (PullReopened(**HEAD), {"what": Happened.REOPENED, "number": 3, "head_sha": SHA}),
         (PersonSpoke(**HERE), {"what": Happened.SPOKE, "number": 3, "by_person": True}),
         (
-            ThumbGiven(**HERE, head_sha=SHA, is_helpful=True),
+            CommandGiven(**COMMAND, command=CommandName.APPROVED),
+            {"what": Happened.SPOKE, "number": 3, "by_person": True},
+        ),
+        (
+            ThumbGiven(**HEAD, is_helpful=True),
             {"what": Happened.HELPFUL, "number": 3, "by_person": True, "head_sha": SHA},
         ),
         (
             ThumbGiven(**HERE, head_sha=None, is_helpful=False),
             {"what": Happened.NOT_HELPFUL, "number": 3, "by_person": True},
         ),
-        (PullClosed(**HERE, head_sha=SHA, by_person=False), {"what": Happened.CLOSED, "number": 3, "head_sha": SHA}),
+        (PullClosed(**HEAD, by_person=False), {"what": Happened.CLOSED, "number": 3, "head_sha": SHA}),
         (
-            PullClosed(**HERE, head_sha=SHA, by_person=True, merge_sha=OTHER, mends=True, reverts=(2,)),
+            PullClosed(**HEAD, by_person=True, merge_sha=OLD, mends=True, reverts=(2,)),
             {
                 "what": Happened.MERGED,
                 "number": 3,
                 "by_person": True,
                 "head_sha": SHA,
-                "merge_sha": OTHER,
+                "merge_sha": OLD,
                 "mends": True,
                 "reverts": (2,),
             },
         ),
-        (CiFailed(**SOMEWHERE, head_sha=SHA), {"what": Happened.CI_FAILED, "head_sha": SHA}),
-        (CommitsReverted(**SOMEWHERE, shas=(SHA,)), {"what": Happened.REVERTED, "reverted_shas": (SHA,)}),
+        (CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True), {"what": Happened.CI_FAILED, "head_sha": SHA}),
+        (BranchMoved(**SOMEWHERE, reverted=(SHA,)), {"what": Happened.REVERTED, "reverted_shas": (SHA,)}),
     ],
 )
-def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Judgeable | Afterwards, noted: Any) -> None:
+def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted: Any) -> None:
     happening = to_happening(event, DELIVERY, AT)
     assert happening is not None
     assert happening.model_dump(exclude_defaults=True) == {**SOMEWHERE, "delivery_id": DELIVERY, "at": AT, **noted}
@@ -119,11 +163,17 @@ def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Judgeable | A
 @pytest.mark.parametrize(
     "event",
     [
-        PullOpened(**HERE, head_sha=SHA),
-        PullPushed(**HERE, head_sha=SHA),
-        PullReady(**HERE, head_sha=SHA),
-        RerunPressed(**HERE, head_sha=SHA),
+        PullOpened(**HEAD),
+        PullPushed(**HEAD),
+        PullReady(**HEAD),
+        PullEdited(**HEAD, edit=Edit.BASE),
+        RerunPressed(**HEAD),
+        CommandGiven(**COMMAND, command=CommandName.REJUDGE),
+        CiMoved(**SOMEWHERE, head_sha=SHA),
+        BranchMoved(**SOMEWHERE, has_new_config=True),
+        HeadRerun(**SOMEWHERE, head_sha=SHA),
+        IssueChanged(**SOMEWHERE, repository="acme/widgets", number=9),
     ],
 )
-def test_what_is_only_to_be_judged_is_not_noted(event: Judgeable) -> None:
+def test_what_is_only_to_be_judged_is_not_noted(event: Event) -> None:
     assert to_happening(event, DELIVERY, AT) is None

@@ -74,11 +74,11 @@ def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
 @pytest.mark.parametrize(
     ("event_name", "content", "reason"),
     [
-        ("pull_request", payload("labeled"), "unhandled:pull_request.labeled"),
+        ("pull_request", payload("assigned"), "unhandled:pull_request.assigned"),
         ("ping", {"zen": "Design for failure."}, "unhandled:ping"),
         ("made_up", {}, "unhandled:made_up"),
         ("issue_comment", comment("Nice"), "nothing_judged"),
-        ("issue_comment", comment("/rejuge"), "unknown_command"),
+        ("pull_request", payload("labeled"), "label"),
     ],
 )
 def test_what_is_not_ours_is_answered_202_with_the_reason(

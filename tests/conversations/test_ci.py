@@ -58,6 +58,59 @@ def test_green_ci_is_told_to_the_judge(world: World) -> None:
     assert "unit tests" in world.model.asked[0].text
 
 
+def test_pain_11_ci_that_the_author_silenced_is_never_green(world: World) -> None:
+    here = world.repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.opens(RETRY, message="Retry\n\n\nskip-checks: true", draft=True)
+    world.agent.marks_ready(pull)
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
+    assert 'CI did not run on this head: its commit message says "skip-checks: true".' in pull.text
+    assert world.model.asked == []
+    assert here.open_checks == []
+
+
+def test_pain_25_ci_of_a_fork_that_waits_for_approval_is_not_run(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.mallory.opens_from_a_fork(RETRY, draft=True)
+    here.holds_workflow(pull.head, "tests.yml")
+    world.alice.marks_ready(pull)
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
+    assert "a maintainer has to approve it first (tests.yml)" in pull.text
+
+    world.model.answers(accept(RETRY_AT))
+    here.approves_workflow(pull.head, "unit tests").finishes("success")
+    world.until(lambda: pull.check.conclusion == "success", "the approved run is seen")
+
+
+@pytest.mark.slow
+def test_a_check_that_waits_for_ours_is_not_waited_for(world: World) -> None:
+    config = "ci_ignore: [all green]\nci_expect: [unit tests]\n"
+    here = world.repository({**PROJECT, ".github/assay.yml": config})
+    pull = world.agent.opens(RETRY, draft=True)
+    here.starts_ci(pull.head, "all green")
+    world.agent.marks_ready(pull)
+    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
+    assert pull.check.title == "Waiting for CI: unit tests"
+
+    world.model.answers(accept(RETRY_AT))
+    here.reports_ci(pull.head, "unit tests", "success")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
+def test_the_end_of_a_failing_jobs_log_names_the_tests(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+    log = "2026-11-20T20:00:00.0000000Z \x1b[31mFAILED tests/test_retry.py::test_503 - assert 503 == 200\x1b[0m\n"
+    here.reports_ci(pull.head, "unit tests", "failure", "Process completed with exit code 1.", log=log)
+    world.agent.marks_ready(pull)
+    world.settles()
+
+    assert "tests/test_retry.py::test_503" in pull.verdict["concern"]
+
+
 @pytest.mark.slow
 def test_ci_that_never_ends_is_an_abstain(another_world: Open) -> None:
     world = another_world({"ASSAY_CI_WAIT": "0.5"})

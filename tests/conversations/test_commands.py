@@ -1,10 +1,18 @@
 """What people may ask for, and who may."""
 
+import json
+from typing import Any
+
+import pytest
+
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
+from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
+from worker.domain import keys
+from worker.domain.ids import InstallationId
 
 
 def rejected(world: World) -> Pull:
@@ -27,6 +35,13 @@ def unjudged(world: World) -> Pull:
     return pull
 
 
+def outcomes(world: World, pull: Pull) -> list[str]:
+    with world.redis.client as client:
+        entries: Any = client.xrange(keys.events(InstallationId(world.installation)).name)
+    told = [json.loads(fields["j"]) for _, fields in entries if fields["k"] == "outcome.recorded"]
+    return [one["outcome"] for one in told if one["repository_id"] == pull.repository.id]
+
+
 def reactions(world: World, comment: Comment) -> list[tuple[str, str]]:
     return world.here.reactions(comment.id)
 
@@ -42,14 +57,65 @@ def test_rejudge_by_somebody_who_may_write_is_seen_and_judged(world: World) -> N
     assert reactions(world, comment) == [("assay[bot]", "eyes")]
 
 
-def test_rejudge_by_a_stranger_is_refused_with_a_reaction_and_judges_nothing(world: World) -> None:
+def test_pain_24_a_stranger_spends_nothing_and_a_maintainer_commands_on_a_bots_pull_request(world: World) -> None:
     pull = rejected(world)
-    comment = world.mallory.comments(pull, "/rejudge")
+    first = world.mallory.comments(pull, "/rejudge")
+    second = world.mallory.comments(pull, "/rejudge")
     world.settles()
 
-    assert reactions(world, comment) == [("assay[bot]", "-1")]
-    assert pull.check.conclusion == "failure"
+    assert [reactions(world, one) for one in (first, second)] == [[("assay[bot]", "-1")]] * 2
+    assert pull.answers == [
+        "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has read."
+    ]
     assert len(world.model.asked) == 1
+
+    world.model.answers(accept(RETRY_AT))
+    forced = world.bob.comments(pull, "/rejudge force")
+    world.settles()
+    assert reactions(world, forced) == [("assay[bot]", "eyes")]
+    assert pull.check.conclusion == "success"
+
+
+def test_pain_09_an_empty_commit_brings_the_verdict_back_and_only_force_asks_again(world: World) -> None:
+    pull = rejected(world)
+    first = pull.verdict["eval_id"]
+    world.agent.pushes(pull, {})
+    world.settles()
+    assert (pull.verdict["carried_from"], pull.verdict["judge_cost_usd"]) == (first, "0")
+    assert len(world.model.asked) == 1
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge force")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
+    assert len(world.model.asked) == 2
+
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.verdict["carried_from"] is not None, "what force asked for is done"
+    assert len(world.model.asked) == 2
+
+
+def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the_next(world: World) -> None:
+    pull = rejected(world)
+    verdict = pull.verdict
+    refused = world.bob.comments(pull, "/override The fix is urgent.")
+    taken = world.alice.comments(pull, "/override The fix is *urgent*,\nsee @bob.")
+    world.settles()
+
+    assert (reactions(world, refused), reactions(world, taken)) == ([("assay[bot]", "-1")], [("assay[bot]", "eyes")])
+    check = pull.check
+    assert (check.conclusion, check.title) == ("neutral", "Overridden by @alice: The fix is urgent, see @bob.")
+    assert pull.verdict == verdict, "the verdict itself is never rewritten"
+    pull.press_rerun()
+    world.settles()
+    assert pull.check.title.startswith("Overridden by @alice")
+    assert len(world.model.asked) == 1
+    assert outcomes(world, pull) == ["override"]
+
+    world.agent.pushes(pull, {})
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", verdict["eval_id"])
 
 
 NO_COMMANDS = (
@@ -73,6 +139,7 @@ def test_what_only_looks_like_a_command_is_none(world: World) -> None:
     assert len(world.model.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_bot_gives_no_commands(world: World) -> None:
     pull = rejected(world)
     comment = world.agent.comments(pull, "/rejudge")
@@ -128,6 +195,7 @@ def test_rejudge_while_judging_is_not_lost(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_a_command_of_somebody_whose_permission_cannot_be_asked_is_asked_again_later(world: World) -> None:
     pull = unjudged(world)
     world.model.answers(accept(RETRY_AT))
@@ -137,3 +205,156 @@ def test_a_command_of_somebody_whose_permission_cannot_be_asked_is_asked_again_l
     world.settles()
 
     assert pull.check.conclusion == "success"
+
+
+@pytest.mark.slow
+def test_a_contest_is_judged_anew_with_its_reason_and_told_when_it_was_right(world: World) -> None:
+    pull = rejected(world)
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/contest The test *does* cover it: see `test_retry`.")
+    world.settles()
+
+    assert "The test does cover it: see test_retry." in world.model.asked[-1].text
+    assert pull.check.conclusion == "success"
+    assert "Contested by `bob`" in pull.text
+    assert outcomes(world, pull) == ["contest", "contest_upheld"]
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert len(world.model.asked) == 2
+
+
+def test_needs_a_person_has_a_way_back(world: World) -> None:
+    world.repository({**PROJECT, "CODEOWNERS": "* @alice\n*.bin @bob @mallory\n"})
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
+    assert sorted(pull.reviewers) == ["alice", "bob"]
+    verdict = pull.verdict
+
+    world.bob.reviews(pull, "REQUEST_CHANGES", "What is in there?")
+    world.settles()
+    assert pull.check[1:] == ("action_required", "Decided by @bob: changes requested")
+    world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
+    assert pull.verdict == verdict
+
+    world.agent.pushes(pull, {"data.bin": {"base64": "AAECAwQFBgcI"}})
+    world.settles()
+    assert pull.check.conclusion == "action_required", "a review is of one commit"
+
+
+def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for_ever(world: World) -> None:
+    pull = unjudged(world)
+    world.agent.comments(pull, "There is no command `/rejuge`.\n\n/rejuge")
+    typo = world.bob.comments(pull, "/rejuge\nplease")
+    again = world.bob.comments(pull, "/rejuge")
+    world.bob.comments(pull, "/retest\n/lgtm\n/label bug")
+    world.settles()
+    assert pull.answers == [
+        "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
+    ]
+    assert [reactions(world, one) for one in (typo, again)] == [[("assay[bot]", "confused")]] * 2
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.edits_comment(typo, "/override By somebody else.")
+    world.bob.edits_comment(again, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success", "judged, and not overridden in bob's name"
+    assert ("assay[bot]", "eyes") in reactions(world, again)
+
+
+@pytest.mark.slow
+def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:
+    pull = rejected(world)
+    pull.press("rejudge", by="mallory")
+    world.settles()
+    assert (len(world.model.asked), pull.answers) == (1, [])
+    pull.press("rejudge", by="bob")
+    world.settles()
+    assert (pull.check.conclusion, len(world.model.asked)) == ("failure", 1)
+
+    world.model.answers(accept(RETRY_AT))
+    pull.press("contest", by="bob")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "pressed Contest" in pull.text
+    assert outcomes(world, pull) == ["retry", "contest", "contest_upheld"]
+
+
+@pytest.mark.slow
+def test_judging_is_paused_by_a_comment_until_another_resumes_it(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    first = world.agent.opens(RETRY)
+    world.settles()
+    world.bob.comments(first, "/assay pause")
+    world.alice.comments(first, "/assay pause for 2h a *release*")
+    world.settles()
+    assert [one.split(" until ")[0] for one in first.answers] == [
+        "`/assay pause [for 2h] [REASON]` is for people with the role maintain or admin in this repository. `bob` has write.",
+        "Judging is paused in this repository",
+    ]
+    world.agent.pushes(first, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
+    world.settles()
+    assert first.check.conclusion == "neutral"
+    assert "alice" in first.text
+
+    world.alice.comments(first, "/assay resume")
+    world.settles()
+    assert first.check.conclusion == "success"
+
+
+def refuse(world: World, *endings: str) -> None:
+    """The App lacks the permission that these requests need."""
+    words = {"message": "Resource not accessible by integration"}
+    for one in endings:
+        world.github.fault(f"POST .*/{one}$", status=403, body=words, count=50)
+
+
+@pytest.mark.slow
+def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) -> None:
+    world.expected_errors = ("nobody was asked for a review",)
+    world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
+    world.model.decides(lambda _: accept(RETRY_AT))
+    refuse(world, "requested_reviewers")
+    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
+    world.settles()
+    assert pull.check.conclusion == "action_required"
+    assert "it needs *Pull requests: write*" in pull.text
+
+    world.github.verb("hooks", paused=True)
+    world.mallory.comments(pull, "/override Mine.")
+    world.alice.comments(pull, "/override Seen.")
+    refuse(world, "reactions", "comments")
+    world.github.verb("hooks", paused=False)
+    world.settles()
+    assert (pull.check.title, pull.answers) == ("Overridden by @alice: Seen.", [])
+    refused = [one for one in world.github.requests(world.here.name) if one["status"] == 403]
+    assert len(refused) <= 6, "no storm"
+
+
+@pytest.mark.slow
+def test_an_override_of_a_commit_that_could_not_be_judged_asks_nobody(world: World) -> None:
+    pull = unjudged(world)
+    world.alice.comments(pull, "/override The model is down.")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Overridden by @alice: The model is down.")
+    pull.press_rerun()
+    world.settles()
+    assert pull.check.conclusion == "neutral"
+    assert len(world.model.asked) == 1
+
+
+@pytest.mark.slow
+def test_an_override_is_told_by_show_and_history(world: World) -> None:
+    pull = rejected(world)
+    eval_id = pull.verdict["eval_id"]
+    world.alice.comments(pull, "/override A hotfix.")
+    world.settles()
+
+    told = run(world.product.environment, "show", eval_id).stdout
+    assert "Overridden by @alice at " in told
+    listed = run(world.product.environment, "history", f"{pull.repository.name}#{pull.number}").stdout
+    assert "A hotfix." in listed

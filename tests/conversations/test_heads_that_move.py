@@ -89,7 +89,7 @@ def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
     pull = world.agent.opens(RETRY, draft=True)
     world.agent.pushes(pull, BETTER)
     world.settles()
-    assert world.here.checks == []
+    assert pull.check.title == "Draft: judged when it is ready"
     assert world.model.asked == []
 
     world.model.answers(accept(RETRY_AT))

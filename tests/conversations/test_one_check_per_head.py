@@ -128,10 +128,34 @@ def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
     pull = world.agent.opens(RETRY)
     world.until(lambda: bool(here.checks), "the check is there")
 
-    assert (pull.check.status, pull.check.title) == ("in_progress", "Judging")
+    assert (pull.check.status, pull.check.title[:18]) == ("queued", "Judging starts at ")
     world.settles()
     asked = [f"{one['method']} {one['path']}" for one in world.github.requests(here.name)]
     opened = next(at for at, one in enumerate(asked) if one.startswith("POST ") and one.endswith("/check-runs"))
     read = next(at for at, one in enumerate(asked) if one.endswith("/graphql"))
     assert opened < read, "the check is opened before anybody reads the pull request"
     assert pull.check.conclusion == "success"
+
+
+def test_a_rate_limit_that_is_almost_used_up_is_told_with_the_time_and_waited_out(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.decides(lambda _: accept(RETRY_AT))
+    world.github.verb("rate", remaining=45, reset_in=4)
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: bool(here.checks) and "rate limit" in pull.check.title, "the check says that it waits")
+    assert (pull.check.status, pull.check.title[:14]) == ("queued", "Waiting until ")
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(pull.checks_of(pull.head)) == 1
+
+
+def test_an_outage_between_the_answer_and_the_check_costs_no_second_question(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    world.github.fault("POST /graphql AssayHead", status=502, count=3)
+    pull = world.agent.opens(RETRY)
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(world.model.asked) == 1

@@ -131,7 +131,7 @@ def test_a_duplicate_delivery_is_taken_and_counted_once(world: World, opened: di
 @pytest.mark.parametrize(
     ("event", "action", "why"),
     [
-        ("pull_request", "labeled", "unhandled:pull_request.labeled"),
+        ("pull_request", "assigned", "unhandled:pull_request.assigned"),
         ("star", "created", "unhandled:star.created"),
         ("made_up_tomorrow", "done", "unhandled:made_up_tomorrow.done"),
         ("ping", None, "unhandled:ping"),

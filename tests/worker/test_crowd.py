@@ -38,7 +38,7 @@ def test_each_task_comes_back_with_its_answer_whoever_did_it() -> None:
     [
         ("refused", InputError, r"It can't be used\."),
         ("bug", RuntimeError, "ZeroDivisionError while a task was done"),
-        ("killed", InputError, "A process was ended from outside"),
+        ("killed", InputError, "The process that judged killed was ended from outside"),
     ],
 )
 def test_what_goes_wrong_in_a_process_reaches_this_one(task: str, error: type[Exception], said: str) -> None:

@@ -16,6 +16,7 @@ from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.judge.court import content_of, hear
 from worker.pipeline import settle
+from worker.ports import Written
 from worker.record import Keepers, Shelves, Telling, record, record_beside
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
@@ -27,15 +28,20 @@ class Shelf:
     def __init__(self) -> None:
         self.told: list[tuple[str, LedgerEntry]] = []
         self.events: dict[str, list[str]] = {}
+        self.appended = 0
 
     def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
         assert (pull, dossier.diff, audit.eval_id) == (PULL, DIFF, entry.eval_id)
         self.told.append(("archive", entry))
 
-    def append(self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = ()) -> None:
+    def append(
+        self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
+    ) -> None:
         assert pull == PULL
-        self.told.append(("ledger", entry))
-        self.events[entry.eval_id] = [one.kind.value for one in told]
+        self.appended += 1
+        for one, said in ((entry, told), *beside):
+            self.told.append(("ledger", one))
+            self.events[one.eval_id] = [each.kind.value for each in said]
 
     def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
         raise NotImplementedError
@@ -56,22 +62,25 @@ class Held:
         """It is kept."""
 
 
-def test_opinions_are_recorded_beside_their_verdict_and_after_it() -> None:
+def test_opinions_are_recorded_beside_their_verdict_in_the_same_step() -> None:
     heard = hear(dossier(), docket(), replace(bench(model_of(reject())), second=model_of(accept())))
     shelf = Shelf()
     made = record(PULL, heard, dossier(), Keepers(shelf, shelf, shelf, Held()))
     written = [(where, one.verdict.signals.get("opinion_of"), one.fence) for where, one in shelf.told]
     assert written == [
         ("archive", None, 3),
-        ("ledger", None, 3),
         ("archive", "first", 3),
-        ("ledger", "first", 3),
         ("archive", "second", 3),
+        ("ledger", None, 3),
+        ("ledger", "first", 3),
         ("ledger", "second", 3),
     ]
-    assert {one.verdict.parent_eval_id for _, one in shelf.told[2:]} == {made.eval_id}
-    assert all(one.open_conditions == () for _, one in shelf.told[2:])
-    children = [shelf.events[one.eval_id] for where, one in shelf.told[2:] if where == "ledger"]
+    assert shelf.appended == 1, "or whoever dies in between loses some"
+    beside = [one for _, one in shelf.told if one.eval_id != made.eval_id]
+    assert {one.verdict.parent_eval_id for one in beside} == {made.eval_id}
+    assert all(one.open_conditions == () for one in beside)
+    children = [shelf.events[one.eval_id] for where, one in shelf.told[4:] if where == "ledger"]
+    assert made.verdict.signals["child_eval_ids"] == tuple(one.eval_id for _, one in shelf.told[4:])
     assert shelf.events[made.eval_id] == ["eval.completed"], "it was told when it began"
     assert children == [["eval.started", "eval.completed"]] * 2
 
@@ -97,8 +106,10 @@ def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are
     made = record(PULL, heard, here, Keepers(shelf, shelf, shelf, Held(), watch=watching))
     closes = tuple((one.repository or here.pull_request.repository, one.number) for one in here.issues)
     assert watching.seen == [(made.eval_id, closes, 0)], "before the entry, so that a close right after it is heard"
+    assert shelf.appended == 1
     submission, *children = [one for where, one in shelf.told if where == "ledger"]
-    assert submission.eval_id == made.eval_id
+    assert submission == made
+    assert made.verdict.signals["child_eval_ids"] == tuple(one.eval_id for one in children)
     assert [one.verdict.subject.kind.value for one in children] == ["ci_check", "ci_check"]
     assert {one.verdict.parent_eval_id for one in children} == {made.eval_id}
     assert [shelf.events[one.eval_id] for one in children] == [["eval.started", "eval.completed"]] * 2
@@ -114,7 +125,16 @@ def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
     shelf = Shelf()
     heard = hear(here, docket(), bench(model_of(accept())))
     record(PULL, heard, here, Keepers(shelf, shelf, shelf, Held(), watch=Watching(shelf)))
-    assert len(shelf.entries(PULL)) == 1
+    (made,) = shelf.entries(PULL)
+    assert "child_eval_ids" not in made.verdict.signals
+
+
+def test_a_verdict_that_is_carried_over_names_no_children_of_the_first_one() -> None:
+    shelf = Shelf()
+    heard = hear(dossier(), docket(), bench(model_of(accept())))
+    first = heard.verdict.model_copy(update={"signals": {"child_eval_ids": ("a",), "findings": 1}})
+    made = record(PULL, replace(heard, verdict=first), dossier(), Keepers(shelf, shelf, shelf, Held()))
+    assert made.verdict.signals == {"findings": 1}
 
 
 def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
@@ -122,6 +142,7 @@ def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
     heard = hear(dossier(), docket(), asked)
     shelf = Shelf()
     record_beside(entry(rejected()), heard, dossier(), Shelves(shelf, shelf), Telling(EvalTrigger.BATCH))
+    assert shelf.appended == 1
     parents = [one.verdict.parent_eval_id for where, one in shelf.told if where == "ledger"]
     assert parents == [None, *[heard.verdict.eval_id] * 3]
 

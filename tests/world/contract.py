@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl
 
 from openapi_core import Config, OpenAPI
 from openapi_core.exceptions import OpenAPIError
@@ -55,7 +56,7 @@ def _violation(one: Exchange) -> list[str]:
 
 
 def _validate(one: Exchange) -> None:
-    arguments = dict(part.split("=", 1) for part in one["query"].lstrip("?").split("&") if part)
+    arguments = dict(parse_qsl(one["query"].lstrip("?"), keep_blank_values=True))
     path = GREEDY.sub(lambda found: found[1] + found[2].replace("/", "%2F"), one["path"])
     sent = one["sent"].encode() or None
     request = MockRequest(HOST, one["method"].lower(), path, args=arguments, data=sent, content_type="application/json")

@@ -81,6 +81,13 @@ class Person:
     def comments(self, pull: Pull, body: str) -> Comment:
         return Comment(self._does("POST", f"/issues/{pull.number}/comments", body=body)["id"])
 
+    def edits_comment(self, comment: Comment, body: str) -> None:
+        self._does("PATCH", f"/issues/comments/{comment.id}", body=body)
+
+    def reviews(self, pull: Pull, event: str, body: str = "") -> None:
+        """`APPROVE`, `REQUEST_CHANGES` or `COMMENT`, of the newest commit."""
+        self._does("POST", f"/pulls/{pull.number}/reviews", event=event, body=body, commit_id=pull.head)
+
     def edits(self, pull: Pull, **changes: str) -> None:
         self._does("PATCH", f"/pulls/{pull.number}", **changes)
 
@@ -89,6 +96,15 @@ class Person:
 
     def reopens(self, pull: Pull) -> None:
         self.edits(pull, state="open")
+
+    def edits_issue(self, issue: Issue, **changes: str) -> None:
+        self._does("PATCH", f"/issues/{issue.number}", **changes)
+
+    def asks_for_review(self, pull: Pull, *logins: str) -> None:
+        self._does("POST", f"/pulls/{pull.number}/requested_reviewers", reviewers=[*logins])
+
+    def retargets(self, pull: Pull, base: str) -> None:
+        self.edits(pull, base=base)
 
     def marks_ready(self, pull: Pull) -> None:
         self.github.verb("draft", repo=self.repository.name, pull=pull.number, draft=False)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
@@ -30,6 +30,10 @@ LOUD = ("error", "critical")
 TROUBLE = re.compile(r"Traceback|\bERROR\b|\bCRITICAL\b")
 
 FAST: Mapping[str, str] = {
+    "ASSAY_QUIET_WINDOW": "0",
+    "ASSAY_CATCH_UP": "0",
+    "ASSAY_GATHER": "0.05",
+    "ASSAY_PEOPLE": "judge",
     "ASSAY_LEADER": "2",
     "ASSAY_SWEEP": "0.5",
     "ASSAY_TICK": "0.02",
@@ -97,9 +101,11 @@ class Process:
     _readers: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     @classmethod
-    def start(cls, command: str, environment: Mapping[str, str], log: Log) -> Self:
+    def start(
+        cls, command: str, environment: Mapping[str, str], log: Log, program: Sequence[str] = (str(ASSAY),)
+    ) -> Self:
         popen = subprocess.Popen(
-            [str(ASSAY), command],
+            [*program, command],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

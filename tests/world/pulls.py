@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tests.world.github_bench import CheckRun, GitHub
 
 OURS = "Assay"
+DRAFT = "Draft: judged when it is ready"
 MACHINE = re.compile(r"The verdict as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)", re.DOTALL)
 
 
@@ -49,16 +50,31 @@ class Repository:
 
     @property
     def open_checks(self) -> list[CheckRun]:
-        return [run for run in self.checks if run["status"] != "completed"]
+        """All that somebody waits for; a draft waits for its author."""
+        return [run for run in self.checks if run["status"] != "completed" and run["output"]["title"] != DRAFT]
 
-    def reports_ci(self, sha: str, name: str, conclusion: str, report: str = "") -> None:
-        """Another App's check run, done."""
+    def reports_ci(self, sha: str, name: str, conclusion: str, report: str = "", **more: str) -> None:
+        """Another App's check run, done. `log`: the job's log."""
         output = {"title": name, "summary": report or f"{name}: {conclusion}"}
-        self.github.verb("ci", repo=self.name, sha=sha, name=name, conclusion=conclusion, output=output)
+        self.github.verb("ci", repo=self.name, sha=sha, name=name, conclusion=conclusion, output=output, **more)
+
+    def holds_workflow(self, sha: str, workflow: str) -> None:
+        """A workflow that somebody has to approve before it runs."""
+        self.github.verb("hold", repo=self.name, sha=sha, workflow=workflow)
+
+    def approves_workflow(self, sha: str, job: str) -> CiCheck:
+        """It runs now, as this job."""
+        return CiCheck(self, self.github.verb("approve", repo=self.name, sha=sha, name=job)["id"])
 
     def starts_ci(self, sha: str, name: str) -> CiCheck:
         made = self.github.verb("ci", repo=self.name, sha=sha, name=name, status="in_progress", conclusion=None)
         return CiCheck(self, made["id"])
+
+    def queues(self, *pulls: "Pull", **options: Any) -> "Group":
+        """The merge queue tries a pull request. `on`: behind another group; `squash`; `files`: how conflicts were resolved."""
+        order = {"repo": self.name, "pulls": [pull.number for pull in pulls], **options}
+        made = self.github.verb("merge-group", **order)
+        return Group(self, made["head_sha"], made["head_ref"])
 
     def reactions(self, comment_id: int) -> list[tuple[str, str]]:
         """Who reacted to a comment, and how: [("assay[bot]", "eyes")]."""
@@ -96,6 +112,26 @@ class Pull:
         return runs[-1]
 
     @property
+    def comments(self) -> list[tuple[str, str]]:
+        """Who said what in the conversation, oldest first."""
+        path = f"/repos/{self.repository.name}/issues/{self.number}/comments"
+        return [(one["user"]["login"], one["body"]) for one in self.repository.github.user("alice", "GET", path)]
+
+    @property
+    def answers(self) -> list[str]:
+        """What Assay answered to commands. What it tells an agent begins with the agent's name."""
+        return [body for login, body in self.comments if login == "assay[bot]" and not body.startswith("@")]
+
+    @property
+    def reviewers(self) -> list[str]:
+        """Whose review was asked for and not given yet."""
+        return [one["login"] for one in self.view["requested_reviewers"]]
+
+    @property
+    def labels(self) -> list[str]:
+        return [one["name"] for one in self.view["labels"]]
+
+    @property
     def text(self) -> str:
         """All that a reader finds on the check's page: title, summary, text, annotations."""
         run = self.check_run
@@ -106,10 +142,7 @@ class Pull:
     @property
     def verdict(self) -> Any:
         """The machine-readable block of the check."""
-        text = self.check_run["output"]["text"] or ""
-        block = MACHINE.search(text)
-        assert block, f"The check holds no verdict in JSON:\n{text}"
-        return json.loads(block["json"])
+        return _verdict_in(self.check_run["output"]["text"] or "")
 
     def runs_of(self, sha: str) -> list[CheckRun]:
         return [run for run in self.repository.checks if run["head_sha"] == sha]
@@ -118,14 +151,70 @@ class Pull:
         """Every Assay check of this commit, oldest first. More than one is one too many."""
         return [_shown(run) for run in self.runs_of(sha)]
 
-    def press(self, identifier: str) -> None:
+    def press(self, identifier: str, by: str = "alice") -> None:
         """One of our own buttons."""
-        self.repository.github.verb("press", button="action", check_run=self.check_run["id"], identifier=identifier)
+        order = {"check_run": self.check_run["id"], "identifier": identifier, "as": by}
+        self.repository.github.verb("press", button="action", **order)
+
+    def press_rerun_all(self) -> None:
+        """The button above all checks of our App."""
+        self.repository.github.verb("press", button="rerun_all", check_run=self.check_run["id"])
 
     def press_rerun(self) -> None:
         """The button beside the check."""
         self.repository.github.verb("press", button="rerun", check_run=self.check_run["id"])
 
 
+@dataclass(frozen=True)
+class Group:
+    """One commit that the merge queue tries. `ref`: what the queue calls its branch."""
+
+    repository: Repository
+    sha: str
+    ref: str
+
+    @property
+    def checks(self) -> list[Shown]:
+        """Every Assay check of this commit, oldest first. More than one is one too many."""
+        return [_shown(run) for run in self._runs]
+
+    @property
+    def check(self) -> Shown:
+        assert self._runs, f"No check called {OURS} at the merge group {self.sha[:7]} of {self.repository.name}."
+        return self.checks[-1]
+
+    @property
+    def summary(self) -> str:
+        return str(self._runs[-1]["output"]["summary"])
+
+    @property
+    def verdict(self) -> Any:
+        """The machine-readable block of the check, where the group itself was judged."""
+        return _verdict_in(self._runs[-1]["output"]["text"] or "")
+
+    @property
+    def external_id(self) -> str:
+        return str(self._runs[-1]["external_id"])
+
+    @property
+    def _runs(self) -> list[CheckRun]:
+        return [run for run in self.repository.checks if run["head_sha"] == self.sha]
+
+    def press_rerun(self) -> None:
+        """The button beside the check."""
+        self.repository.github.verb("press", button="rerun", check_run=self._runs[-1]["id"])
+
+    def ends(self, reason: str) -> list[str]:
+        """GitHub gives it up: `merged`, `dequeued` or `invalidated`. What stands in the way; merging is refused by it."""
+        ended = self.repository.github.verb("merge-group/end", head_sha=self.sha, reason=reason)
+        return list(ended["complaints"])
+
+
 def _shown(run: CheckRun) -> Shown:
     return Shown(run["status"], run["conclusion"], run["output"]["title"] or "")
+
+
+def _verdict_in(text: str) -> Any:
+    block = MACHINE.search(text)
+    assert block, f"The check holds no verdict in JSON:\n{text}"
+    return json.loads(block["json"])

@@ -58,14 +58,23 @@ class Redis:
         """A new client that answers text."""
         return redis.Redis(unix_socket_path=str(self.socket), decode_responses=True)
 
-    def start(self) -> None:
+    def start(self, appends: str = "yes") -> None:
         assert self._server is None, "This Redis is running already."
         place = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder)]
-        keeping = ["--save", "", "--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
+        keeping = ["--save", "", "--appendonly", appends, "--appendfsync", "no", "--maxmemory-policy", "noeviction"]
         speech = ["--loglevel", "warning", "--logfile", str(self.folder / "redis.log")]
         self._server = subprocess.Popen([server_binary(), *place, *keeping, *speech])
         self._leash = Leash.on(self._server.pid)
         self._wait_until_it_answers()
+
+    def restore(self, saved: bytes) -> None:
+        """A new server in an empty folder, from a dump: read first, kept from then on."""
+        assert self._server is None, "This Redis is running already."
+        shutil.rmtree(self.folder / "appendonlydir", ignore_errors=True)
+        (self.folder / "dump.rdb").write_bytes(saved)
+        self.start(appends="no")
+        with self.client as client:
+            client.config_set("appendonly", "yes")  # pyright: ignore[reportUnknownMemberType] - redis has it so
 
     def kill(self) -> None:
         """SIGKILL: connections are refused from now on."""

@@ -211,8 +211,12 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
     pattern = keys.pull(every).name.removesuffix("0") + "*"
     found = {key: client.hget(key, "state") for key in client.scan_iter(match=pattern, count=1000)}
-    asks = [text for text in client.hvals(keys.ASK_TEXTS.name) if repository.name in text]
+    opening = client.zrange(keys.opening(InstallationId(installation)).name, 0, -1)
+    asks = [one for one in opening if one.startswith(pattern.removesuffix("*"))]
+    asks += [text for text in client.hvals(keys.ASK_TEXTS.name) if repository.name in text]
     asks += [text for text in client.hvals(keys.HAPPENING_TEXTS.name) if f'"repository_id":{repository.id},' in text]
+    asks += [text for text in client.hvals(keys.GROUP_TEXTS.name) if f'"repository_id":{repository.id},' in text]
+    asks += [one for one in client.hkeys(keys.LETTER_TEXTS.name) if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
     asks += [one for one in client.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000) if one.startswith(watch)]
     return [f"{key} {state}" for key, state in found.items() if state] + asks

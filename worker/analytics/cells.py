@@ -4,12 +4,15 @@ Does not know what they mean. Invariant: adding cells up in any order and groupi
 reads back as it was.
 """
 
-import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Final, cast
+from operator import add
+from typing import Final, cast
 
-VERSION: Final = 1
+from pydantic_core import from_json, to_json
+
+VERSION: Final = 2
 SIDE: Final = 10_001
 """Pairs are packed into one number: the first times this, plus the second."""
 
@@ -25,35 +28,33 @@ class Cell:
 
     def __init__(self, counts: dict[str, int] | None = None, pairs: dict[int, int] | None = None) -> None:
         self.counts = counts or {}
-        self.pairs = pairs or {}
+        self.pairs: Counter[int] = Counter(pairs or {})
 
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
 
     def see(self, first: int, second: int, times: int = 1) -> None:
-        packed = first * SIDE + second
-        self.pairs[packed] = self.pairs.get(packed, 0) + times
+        self.pairs[first * SIDE + second] += times
 
     def add(self, other: "Cell") -> None:
         for name, by in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + by
-        if self.pairs:
-            mine, get = self.pairs, self.pairs.get
-            for packed, times in other.pairs.items():
-                mine[packed] = get(packed, 0) + times
-        else:
-            self.pairs = dict(other.pairs)
+        self.pairs.update(other.pairs)
 
     def get(self, name: str) -> int:
         return self.counts.get(name, 0)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Cell) and (self.counts, self.pairs) == (other.counts, other.pairs)
+        return isinstance(other, Cell) and (self._counted, self.pairs) == (other._counted, other.pairs)
+
+    @property
+    def _counted(self) -> dict[str, int]:
+        return {name: count for name, count in self.counts.items() if count}
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Cell({self.counts}, {self.pairs})"
+        return f"Cell({self.counts}, {dict(self.pairs)})"
 
 
 Cells = dict[str, Cell]
@@ -78,17 +79,26 @@ def merged(many: Iterable[Mapping[str, Cell]]) -> Cells:
 
 
 def dumped(cells: Mapping[str, Cell]) -> bytes:
-    """As JSON: small once it is compressed, since pairs are written in their order as differences."""
-    written = {value: _written(cells[value]) for value in sorted(cells)}
-    return json.dumps([VERSION, written], separators=(",", ":")).encode()
+    """As JSON: [version, names of counters, cells], small once it is compressed, and soon read: tens of thousands are at once.
+
+    A cell: its counters in the order of the names, and its pairs in theirs, as differences: those seen once, which most are,
+    then the others with how often each was.
+    """
+    names = sorted({name for one in cells.values() for name, count in one.counts.items() if count})
+    return to_json([VERSION, names, {value: _written(cells[value], names) for value in sorted(cells)}])
 
 
-def _written(one: Cell) -> list[Any]:
-    counts = dict(sorted(one.counts.items()))
-    if not one.pairs:
-        return [counts]
-    packed = sorted(one.pairs)
-    return [counts, [packed[0], *(b - a for a, b in pairwise(packed))], [one.pairs[key] for key in packed]]
+def _written(one: Cell, names: Sequence[str]) -> list[list[int]]:
+    counts = [one.get(name) for name in names]
+    once = sorted(packed for packed, times in one.pairs.items() if times == 1)
+    others = sorted(packed for packed, times in one.pairs.items() if times not in {0, 1})
+    if others:
+        return [counts, _steps(once), _steps(others), [one.pairs[packed] for packed in others]]
+    return [counts, _steps(once)] if once else [counts]
+
+
+def _steps(packed: list[int]) -> list[int]:
+    return [*packed[:1], *(b - a for a, b in pairwise(packed))]
 
 
 def loaded(raw: bytes) -> Cells:
@@ -98,27 +108,44 @@ def loaded(raw: bytes) -> Cells:
 
 def gathered(many: Iterable[bytes]) -> Cells:
     """All that `dumped` wrote of many, added up. Raises CellError."""
-    total: Cells = {}
+    adding = _Adding()
     try:
         for raw in many:
-            _gather(total, raw)
+            adding.take(raw)
+        return adding.total()
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise CellError(str(error)) from error
-    return total
 
 
-def _gather(total: Cells, raw: bytes) -> None:
-    """Without cells in between: a question looks through tens of thousands of them."""
-    version, written = json.loads(raw)
-    if version != VERSION:
-        raise CellError(f"version {version!r}")
-    for value, one in cast("dict[str, list[Any]]", written).items():
-        mine = cell(total, value)
-        counts = mine.counts
-        for name, by in cast("dict[str, int]", one[0]).items():
-            counts[name] = counts.get(name, 0) + by
-        if len(one) > 1:
-            pairs, get = mine.pairs, mine.pairs.get
-            steps, times = cast("list[int]", one[1]), cast("list[int]", one[2])
-            for packed, n in zip(accumulate(steps), times, strict=True):
-                pairs[packed] = get(packed, 0) + n
+class _Adding:
+    """Many cells added up row by row, without a dictionary for each of them."""
+
+    def __init__(self) -> None:
+        self._cells: Cells = {}
+        self._counts: dict[tuple[str, ...], dict[str, list[int]]] = {}
+        self._once: dict[str, list[int]] = {}
+
+    def take(self, raw: bytes) -> None:
+        version, names, written = from_json(raw)
+        if version != VERSION:
+            raise CellError(f"version {version!r}")
+        counts = self._counts.setdefault(tuple(names), {})
+        for value, one in cast("dict[str, list[list[int]]]", written).items():
+            before = counts.get(value)
+            counts[value] = one[0] if before is None else list(map(add, before, one[0]))
+            if len(one) > 1:
+                self._once.setdefault(value, []).extend(accumulate(one[1]))
+            if len(one) > 2:  # noqa: PLR2004 - pairs that were seen more than once
+                pairs = cell(self._cells, value).pairs
+                for packed, times in zip(accumulate(one[2]), one[3], strict=True):
+                    pairs[packed] += times
+
+    def total(self) -> Cells:
+        for names, counts in self._counts.items():
+            for value, row in counts.items():
+                mine = cell(self._cells, value)
+                for name, count in zip(names, row, strict=True):
+                    mine.count(name, count)
+        for value, once in self._once.items():
+            self._cells[value].pairs.update(once)
+        return self._cells

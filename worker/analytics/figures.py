@@ -63,9 +63,9 @@ def mean_interval(sums: Sums, whole: int) -> Interval | None:
 
 def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) -> list[float | None]:
     """By nearest rank: the smallest figure that at least this part of all does not exceed."""
-    count = sum(times.values())
+    ordered = sorted(times)
+    passed = list(accumulate(map(times.__getitem__, ordered)))
+    count = passed[-1] if passed else 0
     if not count:
         return [None for _ in parts]
-    ordered = sorted(times)
-    passed = list(accumulate(times[figure] for figure in ordered))
     return [ordered[bisect_left(passed, max(1, ceil(part * count)))] / whole for part in parts]

@@ -31,7 +31,7 @@ from worker.domain.verdict import SubjectKind
 HEARTFELT: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, OutcomeKind.NOT_HELPFUL})
 """What people do about a reject that they hold for wrong."""
 
-AGAINST: Final = HEARTFELT | {OutcomeKind.MERGED}
+AGAINST: Final = HEARTFELT | {OutcomeKind.MERGED, OutcomeKind.CONTEST_UPHELD}
 LANDED: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.REVERTED, OutcomeKind.LATER_FIX})
 """What says that a change was merged: who reverts it knows that, even where nobody told of the merge."""
 
@@ -83,15 +83,10 @@ class Fold:
         if opened is None and pull.knows(one.eval_id):
             hour.count(tables.SKIPPED, SkipReason.DUPLICATE.value)
             return
-        if opened is None:
-            hour.count(tables.FLOW, one.subject, "unstarted")
-        if one.failure:
-            hour.count(tables.FLOW, one.subject, "failed")
-            hour.count(tables.FLOW, one.subject, f"failed.{one.failure}")
-        else:
-            hour.count(tables.FLOW, one.subject, "completed")
-        if one.throttled:
-            hour.count(tables.FLOW, one.subject, f"throttled.{one.throttled}")
+        if one.view is not View.CANARIES:
+            _flow(one, hour, is_begun=opened is not None)
+        elif opened is not None:  # only its end tells whose it is, and nobody waits for a canary
+            hour.of(opened.at_ms).count(tables.FLOW, opened.subject, "started", -1)
         _enter(one, pull, hour)
 
     def _react(self, one: Reaction, hour: "_Hour") -> None:
@@ -126,6 +121,18 @@ class _Hour:
 
     def count(self, table: str, value: str, name: str = "n", by: int = 1) -> None:
         cell(self.cells(table), value).count(name, by)
+
+
+def _flow(one: Ended, hour: _Hour, *, is_begun: bool) -> None:
+    if not is_begun:
+        hour.count(tables.FLOW, one.subject, "unstarted")
+    if one.failure:
+        hour.count(tables.FLOW, one.subject, "failed")
+        hour.count(tables.FLOW, one.subject, f"failed.{one.failure}")
+    else:
+        hour.count(tables.FLOW, one.subject, "completed")
+    if one.throttled:
+        hour.count(tables.FLOW, one.subject, f"throttled.{one.throttled}")
 
 
 def _enter(one: Ended, pull: Pull, hour: _Hour) -> None:

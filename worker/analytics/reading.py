@@ -29,7 +29,7 @@ SCORE_STEP: Final = 10
 MONEY: Final = pattern(r"[0-9]{1,9}(\.[0-9]{1,30})?")
 LONGEST_WORD: Final = 200
 KINDS: Final = {one.value.encode(): one for one in EventKind}
-JUDGED_ALONE: Final = frozenset({SubjectKind.SUBMISSION, SubjectKind.MERGE_GROUP})
+JUDGED_ALONE: Final = frozenset({SubjectKind.SUBMISSION})
 
 
 class View(StrEnum):
@@ -190,7 +190,10 @@ def _opinion(body: dict[str, Any]) -> Opinion:
 
 
 def _view(body: dict[str, Any]) -> View:
-    """A judging anew by a batch or a bench is a verdict of its own rubric; a child of a live one is an opinion."""
+    """A judging anew by a batch or a bench is a verdict of its own rubric; a child of a live one is an opinion.
+
+    A merge group's verdict is a child, too: of the one on its pull request, and no opinion on that.
+    """
     signals = body["signals"]
     if signals.get("canary"):
         return View.CANARIES

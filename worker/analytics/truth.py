@@ -17,6 +17,7 @@ BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
     OutcomeKind.LATER_FIX: (False, True),
     OutcomeKind.OVERRIDE: (None, False),
     OutcomeKind.CONTEST: (False, False),
+    OutcomeKind.CONTEST_UPHELD: (None, False),
     OutcomeKind.HELPFUL: (True, True),
     OutcomeKind.NOT_HELPFUL: (False, False),
     OutcomeKind.RETRY: (None, False),

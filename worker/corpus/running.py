@@ -5,14 +5,10 @@ process of it goes on.
 """
 
 import json
-import os
-import signal
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain, islice
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from traceback import format_exc
 from typing import Final, NamedTuple
@@ -22,13 +18,37 @@ from worker.corpus.kept import Pages, pages
 from worker.corpus.purse import ACCOUNT, FilePurse, Money
 from worker.corpus.rows import Raw, read_lines, read_row
 from worker.corpus.sitting import sit
-from worker.crowd import interrupts_held_back
+from worker.crowd import spread
 from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
-from worker.errors import InputError
 from worker.judge.bench import Bench
-from worker.lifeline import die_with_parent
 from worker.settings import Settings
 from worker.system_clock import SystemClock
+
+
+class Row(NamedTuple):
+    """A row, and which of all it is."""
+
+    number: int
+    raw: Raw
+
+    def __str__(self) -> str:
+        return self.raw.place
+
+
+Lines = tuple[bytes, bytes]
+"""A verdict and its traits, as they stand in the folder."""
+
+
+class Halt(NamedTuple):
+    """Instead of a row's answer: why it was not judged as it should be."""
+
+    reason: str
+
+
+class Broken(NamedTuple):
+    """Instead of a row's answer: where the judge itself broke."""
+
+    trace: str
 
 
 class Opening(NamedTuple):
@@ -45,15 +65,15 @@ class Opening(NamedTuple):
         with open_bench(self.settings, self.tier, self.rubric, payer) as bench:
             yield bench
 
+    @contextmanager
+    def __call__(self) -> Generator[Callable[[Row], Lines | Halt | Broken]]:
+        """In whatever process: what judges a row."""
+        with self.bench() as bench:
+            yield partial(_judged, bench)
+
 
 class HaltedError(Exception):
     """No row can be judged as it should be any more: its message says why. What was judged before stays."""
-
-
-class Halt(NamedTuple):
-    """Instead of a row's answer: why it was not judged as it should be."""
-
-    reason: str
 
 
 class RowFailedError(Exception):
@@ -66,9 +86,6 @@ class RowFailedError(Exception):
 
 
 LARGER: Final = "Give a larger --max-usd to go on."
-
-Lines = tuple[bytes, bytes]
-"""A verdict and its traits, as they stand in the folder."""
 
 
 def run(files: Sequence[Path], folder: Path, opening: Opening, jobs: int) -> Generator[int]:
@@ -83,9 +100,9 @@ def run(files: Sequence[Path], folder: Path, opening: Opening, jobs: int) -> Gen
         rest = islice((raw for path in files for raw in read_lines(path)), done, None)
         if (first := next(rest, None)) is None:
             return
-        rows = enumerate(chain([first], rest), start=done)
-        with _judges(opening, jobs) as judges:
-            yield from written(book, done, _answers(judges, rows))
+        rows = (Row(number, raw) for number, raw in enumerate(chain([first], rest), start=done))
+        with closing(_answers(opening, jobs, rows)) as answers:
+            yield from written(book, done, answers)
 
 
 def written(book: Pages, done: int, answers: Iterator[tuple[int, Lines]]) -> Generator[int]:
@@ -106,100 +123,26 @@ def written(book: Pages, done: int, answers: Iterator[tuple[int, Lines]]) -> Gen
             done += 1
 
 
-class _Judge(NamedTuple):
-    """A process that judges, one row at a time, and the way to it."""
-
-    process: BaseProcess
-    way: Connection
-
-
-@contextmanager
-def _judges(opening: Opening, jobs: int) -> Generator[list[_Judge]]:
-    with interrupts_held_back():
-        judges = [_started(opening) for _ in range(jobs)]
-    try:
-        yield judges
-    except BaseException:
-        for one in judges:
-            one.process.terminate()
-        raise
-    finally:
-        for one in judges:
-            one.way.close()
-            one.process.join()
-
-
-def _started(opening: Opening) -> _Judge:
-    """A new process and no fork, which would take along the locks of the threads of this one."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_sit, args=(theirs, opening, os.getpid()), daemon=True)
-    process.start()
-    theirs.close()
-    return _Judge(process, ours)
-
-
-def _answers(judges: Sequence[_Judge], rows: Iterator[tuple[int, Raw]]) -> Iterator[tuple[int, Lines]]:
+def _answers(opening: Opening, jobs: int, rows: Iterator[Row]) -> Generator[tuple[int, Lines]]:
     """The rows with their answers, as they come."""
-    free = [one.way for one in judges]
-    busy: dict[Connection, tuple[int, Raw]] = {}
     halt: Halt | None = None
-    while True:
-        for way, (number, raw) in zip(free, () if halt else rows, strict=False):
-            _send(way, raw)
-            busy[way] = number, raw
-        if not busy:
-            break
-        free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
-        for way in free:
-            number, raw = busy.pop(way)
-            answer = _received(way, raw)
+    with closing(spread(opening, takewhile(lambda _: halt is None, rows), jobs)) as answered:
+        for row, answer in answered:
+            if isinstance(answer, Broken):
+                raise RowFailedError(row.raw.place, answer.trace)
             if isinstance(answer, Halt):
                 halt = answer
             else:
-                yield number, answer
+                yield row.number, answer
     if halt:
         raise HaltedError(halt.reason)
 
 
-def _send(way: Connection, raw: Raw) -> None:
+def _judged(bench: Bench, row: Row) -> Lines | Halt | Broken:
     try:
-        way.send(raw)
-    except OSError as error:
-        raise _lost(raw) from error
-
-
-def _received(way: Connection, raw: Raw) -> Lines | Halt:
-    try:
-        answer: Lines | Halt | str = way.recv()
-    except (EOFError, OSError) as error:
-        raise _lost(raw) from error
-    if isinstance(answer, str):
-        raise RowFailedError(raw.place, answer)
-    return answer
-
-
-def _lost(raw: Raw) -> InputError:
-    return InputError(
-        f"The process that judged {raw.place} was ended from outside, perhaps for its memory. What was judged is kept: "
-        f"run the same command again, with fewer --jobs if it happens again."
-    )
-
-
-def _sit(way: Connection, opening: Opening, parent: int) -> None:
-    """What a process does until nobody asks any more."""
-    die_with_parent(parent, signal.SIGKILL)
-    with suppress(EOFError, OSError), opening.bench() as bench:
-        while True:
-            raw: Raw = way.recv()
-            way.send(_judged(raw, bench))
-
-
-def _judged(raw: Raw, bench: Bench) -> Lines | Halt | str:
-    try:
-        return lines(raw, bench)
+        return lines(row.raw, bench)
     except Exception:  # noqa: BLE001 - the parent raises it: here nobody would see it
-        return format_exc()
+        return Broken(format_exc())
 
 
 def lines(raw: Raw, bench: Bench) -> Lines | Halt:

@@ -4,21 +4,18 @@ Does not read files (`worker.rulebook` does) and does not score (`worker.ci_chec
 Invariant: an unknown field is refused by its path, and what outweighs what is not for a rubric to turn round.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worker.domain.frozen import Frozen
 from worker.domain.outcomes import OutcomeKind, Strength
-from worker.domain.verdict import Text, Unit
+from worker.domain.rubric import Versioned
+from worker.domain.verdict import Unit
 
 
-class CiCheckRubric(Frozen):
+class CiCheckRubric(Versioned):
     """How one CI check's life on a head is scored. `loosening`: the part of its score that each signal takes."""
 
-    rubric_version: Literal[1] = 1
-    id: Text
-    version: Text
     most: Annotated[int, Field(ge=1, le=100)]
     """How many checks of a head are recorded, the worst first."""
     passed: Unit
@@ -31,16 +28,13 @@ class CiCheckRubric(Frozen):
     loosening: dict[str, Unit]
 
 
-class PullRequestRubric(Frozen):
+class PullRequestRubric(Versioned):
     """How outcomes move the score of a pull request's submissions.
 
     `last`: the part of its last submission in where it begins; the rest is the mean of all. `speaks_for`: where an outcome
     moves it to. `pull`: how far outcomes of a strength move it, the stronger after the weaker.
     """
 
-    rubric_version: Literal[1] = 1
-    id: Text
-    version: Text
     last: Unit
     speaks_for: dict[OutcomeKind, Unit]
     pull: dict[Strength, Unit]

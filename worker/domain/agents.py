@@ -85,7 +85,12 @@ SIGNING_LINE: Final = pattern(
 
 def author_agent(pull: PullRequest) -> str | None:
     """The agent that wrote *pull*, by its author, its branch, then its commits; None is a person."""
-    return _by_login(pull.author) or _by_branch(pull.head_ref) or _by_commits(pull)
+    return agent_of(pull.author, pull.head_ref) or _by_commits(pull)
+
+
+def agent_of(login: str, head_ref: str) -> str | None:
+    """The agent whose account or whose kind of branch this is; None: neither tells of one."""
+    return _by_login(login) or _by_branch(head_ref)
 
 
 def _by_login(login: str) -> str | None:

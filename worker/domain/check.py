@@ -47,12 +47,17 @@ class Button(Value):
     description: str
 
 
+REJUDGE: Final = Button("Re-judge", "rejudge", "Judge this commit again now")
+CONTEST: Final = Button("Contest", "contest", "The verdict is wrong: judge it anew")
 HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of use")
 NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
 
 
 class CheckContent(Value):
-    """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already."""
+    """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already.
+
+    `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes.
+    """
 
     title: str
     summary: str
@@ -60,6 +65,8 @@ class CheckContent(Value):
     conclusion: Conclusion | None = None
     annotations: tuple[Annotation, ...] = ()
     buttons: tuple[Button, ...] = ()
+    is_queued: bool = False
+    is_watched: bool = True
 
 
 def external_id(number: int) -> str:

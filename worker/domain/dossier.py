@@ -16,7 +16,7 @@ from worker.domain.case import Case
 from worker.domain.frozen import Frozen
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import Score
+from worker.domain.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]
 
@@ -110,6 +110,10 @@ FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_re
 """GitHub's words for a check that did not pass."""
 
 
+AWAITING_APPROVAL: Final = "awaiting_approval"
+"""The status of a workflow that runs only once a maintainer approves it, as for a fork's first pull request."""
+
+
 class CiCheck(Frozen):
     """One validator's report on this head. `conclusion` is GitHub's word, None while it runs."""
 
@@ -124,8 +128,11 @@ class CiCheck(Frozen):
 
 
 class Ci(Frozen):
+    """`silenced`: the words of the head commit's message by which its author kept CI from running."""
+
     state: CiState | None = None
     checks: tuple[CiCheck, ...] = ()
+    silenced: str | None = None
 
 
 class Guidance(Frozen):
@@ -143,12 +150,39 @@ class Policy(Frozen):
     """The repository's configuration at the base commit."""
 
     mode: Literal["block", "observe"] = "block"
+    categories: dict[Category, Literal["block", "observe"]] = Field(
+        default_factory=dict[Category, Literal["block", "observe"]]
+    )
+    """Categories whose rejects only observe (or block, where `mode` observes)."""
+    abstains: dict[AbstainReason, Literal["block", "neutral"]] = Field(
+        default_factory=dict[AbstainReason, Literal["block", "neutral"]]
+    )
+    """What each reason for not judging concludes, where that is not the default of docs/verdict.md."""
+    require_issue: bool = False
+    """Whether a pull request without a linked issue is `no_criteria`."""
     signals: dict[str, Literal["off", "suspicion"]] = Field(default_factory=dict)
     """Heuristic signals switched off, or demoted from fact to suspicion."""
     never_send: Annotated[tuple[Glob, ...], Field(max_length=200)] = ()
     """Files whose text no model is sent: they count as unread."""
     model: Annotated[str, StringConstraints(min_length=1, max_length=100)] | None = None
     """The model that shall judge here, if the operator allows it."""
+
+
+class ConfigOrigin(StrEnum):
+    """Whose `.github/assay.yml` it is."""
+
+    REPOSITORY = "repository"
+    ORGANISATION = "organisation"
+
+
+class ConfigText(Frozen):
+    """A `.github/assay.yml` at the base: the repository's own, or its owner's default. It decides by `policy` alone."""
+
+    origin: ConfigOrigin
+    text: str | None
+    """None: it is there, and is no text or too long."""
+    last_good: str | None = None
+    """The last one of it that could be used, where this one can't be."""
 
 
 class Seed(Frozen):
@@ -172,6 +206,7 @@ class Dossier(Frozen):
     ci: Ci | None = None
     guidance: tuple[Guidance, ...] = ()
     policy: Policy | None = None
+    config: tuple[ConfigText, ...] = ()
     contest: str | None = None
     seed: Seed | None = None
     ledger: tuple[LedgerEntry, ...] = ()

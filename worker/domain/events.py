@@ -10,7 +10,10 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, assert_never, cast
+
+from pydantic_core import to_json
 
 from worker.domain.audit import Heard
 from worker.domain.pattern import pattern
@@ -95,7 +98,7 @@ class Event(Value):
     body: Mapping[str, Any]
 
     def dump(self) -> bytes:
-        return json.dumps(self.body, separators=(",", ":"), ensure_ascii=False).encode()
+        return to_json(self.body)
 
 
 class Begun(Value):
@@ -130,16 +133,36 @@ def subject_id(subject: Subject, part: str = "") -> str:
 
 def started(begun: Begun) -> Event:
     """`eval.started`."""
-    return Event(
-        EventKind.STARTED,
-        {
-            **_frame(begun.eval_id, begun.subject, begun.part),
-            "rubric_id": begun.rubric_id,
-            "rubric_version": begun.rubric_version,
-            "judge_kind_planned": begun.planned.value,
-            "trigger": begun.trigger.value,
-        },
-    )
+    plan = _planned(begun.rubric_id, begun.rubric_version, begun.planned, begun.trigger)
+    return Event(EventKind.STARTED, {**_frame(begun.eval_id, begun.subject, begun.part), **plan})
+
+
+def _planned(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> dict[str, Any]:
+    return {
+        "rubric_id": rubric_id,
+        "rubric_version": version,
+        "judge_kind_planned": planned.value,
+        "trigger": trigger.value,
+    }
+
+
+def opened(begun: Begun) -> tuple[bytes, bytes]:
+    """`eval.started` as it is written, and the `eval.failed` to tell if its judge is never heard of again.
+
+    Every judging waits for this, so what is the same in many is written once.
+    """
+    frame = to_json(_frame(begun.eval_id, begun.subject, begun.part))[:-1]
+    planned, lost = _same_in_many(begun.rubric_id, begun.rubric_version, begun.planned, begun.trigger)
+    return frame + planned, frame + lost
+
+
+@lru_cache(maxsize=64)
+def _same_in_many(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> tuple[bytes, bytes]:
+    """How both go on behind their frame."""
+    cost = "0" if planned is JudgeKind.HEURISTIC else None  # whoever dies may have asked a model before
+    nothing = _nothing(rubric_id, version, FailureMode.JUDGE_CALL_FAILED)
+    lost = {**nothing, "error_message": LOST, "judge_cost_usd": cost}
+    return b"," + to_json(_planned(rubric_id, version, planned, trigger))[1:], b"," + to_json(lost)[1:]
 
 
 def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str | None = "0", **more: object) -> Event:
@@ -148,15 +171,23 @@ def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str | N
         EventKind.FAILED,
         {
             **_frame(begun.eval_id, begun.subject, begun.part),
-            "failure_mode": mode.value,
-            "error_message": message or MESSAGES[mode],
-            "judge_latency_ms": 0,
+            **_nothing(begun.rubric_id, begun.rubric_version, mode),
+            **({"error_message": message} if message else {}),
             "judge_cost_usd": cost_usd,
-            "rubric_id": begun.rubric_id,
-            "rubric_version": begun.rubric_version,
             **more,
         },
     )
+
+
+def _nothing(rubric_id: str, version: str, mode: FailureMode) -> dict[str, Any]:
+    return {
+        "failure_mode": mode.value,
+        "error_message": MESSAGES[mode],
+        "judge_latency_ms": 0,
+        "judge_cost_usd": "0",
+        "rubric_id": rubric_id,
+        "rubric_version": version,
+    }
 
 
 def terminal(verdict: Accept | Reject | Abstain, trigger: EvalTrigger, *, part: str = "", words: str = "") -> Event:

@@ -40,6 +40,12 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
     return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
 
 
+def of_change(diff: Diff) -> Fingerprint:
+    """What a diff changes, as one hash, wherever in the files it stands: the part of the fingerprint that is the change."""
+    canonical = json.dumps(_files(diff), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
+
+
 def _files(diff: Diff) -> list[object]:
     return [_file(file) for file in sorted(diff.files, key=lambda file: (file.path, file.change))]
 

@@ -39,6 +39,16 @@ def ledger(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'ledger')}", "hash", ttl=None)
 
 
+def decisions(ref: PullRef) -> Key:
+    """What people said about heads of one pull request (overrides, contests, reviews), encrypted. Goes with its ledger."""
+    return Key(f"assay:{_of_pull(ref, 'decisions')}", "hash", ttl=None)
+
+
+def answered(ref: PullRef) -> Key:
+    """Whom we answered about what at one pull request, as hashes: nobody is told the same twice, and nobody for ever."""
+    return Key(f"assay:{_of_pull(ref, 'answered')}", "hash", ttl=MONTH)
+
+
 def checks(ref: PullRef) -> Key:
     """Check runs of one pull request that are open, by head."""
     return Key(f"assay:{_of_pull(ref, 'checks')}", "hash", ttl=MONTH)
@@ -47,6 +57,11 @@ def checks(ref: PullRef) -> Key:
 def check(ref: PullRef, head_sha: Sha) -> Key:
     """The one check run of a head: `making <token>` (30 s) or its id."""
     return Key(f"assay:{ref.installation_id}:check:{ref.repository_id}:{ref.number}:{head_sha}", "string", ttl=MONTH)
+
+
+def resting(ref: PullRef) -> Key:
+    """Heads whose open check run says that judging has not begun."""
+    return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
 
 
 def due(installation: InstallationId) -> Key:
@@ -64,6 +79,16 @@ def out(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:out", "set", ttl=None)
 
 
+def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+    """Numbers of the pull requests whose head this commit is or was: what tells of a fork's commit names none."""
+    return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
+
+
+def window(installation: InstallationId, repository: RepositoryId) -> Key:
+    """The quiet window that a repository's configuration sets, in milliseconds: the door reads no configuration."""
+    return Key(f"assay:{installation}:window:{repository}:all", "string", ttl=QUARTER)
+
+
 def delivery(delivery_id: DeliveryId) -> Key:
     """This delivery was counted."""
     return Key(f"assay:delivery:{delivery_id}", "string", ttl=timedelta(days=3))
@@ -72,6 +97,16 @@ def delivery(delivery_id: DeliveryId) -> Key:
 def asked(delivery_id: DeliveryId) -> Key:
     """This delivery's command was taken down. Apart from `delivery`: the request that follows counts there."""
     return Key(f"assay:asked:{delivery_id}", "string", ttl=timedelta(days=3))
+
+
+def group(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+    """What a merge group is, by its commit, so that somebody may ask for its check again."""
+    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=timedelta(days=3))
+
+
+def grouped(delivery_id: DeliveryId) -> Key:
+    """This delivery about a merge group was taken down."""
+    return Key(f"assay:grouped:{delivery_id}", "string", ttl=timedelta(days=3))
 
 
 def dossier(eval_id: EvalId) -> Key:
@@ -144,9 +179,34 @@ def reservation(installation: InstallationId, name: str) -> Key:
     return Key(f"assay:{installation}:reserved:{name}", "hash", ttl=timedelta(hours=1))
 
 
+def rate(installation: InstallationId) -> Key:
+    """What GitHub said last of an installation's rate limits: `remaining reset`, by budget."""
+    return Key(f"assay:{installation}:rate", "hash", ttl=timedelta(hours=1))
+
+
+def swept(installation: InstallationId) -> Key:
+    """Which page of an installation's repositories the next sweep begins with."""
+    return Key(f"assay:{installation}:swept", "string", ttl=MONTH)
+
+
+def asked_again(guid: str) -> Key:
+    """The attempts at a delivery after which it was asked for again."""
+    return Key(f"assay:again:{_of_name(guid)}", "set", ttl=timedelta(days=4))
+
+
 def paused(installation: InstallationId, repository: RepositoryId) -> Key:
-    """Somebody stopped all judging in this repository."""
+    """Somebody stopped all judging in this repository: who, until when, and why. Ends by itself where it was given an end."""
     return Key(f"assay:{installation}:paused:{repository}", "string", ttl=None)
+
+
+def shelf(installation: InstallationId, repository: RepositoryId) -> Key:
+    """Heads of a repository that nobody judged while it was paused: each pull request's key with the request to judge it then."""
+    return Key(f"assay:{installation}:shelf:{repository}", "hash", ttl=QUARTER)
+
+
+def config(installation: InstallationId, repository: RepositoryId) -> Key:
+    """The last configuration of a repository that could be used, its own file and its owner's default, encrypted."""
+    return Key(f"assay:{installation}:config:{repository}:all", "hash", ttl=QUARTER)
 
 
 def events(installation: InstallationId) -> Key:
@@ -169,6 +229,11 @@ def told(installation: InstallationId, name: str) -> Key:
     return Key(f"assay:{installation}:told:{_of_name(name)}", "string", ttl=MONTH)
 
 
+def measured(name: str) -> Key:
+    """These numbers were added up: an answer that was lost adds nothing twice."""
+    return Key(f"assay:measured:{_of_name(name)}", "string", ttl=timedelta(minutes=1))
+
+
 def demoted(installation: InstallationId) -> Key:
     """Signals that are suspicions here, since their rejects were taken back too often: each with its figures."""
     return Key(f"assay:{installation}:demoted", "hash", ttl=None)
@@ -177,6 +242,11 @@ def demoted(installation: InstallationId) -> Key:
 def promoted(installation: InstallationId) -> Key:
     """When a person made a signal a fact again: its rejects are counted from then on."""
     return Key(f"assay:{installation}:promoted", "hash", ttl=None)
+
+
+def every_pause() -> str:
+    """SCAN's pattern for the keys that `paused` makes."""
+    return "assay:*:paused:*"
 
 
 EVERY_STREAM: Final = "assay:*:events"
@@ -208,6 +278,11 @@ def added(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'added')}", "string", ttl=MONTH)
 
 
+def note(ref: PullRef) -> Key:
+    """The one comment that tells a pull request's author what to do next: its number, and which head it tells of."""
+    return Key(f"assay:{_of_pull(ref, 'note')}", "string", ttl=QUARTER)
+
+
 def commit(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """Whose accepted head, or whose merge, this commit is."""
     return Key(f"assay:{installation}:commit:{repository}:{head_sha}", "string", ttl=MONTH)
@@ -235,8 +310,28 @@ OF_PULLS: Final = (
     "commit",
     "merges",
     "solving",
+    "heads",
+    "note",
+    "window",
+    "resting",
+    "config",
+    "decisions",
+    "answered",
+    "group",
 )
 """What is kept of a pull request, and goes when its repository is forgotten."""
+
+PAUSED: Final = Key("assay:paused", "string", ttl=None)
+"""Whoever runs Assay stopped all judging: who, until when, and why."""
+
+SHELVES: Final = Key("assay:shelves", "zset", ttl=None)
+"""Repositories with heads that nobody judged for a pause, by when to look whether it is over."""
+
+MEASURES: Final = Key("assay:measures", "hash", ttl=None)
+"""What `/metrics` counts, of all processes together: numbers under names of closed sets."""
+
+MEASURED_OF: Final = Key("assay:measures:of", "zset", ttl=None)
+"""Installations that were judged lately, by when; older than two days they are left out."""
 
 DUE_TURNS: Final = Key("assay:turn:due", "zset", ttl=None)
 """Installations with something to judge, by whose turn it is."""
@@ -277,8 +372,22 @@ TOKENS: Final = Key("assay:tokens", "hash", ttl=None)
 TOKEN_NAMES: Final = Key("assay:tokens:names", "hash", ttl=None)
 """The hash of each token, by its name."""
 
+SETUP_FOR: Final = timedelta(days=1)
+
+SETUP: Final = Key("assay:setup", "hash", ttl=SETUP_FOR)
+"""While no App is configured: hashes of the tokens that open /setup, and of the states that GitHub is to send back."""
+
 RUBRICS: Final = Key("assay:rubrics", "hash", ttl=None)
 """The hash of the content that each rubric's id and version stand for, since they were first used."""
+
+GREETINGS: Final = Key("assay:greetings", "zset", ttl=None)
+"""Repositories that the App may see since a while, whose open pull requests nobody looked at yet, by when to."""
+
+GREETING_TEXTS: Final = Key("assay:greetings:text", "hash", ttl=None)
+"""Which repository each of them is."""
+
+GREETING_TRIES: Final = Key("assay:greetings:tries", "hash", ttl=None)
+"""How often each of them was looked at."""
 
 HAPPENINGS: Final = Key("assay:happenings", "zset", ttl=None)
 """What happened and nobody looked into yet, by when to."""
@@ -289,11 +398,35 @@ HAPPENING_TEXTS: Final = Key("assay:happenings:text", "hash", ttl=None)
 HAPPENING_TRIES: Final = Key("assay:happenings:tries", "hash", ttl=None)
 """How often each of them was looked into."""
 
+LOOKED: Final = Key("assay:looked", "string", ttl=timedelta(days=4))
+"""When GitHub's list of deliveries was looked through last."""
+
+LETTERS: Final = Key("assay:letters", "zset", ttl=None)
+"""Pull requests whose author may have to be told of a verdict, by when to; a member is the name of the `pull` key."""
+
+LETTER_TEXTS: Final = Key("assay:letters:text", "hash", ttl=None)
+"""Which verdict each of them is about: numbers and ids."""
+
+LETTER_TRIES: Final = Key("assay:letters:tries", "hash", ttl=None)
+"""How often each of them was looked at."""
+
 LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
 """Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
 
 LEAVING: Final = Key("assay:leaving", "zset", ttl=None)
 """Installations that the App was taken out of, by when all about them is forgotten."""
+
+GROUPS: Final = Key("assay:groups", "zset", ttl=None)
+"""Merge groups nobody answered yet, by when to look at them."""
+
+GROUP_TEXTS: Final = Key("assay:groups:text", "hash", ttl=None)
+"""What each of them is, and how far it got."""
+
+GROUP_TRIES: Final = Key("assay:groups:tries", "hash", ttl=None)
+"""How often each of them was looked at since somebody put it off."""
+
+GROUP_HOLDS: Final = Key("assay:groups:holds", "hash", ttl=None)
+"""Which job may judge each of them, or does."""
 
 DEADLINES: Final = Key("assay:deadlines", "zset", ttl=None)
 """Open check runs, by when they must be concluded; a member is the name of the `check` key."""

@@ -8,7 +8,7 @@ import hashlib
 import json
 from typing import Final
 
-from worker.domain.rubric import Rubric
+from worker.domain.rubric import Rubric, Versioned
 
 SIGNAL: Final = "law"
 """Under this name a judging anew says by what law it came about."""
@@ -17,7 +17,7 @@ CANARY: Final = "canary"
 """A verdict that has this signal is a candidate's, and was shown to nobody."""
 
 
-def digest_of(rubric: Rubric) -> str:
+def digest_of(rubric: Versioned) -> str:
     """The hash of all that a rubric says."""
     return _hash(rubric.model_dump(mode="json"))
 

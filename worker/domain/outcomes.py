@@ -18,7 +18,7 @@ from worker.domain.verdict import SubjectKind
 
 
 class OutcomeKind(StrEnum):
-    """What came of it. `override` and `contest` are said in commands that do not exist yet."""
+    """What came of it. `contest_upheld`: a contested reject was judged anew, and was none any more."""
 
     MERGED = "merged"
     CLOSED_UNMERGED = "closed_unmerged"
@@ -27,6 +27,7 @@ class OutcomeKind(StrEnum):
     LATER_FIX = "later_fix"
     OVERRIDE = "override"
     CONTEST = "contest"
+    CONTEST_UPHELD = "contest_upheld"
     HELPFUL = "helpful"
     NOT_HELPFUL = "not_helpful"
     RETRY = "retry"
@@ -58,6 +59,7 @@ STRENGTHS: Final[Mapping[OutcomeKind, Strength]] = MappingProxyType(
         OutcomeKind.EDIT_FOLLOWUP: Strength.IMPLICIT,
         OutcomeKind.MANUAL_SWAP: Strength.IMPLICIT,
         OutcomeKind.CI_RED_LATER: Strength.IMPLICIT,
+        OutcomeKind.CONTEST_UPHELD: Strength.IMPLICIT,
         OutcomeKind.OVERRIDE: Strength.EXPLICIT,
         OutcomeKind.CONTEST: Strength.EXPLICIT,
         OutcomeKind.HELPFUL: Strength.EXPLICIT,

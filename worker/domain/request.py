@@ -31,17 +31,55 @@ class Trigger(StrEnum):
     PUSHED = "pushed"
     REOPENED = "reopened"
     READY = "ready_for_review"
+    REVIEW = "review_requested"
+    CASE = "case"
+    EDITED = "edited"
+    CRITERIA = "criteria_changed"
+    RULES = "rules_changed"
+    CI = "ci_finished"
     COMMAND = "command"
+    FORCE = "force"
+    CONTEST = "contest"
     RERUN = "rerun"
+    SWEEP = "sweep"
+    RESUMED = "resumed"
     LATE = "late"
     OUTAGE = "outage"
     LOCAL = "local"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Trigger | None":
+        """A word that only a later version knows: whatever it means, a pull request is to be judged."""
+        return cls.LATE if isinstance(value, str) else None
+
+
+class AuthorKind(StrEnum):
+    """Who opened a pull request, as far as the delivery tells: its commits may still show an agent behind a person."""
+
+    AGENT = "agent"
+    BOT = "bot"
+    PERSON = "person"
+
+
+BY_HAND: Final = frozenset({Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.LOCAL})
+"""Somebody who may asked for it: whoever wrote the pull request, draft or not."""
+
+DRAFT_TOO: Final = BY_HAND | {Trigger.REVIEW, Trigger.CASE}
+"""A draft is judged because of these."""
+
+
+class Arrival(Frozen):
+    """When we first heard of a head."""
+
+    head_sha: Sha
+    at: datetime
 
 
 class JudgeRequest(Frozen):
     """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself.
 
-    `outages`: how often this head was judged in vain, because no model could be reached.
+    `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
+    `arrived`: of the newest head, though something else asked for its judging since.
     """
 
     pull: PullRef
@@ -51,19 +89,47 @@ class JudgeRequest(Frozen):
     delivery_id: DeliveryId
     requested_at: datetime
     outages: Annotated[int, Field(ge=0)] = 0
+    author: AuthorKind | None = None
+    draft: bool = False
+    arrived: Arrival | None = None
 
 
 class CommandName(StrEnum):
+    """What people ask for. A code owner's review (APPROVED, CHANGES) does, too, and is of the commit that was reviewed."""
+
     REJUDGE = "rejudge"
+    FORCE = "rejudge force"
+    CONTEST = "contest"
+    OVERRIDE = "override"
+    PAUSE = "assay pause"
+    RESUME = "assay resume"
+    HELP = "assay help"
+    APPROVED = "review: approved"
+    CHANGES = "review: changes requested"
+
+
+LONGEST_REASON: Final = 1000
 
 
 class Ask(Frozen):
-    """A command in a comment, before anybody checked that its author may give it."""
+    """A command in a comment or of a button, before anybody checked that its author may give it.
+
+    `comment_id` None: a button of the check on `head_sha`. `reason`: what follows the command, in its author's words.
+    `is_bot`: its author is one. `misspelt`: what was written instead of `command`, which is only the nearest one there is.
+    `in_review`: the comment stands at a line of the change, which GitHub keeps apart from those of the conversation.
+    `sealed`: the reason while it waits, encrypted.
+    """
 
     pull: PullRef
     repository: RepositoryName
-    comment_id: Annotated[int, Field(ge=1)]
+    comment_id: Annotated[int, Field(ge=1)] | None
     login: Annotated[str, Field(min_length=1)]
     command: CommandName
     delivery_id: DeliveryId
     asked_at: datetime
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+    sealed: Annotated[str, Field(max_length=10 * LONGEST_REASON)] | None = None
+    is_bot: bool = False
+    misspelt: Annotated[str, Field(max_length=100)] | None = None
+    head_sha: Sha | None = None
+    in_review: bool = False

@@ -19,10 +19,15 @@ class RubricCriterion(Frozen):
     ten: Text
 
 
-class Rubric(Frozen):
+class Versioned(Frozen):
+    """What every rubric has, also those that no model reads: an id and a version stand for one content for ever."""
+
     rubric_version: Literal[1] = 1
     id: Text
     version: Text
+
+
+class Rubric(Versioned):
     criteria: Annotated[tuple[RubricCriterion, ...], Field(min_length=1)]
     categories: dict[Category, Text]
     """What each category means, in the words that the judge reads."""

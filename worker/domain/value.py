@@ -26,8 +26,9 @@ class Value:
 
     def __init__(self, *given: Any, **named: Any) -> None:
         names, fields = self.__match_args__, self.__dict__
-        if len(given) == len(names) and not named:
-            fields.update(zip(names, given, strict=True))
+        if len(given) + len(named) == len(names) and (not named or named.keys() == set(names[len(given) :])):
+            fields.update(zip(names, given, strict=False))
+            fields.update(named)
             return
         fields.update(self._defaults)
         fields.update(zip(names, given, strict=False))

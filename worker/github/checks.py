@@ -5,13 +5,14 @@ does). Invariant: one check run per head and pull request, whatever answers get 
 searched for, and an annotation that is there already is not added again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from worker.domain.check import CHECK_NAME, Annotation, CheckContent, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest
 from worker.errors import RateLimited, Unavailable
+from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
 from worker.github.replies import CreatedRun, Note, Notes, Runs
 
@@ -22,17 +23,22 @@ UPDATE_ATTEMPTS: Final = 2
 
 
 class GitHubChecks:
-    """The CheckPublisher of the live App, whose App id is `app_id`."""
+    """The CheckPublisher of the live App, whose App id is `app_id`. *external*: what its runs are told apart by."""
 
-    def __init__(self, access: Access, app_id: int) -> None:
+    def __init__(self, access: Access, app_id: int, external: Callable[[int], str] = external_id) -> None:
         self._access = access
         self._app_id = app_id
+        self._external = external
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head, or take the one that is there."""
         if (found := self.find(request, head_sha)) is not None:
             self.update(request, found, content)
             return found
+        return self.make(request, head_sha, content)
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        """Create it without a look before: one request."""
         try:
             created = self._create(request, head_sha, content)
         except RateLimited:
@@ -53,8 +59,9 @@ class GitHubChecks:
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         """Our newest check run of this head and this pull request."""
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
-        runs = self._api(request).get(path, Runs, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
-        ours = external_id(request.pull.number)
+        params: dict[str, str | int] = {"check_name": CHECK_NAME, "filter": "all", "per_page": PER_PAGE}
+        runs = self._api(request).fetch(Call("GET", path, params, is_repeatable=True, need=Need.STATE), Runs)
+        ours = self._external(request.pull.number)
         mine = [run.id for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
         return CheckRunId(max(mine)) if mine else None
 
@@ -64,11 +71,11 @@ class GitHubChecks:
         body = {
             "name": CHECK_NAME,
             "head_sha": head_sha,
-            "external_id": external_id(request.pull.number),
+            "external_id": self._external(request.pull.number),
             **state,
             "output": output(content, () if many else content.annotations),
         }
-        call = Call("POST", f"/repos/{request.repository}/check-runs", body=body)
+        call = Call("POST", f"/repos/{request.repository}/check-runs", body=body, need=Need.STATE)
         return CheckRunId(self._api(request).fetch(call, CreatedRun).id)
 
     def _update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
@@ -80,7 +87,7 @@ class GitHubChecks:
         self._patch(request, path, {**state_of(content), "output": output(content, missing)})
 
     def _patch(self, request: JudgeRequest, path: str, body: dict[str, object]) -> None:
-        self._api(request).fetch(Call("PATCH", path, body=body), CreatedRun)
+        self._api(request).fetch(Call("PATCH", path, body=body, need=Need.STATE), CreatedRun)
 
     def _missing(self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]) -> Sequence[Annotation]:
         """Those of the wanted annotations that the check run does not show yet: an update only ever adds."""
@@ -105,7 +112,7 @@ class GitHubChecks:
 def state_of(content: CheckContent) -> dict[str, object]:
     """The buttons go with the conclusion: nobody can say yet what they think of a verdict that is not there."""
     if content.conclusion is None:
-        return {"status": "in_progress"}
+        return {"status": "queued" if content.is_queued else "in_progress"}
     buttons = [
         {"label": one.label, "identifier": one.identifier, "description": one.description} for one in content.buttons
     ]

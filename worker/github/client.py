@@ -15,15 +15,19 @@ from typing import Any, Final, Protocol, TypeVar
 
 from githubkit import GitHub, Response
 from githubkit.auth import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy, UnauthAuthStrategy
-from githubkit.exception import GitHubException
+from githubkit.cache import MemCacheStrategy
+from githubkit.exception import GitHubException, RequestError, RequestFailed
+from httpx import HTTPError
+from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from worker.domain.ids import InstallationId
 from worker.errors import Forbidden, Unavailable
+from worker.github.budget import Budget, Need
 from worker.github.errors import GITHUB, Transient, Unauthorized, of_graphql, reset_time, told
 from worker.github.replies import GraphAnswer
 from worker.github.tokens import SharedTokens, SharedTokensStrategy
-from worker.ports import Clock, Vault
+from worker.ports import Clock, RateBook, Vault
 from worker.settings import AppCredentials, Settings
 
 ATTEMPTS: Final = 3
@@ -34,6 +38,7 @@ USER_AGENT: Final = "assay"
 DIFF: Final = "application/vnd.github.diff"
 
 Model = TypeVar("Model", bound=BaseModel)
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class Call:
     body: Mapping[str, object] | None = None
     accept: str | None = None
     is_repeatable: bool = False
+    need: Need = Need.JUDGING
 
 
 class Connection:
@@ -71,6 +77,30 @@ class Connection:
             headers=None if call.accept is None else {"Accept": call.accept},
         )
 
+    def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        return self._context.copy().run(self._tail, path, most_read, most_kept)
+
+    def _tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        raw = self._streamed(path)
+        kept, read = b"", 0
+        try:
+            for chunk in raw.iter_bytes():
+                kept, read = (kept + chunk)[-most_kept:], read + len(chunk)
+                if read >= most_read:
+                    break
+        except HTTPError as error:
+            raise RequestError(error) from error
+        finally:
+            raw.close()
+        return kept
+
+    def _streamed(self, path: str) -> RawResponse:
+        try:
+            return self._github.request("GET", path, stream=True).raw_response  # pyright: ignore[reportUnknownMemberType] - as above
+        except RequestFailed as error:
+            error.response.raw_response.read()
+            raise
+
     def close(self) -> None:
         self._context.run(self._github.__exit__)
 
@@ -78,7 +108,10 @@ class Connection:
 class Api:
     """What one credential may ask. Holds one connection for each key that was needed."""
 
-    def __init__(self, connects: Sequence[Callable[[], Connection]], base_url: str, clock: Clock) -> None:
+    def __init__(
+        self, connects: Sequence[Callable[[], Connection]], base_url: str, clock: Clock, budget: Budget | None = None
+    ) -> None:
+        self._budget = budget
         self._connects = connects
         self._connections: dict[int, Connection] = {}
         self._key = 0
@@ -92,17 +125,33 @@ class Api:
     def get_bytes(self, path: str, accept: str) -> bytes:
         return self._answer(Call("GET", path, accept=accept, is_repeatable=True)).content
 
+    def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        """The end of what is at *path*, which may be elsewhere: the last *most_kept* of at most *most_read* bytes."""
+        return self._with_credential(lambda connection: connection.tail(path, most_read, most_kept))
+
     def fetch(self, call: Call, reply: type[Model]) -> Model:
         """Send one call and read its answer."""
         return read(self._answer(call).content, reply, call.path)
 
+    def fetch_with_headers(self, call: Call, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
+        """As `fetch`, with the headers of the answer, their names in small letters."""
+        response = self._answer(call)
+        named = {name.lower(): value for name, value in response.headers.items()}
+        return read(response.content, reply, call.path), named
+
     def headers(self, call: Call) -> Mapping[str, str]:
         return dict(self._answer(call).headers)
 
-    def query(self, document: str, variables: Mapping[str, object], reply: type[Model]) -> Model:
+    def query(
+        self, document: str, variables: Mapping[str, object], reply: type[Model], need: Need = Need.JUDGING
+    ) -> Model:
         """Ask GraphQL. What the answer leaves out is None where `is_optional` says that we can do without."""
         call = Call(
-            "POST", self._graphql_url, body={"query": document, "variables": dict(variables)}, is_repeatable=True
+            "POST",
+            self._graphql_url,
+            body={"query": document, "variables": dict(variables)},
+            is_repeatable=True,
+            need=need,
         )
         return repeated(lambda: self._queried(call, reply), ATTEMPTS)
 
@@ -117,20 +166,34 @@ class Api:
         return repeated(lambda: self._authorized(call), ATTEMPTS if call.is_repeatable else 1)
 
     def _authorized(self, call: Call) -> Response[Any, Any]:
+        """Raises RateLimited without asking where what is left is kept for something more urgent."""
+        if self._budget is not None:
+            self._budget.admit("graphql" if call.path == self._graphql_url else "core", call.need)
+        response = self._with_credential(lambda connection: connection.send(call))
+        self._note(response.headers)
+        return response
+
+    def _note(self, headers: Mapping[str, str]) -> None:
+        if self._budget is not None:
+            self._budget.seen(headers)
+
+    def _with_credential(self, send: Callable[[Connection], Answer]) -> Answer:
         """Send; after a 401 try what other credential there is: a fresh token, then the other key."""
         for _ in range(len(self._connects) + 1):
             key = self._key
             try:
-                return self._sent(self._connection(key), call)
+                return self._sent(self._connection(key), send)
             except Unauthorized as refusal:
                 if not self._try_another(key, refusal):
                     raise Forbidden(f"GitHub refuses our credentials: {refusal}. {self._remedy(refusal)}") from refusal
         raise Forbidden("GitHub refuses a token that it has just made")
 
-    def _sent(self, connection: Connection, call: Call) -> Response[Any, Any]:
+    def _sent(self, connection: Connection, send: Callable[[Connection], Answer]) -> Answer:
         try:
-            return connection.send(call)
+            return send(connection)
         except GitHubException as error:
+            if isinstance(error, RequestFailed):
+                self._note(error.response.headers)
             raise told(error, self._clock.now()) from error
 
     def _connection(self, key: int) -> Connection:
@@ -168,14 +231,22 @@ class InstallationApi(Api):
     """An installation's view: its tokens are made from the App's key, and made anew when refused."""
 
     def __init__(
-        self, connects: Sequence[Callable[[], Connection]], base_url: str, clock: Clock, tokens: SharedTokens
+        self, connects: Sequence[Callable[[], Connection]], base_url: str, tokens: SharedTokens, knows: "Knows"
     ) -> None:
-        super().__init__(connects, base_url, clock)
+        super().__init__(connects, base_url, knows.clock, knows.budget)
         self._tokens = tokens
 
     def forget(self, token: str) -> bool:
         self._tokens.refuse(token)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """The time, and what an installation has left."""
+
+    clock: Clock
+    budget: Budget | None = None
 
 
 class Access(Protocol):
@@ -187,7 +258,8 @@ class Access(Protocol):
 class AppAccess:
     """The App's way into each of its installations. Made by `app_access`."""
 
-    def __init__(self, settings: Settings, vault: Vault, clock: Clock) -> None:
+    def __init__(self, settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> None:
+        self._rates = rates
         self._credentials = settings.require_app()
         self._settings = settings
         self._tokens = SharedTokens(vault)
@@ -213,7 +285,8 @@ class AppAccess:
             return lambda: connected(self._settings, auth, self._tokens)
 
         connects = [connect(key) for key in self._credentials.private_keys]
-        return InstallationApi(connects, self._settings.github_api_url, self._clock, self._tokens)
+        budget = None if self._rates is None else Budget(installation_id, self._rates, self._clock)
+        return InstallationApi(connects, self._settings.github_api_url, self._tokens, Knows(self._clock, budget))
 
     def close(self) -> None:
         for api in self._apis.values():
@@ -231,9 +304,9 @@ class OneAccess:
 
 
 @contextmanager
-def app_access(settings: Settings, vault: Vault, clock: Clock) -> Generator[AppAccess]:
+def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> Generator[AppAccess]:
     """Act as the App. Connections stay open until the end; make it inside the job, not before a fork."""
-    access = AppAccess(settings, vault, clock)
+    access = AppAccess(settings, vault, clock, rates)
     try:
         yield access
     finally:
@@ -280,12 +353,11 @@ def connected(
         timeout=settings.timing.github_timeout,
         auto_retry=False,
         http_cache=False,
-        cache_strategy=None if tokens is None else SharedTokensStrategy(tokens),
+        cache_strategy=MemCacheStrategy()
+        if tokens is None
+        else SharedTokensStrategy(tokens),  # the default is shared: one key's JWT would pass for another's
     )
     return Connection(github)
-
-
-Answer = TypeVar("Answer")
 
 
 def repeated(ask: Callable[[], Answer], attempts: int) -> Answer:

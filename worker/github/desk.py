@@ -1,17 +1,38 @@
-"""Who may give a command, and the sign that it was seen.
+"""Who gives a command, by GitHub's own answer, and what they are told: a reaction, a comment.
 
-Does not know any command. Invariant: only GitHub's own answer about the repository makes somebody a writer.
+Does not know any command. Invariant: only GitHub's own answer about the repository gives somebody a role; where the App may
+not write, nothing is written and nothing fails; what is not sure to be unsaid is not said twice.
 """
 
+import logging
 from typing import Final
 from urllib.parse import quote
 
+from worker.domain.authority import Role
 from worker.domain.request import Ask
-from worker.errors import Gone
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Access, Call
-from worker.github.replies import Permission, Reaction
+from worker.github.errors import BadRequest
+from worker.github.replies import CreatedRun as Made
+from worker.github.replies import Permission, Reaction, Reply, RestPull
+from worker.ports import Proposal
 
-WRITERS: Final = frozenset({"admin", "maintain", "write"})
+LOG: Final = logging.getLogger(__name__)
+GHOST: Final = "ghost"
+
+
+class Abilities(Reply):
+    maintain: bool = False
+
+
+class Permitted(Reply):
+    permissions: Abilities = Abilities()
+
+
+class Granted(Permission):
+    """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
+
+    user: Permitted | None = None
 
 
 class GitHubDesk:
@@ -20,17 +41,46 @@ class GitHubDesk:
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def may_command(self, ask: Ask) -> bool:
-        """Whether the author of the comment has write permission. An account that is gone has none."""
+    def role(self, ask: Ask) -> Role:
+        """The role of the comment's author. An account that is gone has none.
+
+        A role of an organization's own counts as the one that it is made from.
+        """
         path = f"/repos/{ask.repository}/collaborators/{quote(ask.login, safe='')}/permission"
         try:
-            found = self._access.api(ask.pull.installation_id).get(path, Permission)
+            found = self._access.api(ask.pull.installation_id).get(path, Granted)
         except Gone:
-            return False
-        return found.permission in WRITERS
+            return Role.NONE
+        may_maintain = found.permission != Role.ADMIN and found.user is not None and found.user.permissions.maintain
+        known = (found.role_name, Role.MAINTAIN if may_maintain else "", found.permission)
+        return next((Role(name) for name in known if name in set(Role)), Role.NONE)
 
-    def react(self, ask: Ask, content: str) -> None:
+    def proposal(self, ask: Ask) -> Proposal:
+        path = f"/repos/{ask.repository}/pulls/{ask.pull.number}"
+        found = self._access.api(ask.pull.installation_id).get(path, RestPull)
+        author = found.user.login if found.user else GHOST
+        return Proposal(author=author, head_sha=found.head.sha, is_open=found.state == "open")
+
+    def react(self, ask: Ask, sign: str) -> None:
         """Leave a reaction at the comment. GitHub keeps one of each kind, so that it may be left again."""
-        path = f"/repos/{ask.repository}/issues/comments/{ask.comment_id}/reactions"
-        call = Call("POST", path, body={"content": content}, is_repeatable=True)
-        self._access.api(ask.pull.installation_id).fetch(call, Reaction)
+        if ask.comment_id is None:
+            return
+        kind = "pulls" if ask.in_review else "issues"
+        path = f"/repos/{ask.repository}/{kind}/comments/{ask.comment_id}/reactions"
+        call = Call("POST", path, body={"content": sign}, is_repeatable=True)
+        try:
+            self._access.api(ask.pull.installation_id).fetch(call, Reaction)
+        except Forbidden as refused:
+            LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
+
+    def say(self, ask: Ask, text: str) -> bool:
+        """Write a comment in the conversation. Raises RateLimited: it was surely not written, as it may have been in any other outage."""
+        path = f"/repos/{ask.repository}/issues/{ask.pull.number}/comments"
+        try:
+            self._access.api(ask.pull.installation_id).fetch(Call("POST", path, body={"body": text}), Made)
+        except RateLimited:
+            raise
+        except (Forbidden, BadRequest, Unavailable) as refused:  # BadRequest: the conversation is locked
+            LOG.info("no comment was written: %s", refused, extra={"repository": ask.repository})
+            return False
+        return True

@@ -15,6 +15,7 @@ from githubkit.exception import GitHubException, RateLimitExceeded, RequestError
 from pydantic import ValidationError
 
 from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
+from worker.github.queries import DEFAULTS_ALIAS
 from worker.github.replies import GraphError, Refusal
 
 GITHUB: Final = "GitHub"
@@ -26,6 +27,7 @@ PERMISSIONS: Final = (
     (re.compile(r"/check-(runs|suites)"), "checks"),
     (re.compile(r"/(status|statuses)\b"), "statuses"),
     (re.compile(r"/pulls\b"), "pull_requests"),
+    (re.compile(r"/issues\b.*/(reactions|comments|labels)\b"), "pull_requests"),  # of pull requests, which are ours
     (re.compile(r"/issues\b"), "issues"),
     (re.compile(r"/(contents|git|compare|commits)\b"), "contents"),
     (re.compile(r"/repos/"), "metadata"),
@@ -40,6 +42,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "pullRequest": "pull_requests: read",
 }
 """Which permission a GraphQL field needs; the innermost that fits."""
+
+UNSEEN: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
 class BadRequest(AssayError):
@@ -174,8 +178,13 @@ def _of_query(error: GraphError) -> AssayError:
 
 
 def is_optional(error: GraphError) -> bool:
-    """Whether the answer is good without this: one item of a list, an issue named in text, the branch's rules."""
+    """Whether the answer is good without this: one item of a list, an issue named in text, the branch's rules.
+
+    Or the owner's defaults, where there are none or we may not see them.
+    """
     path = error.path or ()
+    if path[:1] == (DEFAULTS_ALIAS,):
+        return error.type in UNSEEN
     in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
     return in_a_list or named_issue or "refUpdateRule" in path

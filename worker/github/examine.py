@@ -4,42 +4,34 @@ Does not print and changes nothing. Invariant: never raises for what it is asked
 a value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from types import MappingProxyType
 from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from pydantic import SecretStr
+from pydantic import RootModel, SecretStr
 
+from worker.domain.gate import Installed
+from worker.domain.permissions import events
 from worker.errors import AssayError, Unavailable
-from worker.github.client import Call, key_api
-from worker.github.replies import AppView
+from worker.github.client import Api, Call, key_api
+from worker.github.replies import AccountView, AppView, InstallationView
 from worker.ports import Clock
 from worker.settings import AppCredentials, Settings
 
-REQUIRED_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "checks": "write",
-        "contents": "read",
-        "issues": "write",
-        "metadata": "read",
-        "pull_requests": "read",
-        "statuses": "read",
-    }
-)
-"""What the App needs, as `GET /app` spells it. Reactions to comments need issues: write."""
-
-REQUIRED_EVENTS: Final = frozenset({"pull_request", "issue_comment", "check_run", "push"})
-
-RANK: Final[Mapping[str, int]] = MappingProxyType({"read": 1, "write": 2, "admin": 3})
-
+MOST_PAGES: Final = 10
+PER_PAGE: Final = 100
+"""A thousand installations are looked at; who has more looks at the page of the one that is asked about."""
 
 OF_ONE_APP: Final = "ASSAY_APP_ID and the key have to be of one App"
+
+
+class Installations(RootModel[tuple[InstallationView, ...]]):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +48,14 @@ class AppReport:
 
     keys: tuple[KeyReport, ...]
     app: AppView | None
-    missing_permissions: tuple[str, ...]
     missing_events: tuple[str, ...]
     clock_skew: timedelta | None
     """How far this machine's clock is ahead of GitHub's; None when GitHub did not answer."""
+    installed: tuple[Installed, ...] = ()
 
 
-def examine(settings: Settings, clock: Clock) -> AppReport:
-    """Ask GitHub who the App is, once with each key."""
+def examine(settings: Settings, clock: Clock, subscribed: Iterable[str]) -> AppReport:
+    """Ask GitHub who the App is, once with each key, and where it is installed. *subscribed*: what it would hear of."""
     app = settings.require_app()
     answers = [ask(settings, app, key, clock) for key in app.private_keys]
     keys = tuple(KeyReport(position, answer.problem) for position, answer in enumerate(answers, start=1))
@@ -71,9 +63,9 @@ def examine(settings: Settings, clock: Clock) -> AppReport:
     return AppReport(
         keys=keys,
         app=view,
-        missing_permissions=missing_permissions(view.permissions) if view else (),
-        missing_events=tuple(sorted(REQUIRED_EVENTS - set(view.events))) if view else (),
+        missing_events=tuple(sorted(set(events(subscribed, view.permissions)) - set(view.events))) if view else (),
         clock_skew=next((answer.skew for answer in answers if answer.skew is not None), None),
+        installed=next((answer.installed for answer in answers if answer.app), ()),
     )
 
 
@@ -84,6 +76,7 @@ class Answer:
     app: AppView | None
     problem: str | None
     skew: timedelta | None
+    installed: tuple[Installed, ...] = ()
 
 
 def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Answer:
@@ -92,6 +85,7 @@ def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -
     try:
         with key_api(settings, app, key, clock) as api:
             view = api.get("/app", AppView)
+            installed = tuple(_installed(api))
             skew = clock_skew(api.headers(Call("GET", "/app", is_repeatable=True)).get("date"), clock.now())
     except Unavailable as error:
         return Answer(None, f"{error}. Check the network and ASSAY_GITHUB_API_URL", None)
@@ -101,7 +95,21 @@ def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -
         return Answer(
             None, f"the key belongs to the App {view.id} ({view.slug}), not to {app.app_id}. {OF_ONE_APP}", skew
         )
-    return Answer(view, None, skew)
+    return Answer(view, None, skew, installed)
+
+
+def _installed(api: Api) -> Iterator[Installed]:
+    for number in range(1, MOST_PAGES + 1):
+        page = api.get("/app/installations", Installations, per_page=PER_PAGE, page=number).root
+        yield from map(of_installation, page)
+        if len(page) < PER_PAGE:
+            return
+
+
+def of_installation(view: InstallationView) -> Installed:
+    account = view.account or AccountView()
+    name = account.login or account.slug or "a deleted account"
+    return Installed(view.id, name, view.permissions, view.html_url, view.suspended_at is not None)
 
 
 def key_problem(key: SecretStr) -> str | None:
@@ -119,12 +127,3 @@ def clock_skew(date: str | None, now: datetime) -> timedelta | None:
         return None if date is None else now - parsedate_to_datetime(date).astimezone(UTC)
     except ValueError:
         return None
-
-
-def missing_permissions(granted: Mapping[str, str]) -> tuple[str, ...]:
-    """The permissions that the App lacks, each as `name: level`."""
-    return tuple(
-        f"{name}: {level}"
-        for name, level in REQUIRED_PERMISSIONS.items()
-        if RANK.get(granted.get(name, ""), 0) < RANK[level]
-    )

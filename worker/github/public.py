@@ -11,8 +11,21 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
+from worker.domain.config_place import PLACE
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Ci, Commit, Dossier, Guidance, HeadFile, Issue, PullRequest, UnreadFile, UnreadReason
+from worker.domain.dossier import (
+    Ci,
+    Commit,
+    ConfigOrigin,
+    ConfigText,
+    Dossier,
+    Guidance,
+    HeadFile,
+    Issue,
+    PullRequest,
+    UnreadFile,
+    UnreadReason,
+)
 from worker.domain.ids import RepositoryName
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.rules.files import NAMES, distinct
@@ -33,10 +46,10 @@ from worker.github.replies import (
     Suite,
 )
 from worker.github.texts import wanted
-from worker.github.validators import Ourselves, ci_of
+from worker.github.validators import Around, Ourselves, ci_of
 
 MOST_TEXTS: Final = 20
-MOST_FILES: Final = MOST_TEXTS - len(NAMES)
+MOST_FILES: Final = MOST_TEXTS - len(NAMES) - 1
 PER_PAGE: Final = 100
 REMEDY: Final = "Set GITHUB_TOKEN to read it all."
 SNIFFED: Final = 8000
@@ -75,6 +88,7 @@ class PublicReading:
             files_unread=tuple(unread),
             ci=self._ci(pull.head.sha),
             guidance=self._guidance(pull.base.sha),
+            config=self._config(pull.base.sha),
         )
         return PublicPull(dossier, tuple(self.notes))
 
@@ -138,7 +152,7 @@ class PublicReading:
         if runs.total_count > len(runs.check_runs):
             self.notes.append(f"Only {len(runs.check_runs)} of {runs.total_count} check runs were read. {REMEDY}")
         contexts = [*map(of_run, runs.check_runs), *map(of_status, statuses)]
-        return ci_of(contexts, (), Ourselves(None))
+        return ci_of(contexts, Ourselves(None), Around())
 
     def _files(self, sha: str, diff: str) -> tuple[list[HeadFile], list[UnreadFile]]:
         parsed = parse_diff(diff.encode())
@@ -169,6 +183,14 @@ class PublicReading:
         return distinct(
             Guidance(path=path, text=file.text) for path, file in found if isinstance(file, HeadFile) and file.text
         )
+
+    def _config(self, sha: str) -> tuple[ConfigText, ...]:
+        """The repository's own; whether its owner has a default is not looked for."""
+        found = self._file(sha, PLACE)
+        if isinstance(found, HeadFile):
+            return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found.text),)
+        is_there = found.reason is not UnreadReason.OVER_LIMIT
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None),) if is_there else ()
 
     def _pull_request(self, pull: RestPull, commits: tuple[Commit, ...]) -> PullRequest:
         return PullRequest(

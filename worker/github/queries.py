@@ -7,16 +7,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.config_place import DEFAULTS, PLACE
+
+DEFAULTS_ALIAS: Final = "defaults"
+
 CONTEXT: Final = """
 fragment context on StatusCheckRollupContext {
   __typename
   ... on CheckRun {
-    name status conclusion startedAt title summary
+    name status conclusion startedAt detailsUrl title summary
     isRequired(pullRequestNumber: $number)
     checkSuite { app { slug databaseId } workflowRun { workflow { name } } }
     annotations(first: 10) { nodes { path message title annotationLevel location { start { line } } } }
   }
   ... on StatusContext { context state description isRequired(pullRequestNumber: $number) }
+}
+"""
+
+SUITE: Final = """
+fragment suite on CheckSuite {
+  conclusion
+  app { slug databaseId }
+  workflowRun { workflow { name } }
+  checkRuns(first: 1) { totalCount }
 }
 """
 
@@ -29,7 +42,7 @@ fragment issue on Issue {
   number title body url authorAssociation lastEditedAt
   author { ...who }
   editor { ...who }
-  repository { nameWithOwner }
+  repository { nameWithOwner isPrivate }
 }
 """
 
@@ -51,7 +64,12 @@ query AssayPull($owner: String!, $name: String!, $number: Int!) {
       labels(first: 100) { nodes { name } }
       commits(last: 100) { nodes { commit { oid message author { name user { login } } } } }
       closingIssuesReferences(first: 20) { nodes { ...issue } }
-      baseRef { refUpdateRule { requiredStatusCheckContexts } }
+      baseRepository { nameWithOwner isPrivate }
+      baseRef {
+        refUpdateRule { requiredStatusCheckContexts }
+        target { ... on Commit { statusCheckRollup { contexts(first: 1) { totalCount } } } }
+      }
+      tip: commits(last: 1) { nodes { commit { checkSuites(first: 50) { nodes { ...suite } } } } }
       statusCheckRollup { contexts(first: 100) { nodes { ...context } pageInfo { hasNextPage endCursor } } }
     }
   }
@@ -60,6 +78,7 @@ query AssayPull($owner: String!, $name: String!, $number: Int!) {
     + ISSUE
     + WHO
     + CONTEXT
+    + SUITE
 )
 
 MORE_CONTEXTS: Final = (
@@ -82,6 +101,14 @@ query AssayHead($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { state headRefOid } }
 }
 """
+
+
+OWNERS_DEFAULT: Final = f"""
+  {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS}", followRenames: false) {{
+    object(expression: "HEAD:{PLACE}") {{ ...blob }}
+  }}
+"""
+"""A repository that moved away is not followed: it may be somebody else's now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +146,13 @@ FOLDER: Final = Kind(folder_alias, "String!", "object(expression: ${}) {{ ...fol
 NUMBERED: Final = Kind(issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", ISSUE + WHO)
 
 
-def things(expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = ()) -> Query:
-    """Ask for blobs and folders (`commit:path`) and issues, each under its alias, and for the newest head beside them."""
+def things(
+    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = (), *, owners_default: bool = False
+) -> Query:
+    """Ask for blobs and folders (`commit:path`) and issues, each under its alias, and for the newest head beside them.
+
+    *owners_default*: also for the configuration that holds for all repositories of this owner.
+    """
     kinds = ((FILE, expressions), (FOLDER, folders), (NUMBERED, issues))
     asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
     parameters = [f"${alias}: {kind.type}" for kind, alias, _ in asked]
@@ -132,6 +164,7 @@ query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *
     pullRequest(number: $number) {{ state headRefOid }}
     {" ".join(fields)}
   }}
+  {OWNERS_DEFAULT if owners_default else ""}
 }}
-{BLOB if expressions or folders else ""}{fragments}"""
+{BLOB if expressions or folders or owners_default else ""}{fragments}"""
     return Query(document, {alias: value for _, alias, value in asked})

@@ -97,6 +97,7 @@ class PullCommit(GraphReply):
 
 class RepositoryNamed(GraphReply):
     name_with_owner: str
+    is_private: bool = False
 
 
 class GraphIssue(GraphReply):
@@ -120,9 +121,28 @@ class Workflow(GraphReply):
     workflow: Named
 
 
+class Counted(GraphReply):
+    total_count: int = 0
+
+
 class Suite(GraphReply):
     app: App | None = None
     workflow_run: Workflow | None = None
+
+
+class TipSuite(Suite):
+    """One of the head commit's. Without a run there is nothing that a rollup would show."""
+
+    conclusion: str | None = None
+    check_runs: Counted | None = None
+
+
+class TipCommit(GraphReply):
+    check_suites: Nodes[TipSuite] | None = None
+
+
+class Tip(GraphReply):
+    commit: TipCommit
 
 
 class Start(GraphReply):
@@ -150,6 +170,7 @@ class GraphContext(GraphReply):
     status: str | None = None
     conclusion: str | None = None
     started_at: datetime | None = None
+    details_url: str | None = None
     title: str | None = None
     summary: str | None = None
     check_suite: Suite | None = None
@@ -167,8 +188,17 @@ class UpdateRule(GraphReply):
     required_status_check_contexts: tuple[str | None, ...] | None = None
 
 
+class CountedRollup(GraphReply):
+    contexts: Counted = Counted()
+
+
+class BaseTip(GraphReply):
+    status_check_rollup: CountedRollup | None = None
+
+
 class BaseRef(GraphReply):
     ref_update_rule: UpdateRule | None = None
+    target: BaseTip | None = None
 
 
 class PullState(GraphReply):
@@ -183,10 +213,12 @@ class GraphPull(PullState):
     changed_files: int
     base_ref_name: str
     base_ref_oid: str
+    base_repository: RepositoryNamed | None = None
     head_ref_name: str
     author: Actor | None = None
     labels: Nodes[Named] | None = None
     commits: Nodes[PullCommit]
+    tip: Nodes[Tip] | None = None
     closing_issues_references: Nodes[GraphIssue] | None = None
     base_ref: BaseRef | None = None
     status_check_rollup: Rollup | None = None
@@ -227,10 +259,17 @@ class Folder(GraphReply):
     entries: tuple[FolderEntry, ...] | None = None
 
 
+class DefaultsRepository(GraphReply):
+    """The owner's repository for defaults, as far as we may see it."""
+
+    object: Blob | None = None
+
+
 class FoundTexts(GraphReply):
     """The answer to a query with one alias a file."""
 
     repository: dict[str, Any]
+    defaults: DefaultsRepository | None = None
 
 
 # --- REST -------------------------------------------------------------------------------------------------
@@ -380,5 +419,23 @@ class AppView(Reply):
 
     id: int
     slug: str = ""
+    html_url: str = ""
     permissions: dict[str, str] = {}
     events: tuple[str, ...] = ()
+
+
+class AccountView(Reply):
+    """A user or an organization has a login, an enterprise a slug."""
+
+    login: str = ""
+    slug: str = ""
+
+
+class InstallationView(Reply):
+    """What `GET /app/installations` tells about one of them."""
+
+    id: int
+    account: AccountView | None = None
+    html_url: str = ""
+    permissions: dict[str, str] = {}
+    suspended_at: datetime | None = None

@@ -5,12 +5,13 @@ checks of one dossier belong to one head; if the head moves while they are read,
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
+from worker.domain.config_place import PLACE
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Ci, Commit, Dossier, Guidance, Issue, PullRequest
+from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, Issue, PullRequest
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.request import JudgeRequest
@@ -18,12 +19,24 @@ from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, NA
 from worker.domain.value import Value
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
+from worker.github.configs import config_texts, has_default
 from worker.github.errors import TooLargeToShow
 from worker.github.graph import Answered, Asked, PullGraph
+from worker.github.logs import JobLogs, with_logs
 from worker.github.patches import PatchedDiff, joined
-from worker.github.replies import Actor, ChangedFiles, Folder, GraphContext, GraphIssue, GraphPull, PullState
+from worker.github.replies import (
+    Actor,
+    ChangedFiles,
+    Folder,
+    GraphContext,
+    GraphIssue,
+    GraphPull,
+    Nodes,
+    PullCommit,
+    PullState,
+)
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
-from worker.github.validators import Ourselves, ci_of
+from worker.github.validators import Around, Ourselves, around, ci_of
 
 READINGS: Final = 3
 """How often a pull request is read from the start because its head moved meanwhile."""
@@ -103,8 +116,9 @@ class PullReading:
             diff=diff.diff,
             files=tuple(rest.shelf.files),
             files_unread=(*diff.unread, *rest.shelf.unread),
-            ci=self._ci(pull, contexts),
+            ci=self._ci(pull, contexts, rest.config),
             guidance=rest.guidance,
+            config=rest.config,
         )
 
     def _contexts(self, pull: GraphPull) -> Iterator[GraphContext]:
@@ -114,10 +128,9 @@ class PullReading:
             cursor = page.page_info.end_cursor
             page = self._graph.contexts_after(cursor) if page.page_info.has_next_page and cursor else None
 
-    def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext]) -> Ci:
-        rule = pull.base_ref.ref_update_rule if pull.base_ref else None
-        required = rule.required_status_check_contexts or () if rule else ()
-        return ci_of(contexts, [name for name in required if name], Ourselves(self._looking.app_id))
+    def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
+        ci = ci_of(contexts, Ourselves(self._looking.app_id), chosen(around(pull), config))
+        return with_logs(ci, contexts, JobLogs(self._api, self._request.repository))
 
     def _diff(self, pull: GraphPull) -> PatchedDiff:
         try:
@@ -144,9 +157,9 @@ class PullReading:
             Shelf([*files.unread], self._looking.most_characters),
             rules_files_for([file.path for file in changed.files]),
         )
-        rules = [f"{pull.base_ref_oid}:{path}" for path in rest.ruled_by]
+        rules = [f"{pull.base_ref_oid}:{path}" for path in (*rest.ruled_by, PLACE)]
         folders = [f"{pull.base_ref_oid}:{folder}" for folder in FOLDERS]
-        first = Asked(rules, self._named_only(pull, links), folders)
+        first = Asked(rules, self._named_only(pull, links), folders, has_default(self._request.repository))
         for at, batch in enumerate(batches(paths, BATCH) or [[]]):
             if rest.shelf.is_full:
                 rest.shelf.leave(batch)
@@ -169,8 +182,8 @@ class PullReading:
             )
 
     def _read_at_once(self, pull: GraphPull, paths: Sequence[str], beside: Asked, rest: "Rest") -> bool:
-        files = [f"{pull.head_ref_oid}:{path}" for path in paths]
-        found = self._graph.ask(Asked([*beside.expressions, *files], beside.issues, beside.folders))
+        files = [f"{self._texts_at(pull)}:{path}" for path in paths]
+        found = self._graph.ask(replace(beside, expressions=[*beside.expressions, *files]))
         still_open(found.head, self._looking)
         if found.head.head_ref_oid != pull.head_ref_oid:
             return False
@@ -182,12 +195,27 @@ class PullReading:
             rest.take(found)
         return True
 
+    def _texts_at(self, pull: GraphPull) -> Sha:
+        """The commit whose files are read."""
+        return pull.head_ref_oid
+
     def _named_only(self, pull: GraphPull, links: Sequence[IssueLink]) -> list[int]:
         """Issues of this repository that the body closes and GitHub does not list, as for another base branch."""
         listed = {issue.number for issue in listed_issues(pull)}
         here = self._request.repository.casefold()
         numbers = [link.number for link in links if link.repository.casefold() == here and link.number not in listed]
         return numbers[:MOST_NAMED_ISSUES]
+
+
+def chosen(known: Around, config: Sequence[ConfigText]) -> Around:
+    """With the checks that the repository expects, and without those that it ignores."""
+    if not config:
+        return known
+    from worker.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
+
+    said = configured(config).config
+    required = tuple(name for name in (*known.required, *said.ci_expect) if name not in said.ci_ignore)
+    return Around(required, frozenset(said.ci_ignore), known.held, known.silencing)
 
 
 def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:
@@ -204,6 +232,7 @@ class Rest:
     ruled_by: tuple[str, ...]
     guidance: tuple[Guidance, ...] = ()
     issues: tuple[GraphIssue, ...] = ()
+    config: tuple[ConfigText, ...] = ()
 
     def take(self, found: Answered) -> None:
         texts = [(path, blob.text) for path, blob in zip(self.ruled_by, found.blobs, strict=False) if blob is not None]
@@ -212,6 +241,7 @@ class Rest:
         texts[at_the_root:at_the_root] = inside
         self.guidance = distinct(Guidance(path=path, text=text) for path, text in texts if text)
         self.issues = tuple(issue for issue in found.issues if issue is not None)
+        self.config = config_texts(found.blobs[len(self.ruled_by)], found.owners_default)
 
 
 def rules_in(name: str, folder: Folder | None) -> list[tuple[str, str | None]]:
@@ -239,19 +269,23 @@ def pull_request(pull: GraphPull, request: JudgeRequest) -> PullRequest:
         head_sha=pull.head_ref_oid,
         draft=pull.is_draft,
         labels=tuple(label.name for label in pull.labels.seen) if pull.labels else (),
-        commits=tuple(commits(pull)),
+        commits=tuple(commits(pull.commits)),
     )
 
 
-def commits(pull: GraphPull) -> Iterator[Commit]:
-    for commit in (node.commit for node in pull.commits.seen):
+def commits(written: Nodes[PullCommit]) -> Iterator[Commit]:
+    for commit in (node.commit for node in written.seen):
         author = commit.author
         name = (author.user.login if author.user else author.name) if author else None
         yield Commit(sha=commit.oid, message=commit.message, author=name or "")
 
 
 def listed_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
-    return pull.closing_issues_references.seen if pull.closing_issues_references else ()
+    """Without those that stand in a private repository where this one is public: anybody reads the check that quotes them."""
+    found = pull.closing_issues_references.seen if pull.closing_issues_references else ()
+    if pull.base_repository is not None and pull.base_repository.is_private:
+        return found
+    return tuple(issue for issue in found if not issue.repository.is_private)
 
 
 def issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:

@@ -1,23 +1,31 @@
 """Check runs and commit statuses of a head, as the dossier's CI evidence.
 
 Does not fetch, and does not say what they mean together (`worker.assemble` does). Invariant: our own check is no
-evidence, a re-run replaces the run before it, and a required check that has not reported is there as pending.
+evidence, a re-run replaces the run before it, and a required check that has not reported is there as pending. A workflow
+that waits for a maintainer's approval is there as one that did not run, and so is what the author's commit message silenced.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from worker.domain.check import CHECK_NAME
-from worker.domain.dossier import Ci, CiCheck, CiState
-from worker.github.replies import CheckNote, GraphContext
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.domain.pattern import pattern
+from worker.github.replies import CheckNote, GraphContext, GraphPull, Nodes, TipSuite
 
 REPORT_CHARACTERS: Final = 4000
 """Of one failing check's report; a log belongs to its own page."""
 
 GOOD: Final = frozenset({None, "success", "neutral", "skipped"})
 STATUS_CONCLUSIONS: Final = {"SUCCESS": "success", "FAILURE": "failure", "ERROR": "failure"}
+SILENCING: Final = pattern(
+    r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks: *true *$", re.IGNORECASE | re.MULTILINE
+)
+"""What keeps workflows (GitHub's docs, "Skipping workflow runs") or all check suites ("Skipping and requesting checks") from running."""
+
 NOT_STARTED: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -36,17 +44,69 @@ class Ourselves:
         return app.database_id == self.app_id
 
 
-def ci_of(contexts: Iterable[GraphContext], required: Iterable[str], ourselves: Ourselves) -> Ci:
-    """The validators of one head. `required` are the names that the base branch requires."""
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known of a head's CI beside its reports.
+
+    `required`: the names that the base branch requires. `ignored`: names that are no evidence. `held`: workflows that wait
+    for approval. `silencing`: the words by which the head commit's author kept CI away, where there is any to keep away.
+    """
+
+    required: tuple[str, ...] = ()
+    ignored: frozenset[str] = frozenset()
+    held: tuple[str, ...] = ()
+    silencing: str | None = None
+
+
+def around(pull: GraphPull) -> Around:
+    """What GitHub told of a pull request's CI beside the reports."""
+    rule = pull.base_ref.ref_update_rule if pull.base_ref else None
+    required = tuple(name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
+    suites = tuple(suite for tip in (pull.tip.seen if pull.tip else ()) for suite in _suites(tip.commit.check_suites))
+    message = next((one.commit.message for one in pull.commits.seen if one.commit.oid == pull.head_ref_oid), "")
+    has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
+    return Around(required, held=_held(suites), silencing=_silencing(message) if has_ci else None)
+
+
+def _suites(found: Nodes[TipSuite] | None) -> tuple[TipSuite, ...]:
+    return found.seen if found else ()
+
+
+def _base_reports(pull: GraphPull) -> bool:
+    """Whether anything reported on the base branch's newest commit: a repository without CI has none to silence."""
+    rollup = pull.base_ref.target.status_check_rollup if pull.base_ref and pull.base_ref.target else None
+    return rollup is not None and rollup.contexts.total_count > 0
+
+
+def _held(suites: Iterable[TipSuite]) -> tuple[str, ...]:
+    """Workflows of which GitHub made a suite, and no run: somebody has to approve them first."""
+    names = [
+        suite.workflow_run.workflow.name if suite.workflow_run else (suite.app.slug if suite.app else "a workflow")
+        for suite in suites
+        if suite.conclusion == "ACTION_REQUIRED" and not (suite.check_runs and suite.check_runs.total_count)
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+def _silencing(message: str) -> str | None:
+    found = SILENCING.search(message)
+    return found[0].strip() if found else None
+
+
+def ci_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> Ci:
+    """The validators of one head, the required ones first."""
     groups: dict[tuple[str, ...], list[GraphContext]] = {}
     for context in contexts:
         if not ourselves.wrote(context):
             groups.setdefault(_identity(context), []).append(context)
-    checks = [_check(runs) for runs in groups.values()]
-    names = {check.name for check in checks} | {CHECK_NAME}
-    awaited = [name for name in dict.fromkeys(required) if name not in names]
+    checks = [check for runs in groups.values() if (check := _check(runs)).name not in around.ignored]
+    names = {check.name for check in checks} | {CHECK_NAME} | around.ignored
+    awaited = [name for name in dict.fromkeys(around.required) if name not in names]
     checks += [CiCheck(name=name, status="expected", conclusion=None, required=True) for name in awaited]
-    return Ci(checks=tuple(checks)) if checks else Ci(state=CiState.MISSING, checks=())
+    checks += [CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None) for name in around.held]
+    checks.sort(key=lambda check: check.required is not True)
+    silenced = around.silencing if not any(check.conclusion for check in checks) else None
+    return Ci(checks=tuple(checks), silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
 def _identity(context: GraphContext) -> tuple[str, ...]:

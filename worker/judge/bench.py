@@ -16,6 +16,7 @@ from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Level
 from worker.domain.opinion import ConditionAnswer
 from worker.domain.rubric import Rubric
+from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause
@@ -38,6 +39,7 @@ class Bench(Value):
     instead of one. `choices`: the models that a repository may choose from, by their names.
     `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much
     the model is shown; `rooms`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
+    `suspension`: what is known of the pause.
     """
 
     rubric: Rubric
@@ -52,6 +54,7 @@ class Bench(Value):
     board: bool = False
     choices: Mapping[str, Model] = MappingProxyType({})
     asking_ms: int = 600_000
+    suspension: Suspension | None = None
 
     def chosen_by(self, policy: Policy | None) -> "Bench":
         """The same bench with the model that the repository chose, if it may; else as it is."""

@@ -14,6 +14,7 @@ from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ledger import conditions_of, round_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.request import JudgeRequest
+from worker.domain.suspension import Suspension, signals_of
 from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
@@ -74,7 +75,9 @@ def hear(dossier: Dossier, docket: Docket, bench: Bench) -> Heard:
     """Judge a complete dossier, and keep the record of how. Never raises but for a bug."""
     started = docket.monotonic_ms()
     dossier, bench = _with_named_criteria(dossier), bench.chosen_by(dossier.policy)
-    hearing, sitting = _paused(dossier, bench.pause) if bench.pause else _heard(dossier, docket, bench)
+    hearing, sitting = (
+        _paused(dossier, bench.pause, bench.suspension) if bench.pause else _heard(dossier, docket, bench)
+    )
     verdict = _verdict(hearing, sitting, docket, bench)
     verdict = verdict.model_copy(update={"judge_latency_ms": max(0, docket.monotonic_ms() - started)})
     opinions = tuple(
@@ -115,11 +118,12 @@ def _converged(sitting: Sitting, hearing: Hearing, standing: Standing, bench: Be
     return replace(sitting, ruling=held.ruling, conditions=held.conditions, steps=(*sitting.steps, *refused))
 
 
-def _paused(dossier: Dossier, pause: Pause) -> tuple[Hearing, Sitting]:
+def _paused(dossier: Dossier, pause: Pause, suspension: Suspension | None) -> tuple[Hearing, Sitting]:
     """Nothing is looked at, not even by code."""
     hearing = _unread(dossier, "judging is paused")
-    ruling = abstain(hearing, AbstainReason.PAUSED, words.paused(pause))
-    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value})
+    ruling = abstain(hearing, AbstainReason.PAUSED, words.paused(pause, suspension))
+    known = signals_of(suspension) if suspension else {}
+    ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **known})
     return hearing, _nobody(ruling, hearing)
 
 
@@ -153,7 +157,9 @@ def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
 
 
 def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
-    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None)
+    lacks_issue = hearing.dossier.policy is not None and hearing.dossier.policy.require_issue
+    lacks_issue = lacks_issue and not hearing.dossier.issues
+    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None, lacks_issue)
     chosen = _with_conditions(route(matter), hearing, standing, bench)
     is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
     if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci and not hearing.opinion.facts:

@@ -8,45 +8,26 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.audit import AuditRecord, Json, audit_json, read_audit
+from worker.domain.audit import AuditRecord, audit_json, read_audit
 from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier import Dossier
 from worker.domain.opinion import HeuristicOpinion
-from worker.domain.secrets import Redaction
+from worker.domain.secrets import Redaction, fields
 from worker.domain.verdict import VERDICT, Abstain, Accept, Reject
 from worker.judge.sendable import sendable
 from worker.judge.untrusted import redacted
-
-IDS: Final = frozenset(
-    {"eval_id", "parent_eval_id", "carried_from", "head_sha", "fingerprint", "created_at", "judge_cost_usd"}
-    | {"rubric_hash", "prompt_version", "system", "form", "request_id", "outcome"}
-)
-"""Fields of verdicts and records that hold hashes, ids, figures and our own words."""
 
 _NOBODY: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
 
 
 def without_secrets(record: AuditRecord) -> AuditRecord:
     """A record to show: the questions left without secrets, the replies may quote some."""
-    return read_audit({name: _plain(value) for name, value in audit_json(record).items()})
+    return read_audit(fields.without_secrets(audit_json(record)))
 
 
 def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
     """A verdict to show: it quotes lines as they stand, and the model's own words."""
-    fields = verdict.model_dump(mode="json")
-    return VERDICT.validate_python({name: _plain(value) for name, value in fields.items()})
-
-
-def _plain(value: Json) -> Json:
-    match value:
-        case str():
-            return redacted(value)
-        case list():
-            return [_plain(one) for one in value]
-        case dict():
-            return {name: one if name in IDS else _plain(one) for name, one in value.items()}
-        case _:
-            return value
+    return VERDICT.validate_python(fields.without_secrets(verdict.model_dump(mode="json")))
 
 
 def shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:

@@ -22,6 +22,7 @@ class Skipped(StrEnum):
     CI = "ci"
     TIER = "tier"
     NO_MODEL = "no_model"
+    ISSUE = "issue"
 
 
 class Pause(StrEnum):
@@ -38,6 +39,8 @@ class Matter(Value):
     opinion: HeuristicOpinion
     threshold: float
     has_model: bool
+    lacks_issue: bool = False
+    """No issue is linked, and the repository judges nothing without one."""
 
 
 class RejectOnFacts(Value):
@@ -78,6 +81,13 @@ def stop_while_ci_runs(matter: Matter) -> Route | None:
     return Stop(AbstainReason.CI_PENDING, Skipped.CI, "CI has not finished: the model is not asked before it is green")
 
 
+def stop_without_issue(matter: Matter) -> Route | None:
+    """What is wanted stands nowhere, and the repository wants it to."""
+    if not matter.lacks_issue:
+        return None
+    return Stop(AbstainReason.NO_CRITERIA, Skipped.ISSUE, "no issue is linked: the model is not asked without one here")
+
+
 def settle_on_facts(matter: Matter) -> Route | None:
     """A fact rejects alone; asking could only add words. Where nobody can be asked, it rejects too."""
     if matter.opinion.facts and (_stands(matter) or not matter.has_model):
@@ -107,6 +117,7 @@ def stop_without_model(matter: Matter) -> Route | None:
 RULES: Final[tuple[Rule, ...]] = (
     stop_when_ci_failed,
     stop_while_ci_runs,
+    stop_without_issue,
     settle_on_facts,
     settle_safe_change,
     stop_when_never_asked,

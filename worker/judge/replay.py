@@ -12,6 +12,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.money import Cap, Level
 from worker.domain.rubric import Rubric
+from worker.domain.suspension import suspension_of
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench, Docket
@@ -73,6 +74,7 @@ def replay(
         rooms=_rooms(law),
         second=second,
         board=law.board,
+        suspension=suspension_of(recorded.signals),
     )
     docket = Docket(
         recorded.eval_id,

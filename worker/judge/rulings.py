@@ -134,6 +134,8 @@ def stopped(hearing: Hearing, stop: Stop) -> Ruling:
             said = words.ci_failed(hearing.ci)
         case AbstainReason.CI_PENDING:
             said = words.ci_pending(hearing.ci)
+        case AbstainReason.NO_CRITERIA:
+            said = words.no_issue()
         case _:
             said = words.unproven(stop.skipped, len(hearing.opinion.findings))
     ruling = abstain(hearing, stop.abstain, said)

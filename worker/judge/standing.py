@@ -74,7 +74,10 @@ class Standing(Value):
 
 
 def standing_of(hearing: Hearing, docket: Docket, rubric: str) -> Standing:
-    """What the ledger says of the head that is judged, under the law of *rubric*."""
+    """What the ledger says of the head that is judged, under the law of *rubric*.
+
+    A reject of this very head, judged anew since CI moved or somebody asked, is none that its author could have answered.
+    """
     ledger = hearing.dossier.ledger
     if not ledger:
         return Standing()
@@ -86,7 +89,7 @@ def standing_of(hearing: Hearing, docket: Docket, rubric: str) -> Standing:
         open=tuple(_raised(conditions, ledger, hearing.places)),
         since=_since(last, hearing.diff),
         judged={} if last is None else {one.id: one for one in last.verdict.criteria},
-        rejects=tuple(rejects_of(ledger)),
+        rejects=tuple(rejects_of(one for one in ledger if one.head_sha != docket.subject.head_sha)),
         first=next(
             (one.eval_id for one in ledger if _is_judged(one.verdict) and one.verdict.rubric_id == rubric), None
         ),

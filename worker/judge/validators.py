@@ -1,7 +1,7 @@
 """What the validators (CI) say about this head: green, failing, unfinished or unknown, and the names.
 
 Does not wait for anything. Invariant: a check that failed or that is required and did not pass is never overlooked,
-whatever the dossier's summary of them says.
+whatever the dossier's summary of them says. CI that the author silenced has not finished: it never began.
 """
 
 from collections.abc import Iterator
@@ -44,6 +44,7 @@ class CiReport(Value):
     failed: tuple[CiCheck, ...] = ()
     unfinished: tuple[CiCheck, ...] = ()
     tests: tuple[str, ...] = ()
+    silenced: str | None = None
 
 
 def read_ci(ci: Ci | None) -> CiReport:
@@ -53,13 +54,13 @@ def read_ci(ci: Ci | None) -> CiReport:
     failed = tuple(check for check in ci.checks if check.conclusion is not None and check.conclusion not in PASSED)
     unfinished = tuple(check for check in ci.checks if check.conclusion is None)
     tests = tuple(dict.fromkeys(name for check in failed for name in failing_tests(check)))
-    return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS])
+    return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS], ci.silenced)
 
 
 def _state(ci: Ci, failed: tuple[CiCheck, ...], unfinished: tuple[CiCheck, ...]) -> CiState:
     if ci.state is CiState.FAILURE or any(_counts(check, ci) for check in failed):
         return CiState.FAILURE
-    if ci.state is CiState.PENDING or any(_counts(check, ci) for check in unfinished):
+    if ci.state is CiState.PENDING or ci.silenced or any(_counts(check, ci) for check in unfinished):
         return CiState.PENDING
     return ci.state or (CiState.SUCCESS if ci.checks else CiState.MISSING)
 

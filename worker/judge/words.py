@@ -9,9 +9,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.dossier import CiCheck, Criterion
+from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, Criterion
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.suspension import Suspension, when
 from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, Finding
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.validators import CiReport
@@ -51,7 +52,17 @@ def _check(check: CiCheck) -> str:
 
 
 def ci_pending(report: CiReport) -> tuple[str, str]:
+    if report.silenced:
+        return (
+            f'CI did not run on this head: its commit message says "{report.silenced}".',
+            "The author pushes a commit whose message does not keep CI from running.",
+        )
     names = listed([check.name for check in report.unfinished])
+    if report.unfinished and all(check.status == AWAITING_APPROVAL for check in report.unfinished):
+        return (
+            f"CI did not run on this head: a maintainer has to approve it first ({names}).",
+            "A maintainer approves the workflows to run; Assay judges when they have finished.",
+        )
     return (
         f"CI did not finish in time{f': {names}' if names else ''}.",
         "Whoever runs CI sees to it that it finishes on this head, then re-runs this check.",
@@ -75,6 +86,14 @@ def judge_unavailable(reason: str) -> tuple[str, str]:
     return (
         f"The model could not be asked: {reason}. Nobody judged this change.",
         "Somebody re-runs this check when the model can be reached again; the author has nothing to change.",
+    )
+
+
+def no_issue() -> tuple[str, str]:
+    """The repository's configuration wants one."""
+    return (
+        "No issue is linked, and this repository wants one for each change (`require_issue`). Nobody judged this change.",
+        "The author links the issue in the description, as in `Closes #12`, and pushes or comments `/rejudge`.",
     )
 
 
@@ -142,8 +161,10 @@ def dollars(usd: Decimal) -> str:
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
-def paused(pause: Pause) -> tuple[str, str]:
-    """All judging was stopped."""
+def paused(pause: Pause, suspension: Suspension | None = None) -> tuple[str, str]:
+    """All judging was stopped. *suspension*: by whom, until when, and why, where somebody said so."""
+    if suspension is not None and suspension.by:
+        return _suspended(pause, suspension)
     match pause:
         case Pause.OPERATOR:
             return (
@@ -157,6 +178,17 @@ def paused(pause: Pause) -> tuple[str, str]:
             )
         case _:
             assert_never(pause)
+
+
+def _suspended(pause: Pause, suspension: Suspension) -> tuple[str, str]:
+    where = " in this repository" if pause is Pause.REPOSITORY else ""
+    until = f" until {when(suspension.until)}" if suspension.until else ""
+    why = f" Reason: {suspension.reason.rstrip('.')}." if suspension.reason else ""
+    end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
+    return (
+        f"Judging is paused{where} by {suspension.by}{until}.{why} Nobody judged this change.",
+        f"Assay judges it by itself once {end}. Until then a person reviews it.",
+    )
 
 
 def cannot_tell(next_step: str | None) -> str:

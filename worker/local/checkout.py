@@ -22,6 +22,7 @@ from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
 from worker.local.cited import cited_files
 from worker.local.commits import commits_between
+from worker.local.config import config_at
 from worker.local.git import GitFailedError, Repository, open_repository
 from worker.local.guidance import guidance_at
 
@@ -125,6 +126,7 @@ class CheckoutSource:
             files=(*texts.files, *self._cited(pull, changes)),
             files_unread=tuple({one.path: one for one in (*over_limit, *texts.unread)}.values()),
             guidance=guidance_at(repository, base, [change.path for change in changes]),
+            config=config_at(repository, base),
         )
         return _with_inputs(dossier, self._inputs)
 

@@ -9,12 +9,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, assert_never
 
+from worker.domain import decisions
 from worker.domain.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
 from worker.domain.dossier import Dossier
+from worker.domain.law import CANARY
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Side, Tokens, Verdict
+from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
 from worker.render import words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
+from worker.render.decisions import told
 from worker.render.visible import exact_line, one_line, visible
 
 LABEL: Final = 12
@@ -26,6 +29,8 @@ class Shown(Value):
     verdict: Accept | Reject | Abstain
     audit: AuditRecord | None
     until: datetime | None
+    said: decisions.Said = decisions.NOTHING
+    """What people said about its head."""
 
 
 class Kind(StrEnum):
@@ -71,6 +76,7 @@ def shown(one: Shown, page: Page) -> str:
     parts = (
         _decision(one.verdict, page),
         _facts(one, page),
+        (line for words in told(one.said) for line in wrapped(words, page)),
         _way(audit.steps, page) if audit else (),
         _evidence(one.verdict, page),
         *(_exchange(each, page) for each in (audit.exchanges if audit else ())),
@@ -112,16 +118,17 @@ def _labelled(one: Shown) -> Iterator[tuple[str, str]]:
     yield "Judged by", f"{words.judge_words(verdict)}, {words.duration_words(verdict.judge_latency_ms)}"
     tokens = words.token_words(verdict)
     yield "Cost", words.cost_words(verdict) + (f", tokens: {tokens}" if tokens else "")
-    yield "Redacted", _redacted(one.audit)
+    yield "Redacted", _redacted(one)
     yield "Kept", _kept(one)
 
 
-def _redacted(audit: AuditRecord | None) -> str:
-    if audit is None:
+def _redacted(one: Shown) -> str:
+    is_code = one.verdict.subject.kind in {SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST}
+    if one.audit is None and not is_code:
         return "unknown: how it came about is not kept"
-    if not audit.exchanges:
+    if one.audit is None or not one.audit.exchanges:
         return "nothing was sent to a model"
-    return ", ".join(map(_taken, audit.redactions)) or "nothing"
+    return ", ".join(map(_taken, one.audit.redactions)) or "nothing"
 
 
 def _taken(one: Taken) -> str:
@@ -129,9 +136,30 @@ def _taken(one: Taken) -> str:
 
 
 def _kept(one: Shown) -> str:
-    if one.until is None:
-        return "this entry of the ledger alone, so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)"
-    return f"dossier and way until {one.until:%Y-%m-%d %H:%M} UTC"
+    if one.until is not None:
+        return f"dossier and way until {one.until:%Y-%m-%d %H:%M} UTC"
+    if said := without_dossier(one.verdict):
+        return f"this entry of the ledger alone: {said}"
+    return "this entry of the ledger alone, so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)"
+
+
+def without_dossier(verdict: Verdict) -> str | None:
+    """Why this verdict never had a dossier of its own, and whose it was made from; None: it had one."""
+    parent = verdict.parent_eval_id
+    if verdict.signals.get(CANARY):
+        return f"a canary's verdict has no dossier of its own. It was judged from that of {parent}."
+    match verdict.subject.kind:
+        case SubjectKind.CI_CHECK:
+            return f"a verdict on a CI check has no dossier of its own. Code made it beside {parent}, from that one's."
+        case SubjectKind.PULL_REQUEST:
+            return (
+                f"a verdict on a whole pull request has no dossier. Code made it of its submissions' verdicts, "
+                f"the last of them {parent}, and of what came of it."
+            )
+        case SubjectKind.SUBMISSION | SubjectKind.MERGE_GROUP | SubjectKind.BENCHMARK:
+            return None
+        case _:
+            assert_never(verdict.subject.kind)
 
 
 def _row(label: str, said: str, page: Page) -> Iterator[str]:
@@ -295,6 +323,7 @@ def _held(dossier: Dossier) -> Iterator[tuple[str, str]]:
         ("files", dossier.files or (), "file"),
         ("files_unread", dossier.files_unread, "path"),
         ("guidance", dossier.guidance, "file"),
+        ("config", dossier.config, "file"),
         ("ledger", dossier.ledger, "earlier verdict"),
     )
     for name, found, noun in several:

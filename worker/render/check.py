@@ -8,11 +8,21 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check import (
+    CONTEST,
+    HELPFUL,
+    NOT_HELPFUL,
+    REJUDGE,
+    Annotation,
+    AnnotationLevel,
+    Button,
+    CheckContent,
+    Conclusion,
+)
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
-from worker.render import sections, words
+from worker.render import configuration, sections, words
 from worker.render.machine import json_block
 from worker.render.markdown import bullets, code, joined, prose
 from worker.render.sections import Site
@@ -30,13 +40,13 @@ NO_MODEL: Final = "no_model"
 
 
 def check_content(
-    verdict: Verdict, dossier: Dossier, site_url: str = GITHUB, again_at: datetime | None = None
+    verdict: Verdict, dossier: Dossier, site_url: str = GITHUB, again_at: datetime | None = None, delivery_id: str = ""
 ) -> CheckContent:
     """The finished check run of a verdict. *site_url* is where people look at this GitHub.
 
-    *again_at*: when Assay judges this head again by itself.
+    *again_at*: when Assay judges this head again by itself. *delivery_id*: what asked for this verdict, as the log tells it.
     """
-    site = Site(site_url, verdict, dossier)
+    site = Site(site_url, verdict, dossier, delivery_id)
     details = joined([*_details(verdict, site)], DETAILS_BYTES)
     machine = json_block(verdict, BODY_BYTES - len(details.encode()) - 2)
     return CheckContent(
@@ -44,9 +54,16 @@ def check_content(
         summary=joined([*_again(again_at), *_summary(verdict, site)], BODY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
-        annotations=annotations(verdict, dossier),
-        buttons=(HELPFUL, NOT_HELPFUL),
+        annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
+        buttons=buttons(verdict),
     )
+
+
+def buttons(verdict: Verdict) -> tuple[Button, ...]:
+    """GitHub has room for three. An accept needs no contest, and of the others *Helpful* alone says what a contest does not."""
+    if isinstance(verdict, Accept):
+        return (REJUDGE, HELPFUL, NOT_HELPFUL)
+    return (REJUDGE, CONTEST, HELPFUL)
 
 
 def _again(at: datetime | None) -> list[str]:
@@ -58,9 +75,10 @@ def _again(at: datetime | None) -> list[str]:
 
 
 def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
-    if words.is_observed(site.dossier):
-        yield "*This repository only observes: whatever is decided here, the check neither passes nor blocks.*"
+    if passing := words.passing_words(verdict, site.dossier):
+        yield f"*{passing}*"
     yield from sections.decision(verdict)
+    yield from configuration.changes(site.dossier)
     yield from sections.budget(verdict)
     yield from sections.opinions(verdict)
     yield from sections.case_error(site.dossier)
@@ -73,6 +91,7 @@ def _details(verdict: Verdict, site: Site) -> Iterator[str]:
     yield from sections.conditions(verdict)
     yield from sections.how(verdict, site)
     yield from sections.used(site.dossier, site)
+    yield from configuration.by_what(verdict, site.dossier)
     yield from sections.coverage(verdict, site.dossier)
     yield from sections.claims(verdict)
     yield from sections.findings(verdict, site)
@@ -81,7 +100,7 @@ def _details(verdict: Verdict, site: Site) -> Iterator[str]:
 
 def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
     """What branch protection sees (the table of docs/verdict.md)."""
-    if words.is_observed(dossier):
+    if words.is_observed(verdict, dossier):
         return Conclusion.NEUTRAL
     match verdict:
         case Accept():
@@ -89,12 +108,15 @@ def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
         case Reject():
             return Conclusion.FAILURE
         case Abstain():
-            return _abstained(verdict)
+            return _abstained(verdict, dossier)
         case _:
             assert_never(verdict)
 
 
-def _abstained(verdict: Abstain) -> Conclusion:
+def _abstained(verdict: Abstain, dossier: Dossier) -> Conclusion:
+    chosen = dossier.policy.abstains.get(verdict.abstain_reason) if dossier.policy else None
+    if chosen is not None:
+        return Conclusion.NEUTRAL if chosen == "neutral" else Conclusion.ACTION_REQUIRED
     is_by_choice = verdict.signals.get("escalation_skipped") == NO_MODEL
     match verdict.abstain_reason:
         case AbstainReason.PAUSED:
@@ -109,7 +131,7 @@ def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
     """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head."""
     if isinstance(verdict, Accept):
         return ()
-    blocks = isinstance(verdict, Reject) and not words.is_observed(dossier)
+    blocks = isinstance(verdict, Reject) and not words.is_observed(verdict, dossier)
     level = AnnotationLevel.FAILURE if blocks else AnnotationLevel.WARNING
     pointers = [one for one in verdict.evidence if one.side is Side.HEAD and one.line is not None]
     return tuple(_annotation(one, verdict, level) for one in pointers[:MOST_ANNOTATIONS])
@@ -148,6 +170,16 @@ def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> Ch
     )
 
 
+def waiting_for_github(until: datetime) -> CheckContent:
+    """GitHub lets us ask no more for a while; what is left is kept for telling so."""
+    return CheckContent(
+        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is used up",
+        summary="Assay has used up the requests that GitHub grants this installation in an hour. It judges this commit by "
+        f"itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
+        is_queued=True,
+    )
+
+
 def superseded(newer_sha: Sha) -> CheckContent:
     """The head moved; the newer commit has a check of its own."""
     return CheckContent(
@@ -166,11 +198,12 @@ def closed() -> CheckContent:
     )
 
 
-def failed(reason: str) -> CheckContent:
-    """Nobody judged, and it is not the pull request's fault."""
+def failed(reason: str, delivery_id: str = "") -> CheckContent:
+    """Nobody judged, and it is not the pull request's fault. *delivery_id*: what the log tells it by."""
     return CheckContent(
         title="Not judged: Assay failed",
         summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
         "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.",
+        text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
         conclusion=Conclusion.ACTION_REQUIRED,
     )

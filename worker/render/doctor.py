@@ -70,6 +70,7 @@ def doctor_report(examined: Sequence[Examined], page: Page) -> str:
 def _lines(one: Examined, page: Page) -> list[str]:
     indent = HEALTH_COLUMNS + NAME_COLUMNS
     first, *rest = wrapped(one_line(one.words), page, indent)
-    name = one.name + " " * max(1, NAME_COLUMNS - columns(one.name))
+    name = one_line(one.name)
+    name += " " * max(1, NAME_COLUMNS - columns(name))
     health = page.ink(one.health, INKS[one.health]) + " " * (HEALTH_COLUMNS - len(one.health))
     return [f"{health}{name}{first.lstrip()}", *rest]

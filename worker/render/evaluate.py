@@ -25,7 +25,7 @@ class Change(Value):
 class Evaluated(Value):
     """What a run came to. `answered` of `subjects` are judged anew, `earlier` of them before this run.
 
-    `stopped`: why it ended early, a sentence.
+    `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence.
     """
 
     subjects: int
@@ -41,6 +41,7 @@ class Evaluated(Value):
     law: str
     unread: int = 0
     stopped: str = ""
+    capped: int = 0
 
 
 class Foreseen(Value):
@@ -99,6 +100,8 @@ def _shortfalls(one: Evaluated) -> Iterator[str]:
         yield f"{one.gone} can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS)."
     if one.failed:
         yield f"{one.failed} failed; `assay work` has logged why, and the same command tries them again."
+    if one.capped:
+        yield f"{one.capped} were not asked: a cap is reached. The same command asks again, once there is room."
     if one.left:
         yield f"{one.left} are left; the same command goes on from there."
     if one.unread:

@@ -5,10 +5,13 @@ Does not look anything up. Invariant: no character that another person wrote can
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
+from worker.domain.decisions import NOTHING, Said
 from worker.render.charts import bar
 from worker.render.columns import Ink, Page, wrapped
+from worker.render.decisions import told
 from worker.render.visible import exact_line, one_line
 from worker.render.words import counted
 
@@ -17,12 +20,19 @@ BAR: Final = 10
 
 
 def history(
-    name: str, evaluations: Sequence[Mapping[str, Any]], outcomes: Sequence[Mapping[str, Any]], page: Page
+    name: str,
+    evaluations: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[Mapping[str, Any]],
+    page: Page,
+    said: Mapping[str, Said] = MappingProxyType({}),
 ) -> str:
-    """The whole text; verdicts as docs/verdict.md has them, without secrets."""
+    """The whole text; verdicts as docs/verdict.md has them, without secrets. *said*: what people said about each head."""
     lines = [page.ink(f"{one_line(name)}: {counted(evaluations, 'verdict')}", Ink.BOLD)]
+    newest = {one["subject"]["head_sha"]: one["eval_id"] for one in evaluations}
     for one in evaluations:
-        lines += ["", *_verdict(one, page)]
+        head_sha = one["subject"]["head_sha"]
+        words = told(said.get(head_sha, NOTHING)) if newest[head_sha] == one["eval_id"] else ()
+        lines += ["", *_verdict(one, page), *(line for word in words for line in wrapped(word, page, 2))]
     if outcomes:
         lines += ["", page.ink("What was done since", Ink.BOLD)]
         lines += [

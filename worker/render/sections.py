@@ -22,11 +22,15 @@ MOST_PATHS: Final = 60
 
 
 class Site(Value):
-    """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end."""
+    """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end.
+
+    `delivery_id`: what asked for the verdict, as all of the log is told by; empty where nothing did.
+    """
 
     url: str
     verdict: Verdict
     dossier: Dossier
+    delivery_id: str = ""
 
     def line(self, pointer: EvidencePointer) -> str:
         """The page of a pointer: the file at the commit of its side, at its lines."""
@@ -207,7 +211,9 @@ def used(dossier: Dossier, site: Site) -> list[str]:
     ]
     checks = dossier.ci.checks if dossier.ci else ()
     rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked; judged by the title and description"]
-    rows += [f"CI: {words.ci_words(dossier)}" + words.listed([prose(words.check_words(check)) for check in checks])]
+    rows += [
+        f"CI: {prose(words.ci_words(dossier))}" + words.listed([prose(words.check_words(check)) for check in checks])
+    ]
     rows += [f"Rules: {code(guidance.path, 200)} of the base branch" for guidance in dossier.guidance]
     return ["### What was used", bullets(rows, MOST_ROWS)]
 
@@ -227,4 +233,5 @@ def how(verdict: Verdict, site: Site) -> list[str]:
         f"Verdict {code(verdict.eval_id)} of {verdict.created_at:%Y-%m-%d %H:%M} UTC",
     ]
     rows += [f"Same content as verdict {code(verdict.carried_from)}, carried over"] if verdict.carried_from else []
+    rows += [f"Delivery {code(site.delivery_id, 200)}"] if site.delivery_id else []
     return ["### How it was judged", bullets(rows)]

@@ -66,14 +66,15 @@ def would_block(quality: Answer, overrides: Answer, page: Page) -> str:
     return _joined(parts)
 
 
-def overridden(overrides: Answer, page: Page) -> str:
-    """What people did about rejects."""
+def overridden(overrides: Answer, notices: Sequence[str], page: Page) -> str:
+    """What people did about rejects, and which signals may not reject alone any more for it (*notices*)."""
     parts = (
         _frame(overrides, page),
         _objections("By signal (facts that rejected)", overrides["signals"], page),
         _objections("By category", overrides["categories"], page),
         _objections("By rubric", overrides["rubrics"], page),
         _outcomes(overrides["outcomes"], page),
+        (line for notice in notices for line in wrapped(one_line(notice), page)),
     )
     return _joined(parts)
 

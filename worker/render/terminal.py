@@ -9,7 +9,7 @@ from typing import Final, assert_never
 
 from worker.domain.dossier import Dossier
 from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
-from worker.render import words
+from worker.render import config_words, words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.visible import exact_line, fit, fit_end, one_line
 
@@ -48,6 +48,8 @@ def _decision(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
         case _:
             assert_never(verdict)
     yield page.ink(words.headline(verdict, dossier), ink)
+    if passing := words.passing_words(verdict, dossier):
+        yield from wrapped(passing, page, indent=2)
     yield from wrapped(one_line(verdict.concern), page, indent=2)
 
 
@@ -154,6 +156,8 @@ def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Itera
         yield "Issue", "none given; judged by the title and description"
     checks = dossier.ci.checks if dossier.ci else ()
     yield "CI", words.ci_words(dossier) + words.listed([words.check_words(check) for check in checks])
+    yield from (("Config", note) for note in config_words.notes(verdict, dossier))
+    yield from (("Changes", proposal) for proposal in config_words.proposals(dossier))
     if dossier.case_error:
         yield "Case", f"could not be read, judged without it: {one_line(dossier.case_error)}"
     yield "Judged by", f"{words.judge_words(verdict)}, {words.duration_words(verdict.judge_latency_ms)}"

@@ -11,8 +11,10 @@ from worker.domain.pattern import pattern
 
 UNSEEN: Final = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: an ESC among them rewrites the reader's screen
-    "\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # hide, join or reorder
-    "\ud800-\udfff\U000e0000-\U000e0fff]"  # half characters; tags
+    "\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # hide, join or reorder
+    "\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0d"  # letters without a shape; variations, but for those of emoji
+    "\ud800-\udfff\U000e0000-\U000e0fff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
+    # half characters; tags; signs that only lay out others
 )
 
 LINE_BREAK: Final = "␤"

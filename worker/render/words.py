@@ -7,7 +7,8 @@ here comes from a pull request unless it says so.
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier import CiCheck, CiState, Dossier, Issue, UnreadReason
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Dossier, Issue, UnreadReason
+from worker.domain.suspension import suspension_of, when
 from worker.domain.verdict import (
     Abstain,
     AbstainReason,
@@ -29,6 +30,7 @@ TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
 ONLY_WORDS: Final = "only documentation, comments or white space changed"
 """All that code alone accepts; whether the words are good is not its to say."""
+OBSERVING: Final = "This repository only observes: whatever is decided here, the check neither passes nor blocks."
 OVERDUE: Final = "no judge finished within the time allowed for this check."
 """Why the watchdog closed a check."""
 PASSING: Final = frozenset({"success", "neutral", "skipped"})
@@ -78,7 +80,7 @@ CI: Final[dict[CiState, str]] = {
     CiState.SUCCESS: "passed",
     CiState.FAILURE: "failed",
     CiState.PENDING: "not finished",
-    CiState.MISSING: "no result",
+    CiState.MISSING: "no check has a result on this commit; judged without",
 }
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 
@@ -87,14 +89,35 @@ def category_words(category: Category) -> str:
     return category.value.replace("_", " ")
 
 
-def is_observed(dossier: Dossier) -> bool:
-    """Whether the repository only watches: nothing blocks, nothing passes."""
-    return dossier.policy is not None and dossier.policy.mode == "observe"
+def is_observed(verdict: Verdict, dossier: Dossier) -> bool:
+    """Whether the repository only watches, be it this category alone: nothing blocks, nothing passes."""
+    policy = dossier.policy
+    if policy is None:
+        return False
+    return (policy.categories.get(verdict.category, policy.mode) if verdict.category else policy.mode) == "observe"
+
+
+def passing_words(verdict: Verdict, dossier: Dossier) -> str:
+    """Why a check neither passes nor blocks, where the repository's configuration says so; else empty."""
+    policy = dossier.policy
+    if policy is None:
+        return ""
+    if policy.mode == "observe" and is_observed(verdict, dossier):
+        return OBSERVING
+    if is_observed(verdict, dossier) and verdict.category:
+        return (
+            f"This repository only observes what is rejected as {category_words(verdict.category)}: "
+            "the check neither passes nor blocks."
+        )
+    reason = verdict.abstain_reason
+    if reason is not None and policy.abstains.get(reason) == "neutral":
+        return f"This repository's configuration says that {reason.value} does not block (`abstains`): the check is neutral."
+    return ""
 
 
 def headline(verdict: Verdict, dossier: Dossier) -> str:
     """One line that says what was decided and where to look first. A path in it is visible, and no Markdown."""
-    would = is_observed(dossier)
+    would = is_observed(verdict, dossier)
     match verdict:
         case Accept(judge_kind=kind):
             why = ONLY_WORDS if kind is JudgeKind.HEURISTIC else f"solves what {_asked_by(dossier)}"
@@ -126,9 +149,24 @@ def not_judged(verdict: Abstain, dossier: Dossier) -> str:
     names = ", ".join(one_line(check.name) for check in failing(dossier))
     if verdict.abstain_reason is AbstainReason.CI_FAILED and names:
         return f"CI failed ({fit(names, PLACE_BYTES)})"
+    if verdict.abstain_reason is AbstainReason.CI_PENDING and never_ran(dossier):
+        return "CI did not run"
     if verdict.throttled_reason is not None:
         return THROTTLED[verdict.throttled_reason]
-    return NOT_JUDGED[verdict.abstain_reason]
+    return NOT_JUDGED[verdict.abstain_reason] + _until(verdict)
+
+
+def _until(verdict: Abstain) -> str:
+    """When a pause ends by itself; else empty."""
+    known = suspension_of(verdict.signals)
+    return f" until {when(known.until)}" if known and known.until else ""
+
+
+def never_ran(dossier: Dossier) -> bool:
+    """Whether CI was silenced by the author, or waits for somebody's approval."""
+    ci = dossier.ci or Ci()
+    open_ones = [check for check in ci.checks if check.conclusion is None]
+    return ci.silenced is not None or (bool(open_ones) and all(one.status == AWAITING_APPROVAL for one in open_ones))
 
 
 def failing(dossier: Dossier) -> tuple[CiCheck, ...]:
@@ -249,7 +287,9 @@ def check_words(check: CiCheck) -> str:
 
 
 def ci_words(dossier: Dossier) -> str:
-    """The state of the other checks, in a word."""
+    """The state of the other checks, in a word; the words that silenced them are the author's."""
+    if dossier.ci and dossier.ci.silenced:
+        return f'not run, skipped by the author: the commit message says "{one_line(dossier.ci.silenced)}"'
     state = dossier.ci.state if dossier.ci else None
     return CI[state or CiState.MISSING]
 

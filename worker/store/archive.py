@@ -16,6 +16,7 @@ from worker.domain.request import PullRef
 from worker.errors import LeaseLost
 from worker.store.codec import Codec, Unreadable
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.wire import Wire, blob, text, whole
 
 
@@ -55,7 +56,7 @@ class RedisArchive:
 
     def find(self, eval_id: EvalId) -> Dossier | None:
         plain = self._plain(keys.dossier(eval_id))
-        return Dossier.model_validate_json(plain) if plain is not None else None
+        return read(Dossier, plain) if plain is not None else None
 
     def audit(self, eval_id: EvalId) -> AuditRecord | None:
         plain = self._plain(keys.audit(eval_id))

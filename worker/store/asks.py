@@ -1,18 +1,26 @@
 """Commands from comments that nobody has checked or answered yet.
 
 Does not check who may give one. Invariant: a command stays until it is `done`; one that is looked at and not done comes
-again after the hold.
+again after the hold; what its author wrote beside it waits encrypted.
 """
 
+import base64
+import logging
 from datetime import timedelta
+from typing import Final
 
 from worker.domain import keys
 from worker.domain.request import Ask
 from worker.domain.value import Value
+from worker.errors import SettingError
 from worker.settings import Timing
+from worker.store.codec import Codec, Unreadable
 from worker.store.door import Outcome, ask, milliseconds
 from worker.store.lua import Script, run
+from worker.store.reading import read_or_leave
 from worker.store.wire import Wire, items, text, whole
+
+LOG: Final = logging.getLogger(__name__)
 
 
 class OpenAsk(Value):
@@ -25,18 +33,37 @@ class OpenAsk(Value):
 class Asks:
     """The commands in Redis."""
 
-    def __init__(self, wire: Wire, timing: Timing) -> None:
+    def __init__(self, wire: Wire, codec: Codec, timing: Timing) -> None:
         self._wire = wire
+        self._codec = codec
         self._timing = timing
 
     def put(self, command: Ask) -> Outcome:
         """Take down a command; the same delivery again changes nothing."""
-        return ask(self._wire, command)
+        return ask(self._wire, self._sealed(command))
 
     def next(self) -> OpenAsk | None:
         on = [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES]
         reply = items(run(self._wire, Script.ASK_NEXT, on, milliseconds(self._timing.open_hold)))
-        return OpenAsk(Ask.model_validate_json(text(reply[0])), whole(reply[1])) if reply else None
+        found = read_or_leave(Ask, text(reply[0])) if reply else None
+        return OpenAsk(self._opened(found), whole(reply[1])) if found else None
+
+    def _sealed(self, command: Ask) -> Ask:
+        if not command.reason:
+            return command
+        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), keys.ASK_TEXTS.name)).decode()
+        return command.model_copy(update={"reason": "", "sealed": sealed})
+
+    def _opened(self, command: Ask) -> Ask:
+        """Words whose key is gone are as if nobody had written them: the command says what is missing then."""
+        if command.sealed is None:
+            return command
+        try:
+            reason = self._codec.open(base64.b64decode(command.sealed), keys.ASK_TEXTS.name).decode()
+        except (Unreadable, SettingError) as error:
+            LOG.warning("the reason of a command can't be read: %s", error)
+            reason = ""
+        return command.model_copy(update={"reason": reason, "sealed": None})
 
     def later(self, command: Ask, delay: timedelta) -> None:
         """Look at it again after a while."""

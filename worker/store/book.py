@@ -9,7 +9,7 @@ from decimal import Decimal
 from worker.domain import keys
 from worker.domain.money import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.request import PullRef
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, LeaseLost
 from worker.ports import Purse
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
@@ -34,6 +34,10 @@ class RedisBook:
         """Whether a question was refused at this very limit."""
         said = self._wire.call("HGET", self._key.name, "full")
         return bool(said) and text(said) == str(nano_of(self._limit))
+
+    def close(self) -> None:
+        """The run is over: whoever gives the same name later begins another one."""
+        self._wire.call("DEL", self._key.name)
 
     def reserve(self, name: str, usd: Decimal) -> None:
         """Set money aside; the same *name* again changes nothing. Raises BudgetReached."""
@@ -62,13 +66,13 @@ class Bounded:
         return self._live.density(pull, model)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set it aside in both. Raises BudgetReached, and then it is set aside in neither."""
+        """Set it aside in both. Raises BudgetReached or LeaseLost, and then it is set aside in neither."""
         self._book.reserve(name, usd)
         if not self._is_capped:
             return Reservation(name, pull, "", usd)
         try:
             return self._live.reserve(name, pull, usd)
-        except BudgetReached:
+        except (BudgetReached, LeaseLost):
             self._book.settle(name, Decimal(0))
             raise
 

@@ -17,11 +17,16 @@ from worker.errors import Unavailable
 from worker.settings import Timing
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.wire import Wire, items, text, whole
 
 MAKING: Final = "making "
+FIRST: Final = "first "
 BEGUN: Final = 0
 """Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
+
+UNWATCHED: Final = -1
+"""Stands for a deadline that never comes."""
 
 MAKING_SHARE: Final = 0.75
 """How much of the hold on an opening the creation may take: who comes next finds the place free."""
@@ -43,18 +48,26 @@ class RedisChecks:
         self._timing = timing
         self._making_ms = max(1, milliseconds(timing.open_hold * MAKING_SHARE))
         self._token = MAKING + secrets.token_hex(16)
+        self._firsts: set[tuple[PullRef, Sha]] = set()
 
     def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """The known check run, or None: create it, and say `opened`. The same registry may claim again."""
         limit = time.monotonic() + 3 * self._making_ms / 1000
         while time.monotonic() < limit:
             known = self._claimed(pull, head_sha)
+            if known == FIRST + self._token:
+                self._firsts.add((pull, head_sha))
+                return None
+            self._firsts.discard((pull, head_sha))
             if not known.startswith(MAKING):
                 return CheckRunId(int(known))
             if known == self._token:
                 return None
             time.sleep(self._timing.tick)
         raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
+
+    def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
+        return (pull, head_sha) in self._firsts
 
     def _claimed(self, pull: PullRef, head_sha: Sha) -> str:
         """Our token, or what was there before it."""
@@ -63,16 +76,28 @@ class RedisChecks:
         return text(run(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
 
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
-        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check)
-        key = keys.check(pull, head_sha)
+        self._note(Script.CHECK_OPENED, OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=True)
+
+    def rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool) -> None:
+        self._note(Script.CHECK_RESTS, OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=is_watched)
+
+    def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
+        return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
+
+    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether this head has its check run, or is about to get it."""
+        return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))
+
+    def _note(self, script: Script, note: OverdueCheck, *, is_watched: bool) -> None:
+        key = keys.check(note.pull, note.head_sha)
         run(
             self._wire,
-            Script.CHECK_OPENED,
-            [key, keys.checks(pull), keys.DEADLINES, keys.DEADLINE_NOTES],
-            check,
-            head_sha,
+            script,
+            _on(note.pull, note.head_sha),
+            note.check,
+            note.head_sha,
             lifetime_s(key),
-            milliseconds(self._timing.check_deadline),
+            milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED,
             note.model_dump_json(),
         )
 
@@ -80,8 +105,7 @@ class RedisChecks:
         run(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
 
     def concluded(self, pull: PullRef, head_sha: Sha) -> None:
-        on = [keys.check(pull, head_sha), keys.checks(pull), keys.DEADLINES, keys.DEADLINE_NOTES]
-        run(self._wire, Script.CHECK_CONCLUDED, on, head_sha)
+        run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha)
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != BEGUN}
@@ -100,4 +124,21 @@ class RedisChecks:
         """Check runs to close. They come again after the hold, unless `concluded`."""
         hold = milliseconds(self._timing.open_hold)
         notes = items(run(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
-        return tuple(OverdueCheck.model_validate_json(text(note)) for note in notes)
+        return tuple(read(OverdueCheck, text(note)) for note in notes)
+
+    def stray(self) -> tuple[OverdueCheck, ...]:
+        """Open check runs that nobody will conclude: their pull request is not to be judged, and has not been for a while."""
+        grace_s = max(self._timing.open_hold, 2 * self._timing.lease)
+        bounds = (milliseconds(self._timing.check_deadline), milliseconds(grace_s))
+        notes = items(run(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES], *bounds))
+        return tuple(read(OverdueCheck, text(note)) for note in notes)
+
+
+def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
+    return [
+        keys.check(pull, head_sha),
+        keys.checks(pull),
+        keys.DEADLINES,
+        keys.DEADLINE_NOTES,
+        keys.resting(pull),
+    ]

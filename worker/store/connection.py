@@ -34,14 +34,23 @@ if TYPE_CHECKING:
     from worker.ports import Clock
     from worker.store.book import RedisBook
     from worker.store.checks import RedisChecks
+    from worker.store.configs import RedisConfigs
+    from worker.store.decisions import Decisions
     from worker.store.demotions import Demotions
+    from worker.store.greetings import Greetings
+    from worker.store.groups import Groups
     from worker.store.happenings import Happenings
     from worker.store.leaving import Leaving
+    from worker.store.letters import Letters, RedisNotes
+    from worker.store.measures import Measures
     from worker.store.outcomes import Outcomes
     from worker.store.purse import RedisPurse
+    from worker.store.rates import RedisRates
     from worker.store.records import Records
     from worker.store.rollups import Rollups
     from worker.store.rubrics import Rubrics
+    from worker.store.setup import Setup
+    from worker.store.shelf import Shelf
     from worker.store.tokens import Tokens
 
 VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
@@ -80,7 +89,7 @@ class Store(Value):
 
     @property
     def asks(self) -> Asks:
-        return Asks(self.wire, self.timing)
+        return Asks(self.wire, self.codec, self.timing)
 
     @property
     def happenings(self) -> "Happenings":
@@ -97,8 +106,71 @@ class Store(Value):
         return Outcomes(self.wire, self.codec, self.timing, self.lookahead_events, self.told_for)
 
     @property
+    def groups(self) -> "Groups":
+        """Merge groups that nobody answered yet."""
+        from worker.store.groups import Groups  # noqa: PLC0415 - a laptop has no merge queue
+
+        return Groups(self.wire, self.timing)
+
+    @property
+    def letters(self) -> "Letters":
+        """Verdicts whose author may have to be told."""
+        from worker.store.letters import Letters  # noqa: PLC0415 - a laptop tells nobody
+
+        return Letters(self.wire, self.timing)
+
+    @property
+    def rates(self) -> "RedisRates":
+        """What GitHub said last of rate limits."""
+        from worker.store.rates import RedisRates  # noqa: PLC0415 - the App's
+
+        return RedisRates(self.wire)
+
+    @property
+    def notes(self) -> "RedisNotes":
+        """What is known of the comments that tell them."""
+        from worker.store.letters import RedisNotes  # noqa: PLC0415 - as above
+
+        return RedisNotes(self.wire)
+
+    @property
+    def decisions(self) -> "Decisions":
+        """What people said about heads."""
+        from worker.store.decisions import Decisions  # noqa: PLC0415 - nobody speaks about a laptop's branches
+
+        return Decisions(self.wire, self.codec)
+
+    @property
+    def configs(self) -> "RedisConfigs":
+        """The last configurations that could be used."""
+        from worker.store.configs import RedisConfigs  # noqa: PLC0415 - a laptop has the file before its eyes
+
+        return RedisConfigs(self.wire, self.codec)
+
+    @property
     def switches(self) -> Switches:
         return Switches(self.wire)
+
+    @property
+    def shelf(self) -> "Shelf":
+        """What waits for the end of a pause."""
+        from worker.store.shelf import Shelf  # noqa: PLC0415 - a laptop's branches wait for nobody
+
+        return Shelf(self.wire, self.timing)
+
+    @property
+    def measures(self) -> "Measures":
+        """What `/metrics` tells."""
+        from worker.store.measures import Measures  # noqa: PLC0415 - nobody watches a laptop
+
+        return Measures(self.wire)
+
+    @property
+    def greetings(self) -> "Greetings":
+        """Repositories that the App may see since a moment."""
+        from worker.store.greetings import Greetings  # noqa: PLC0415 - a laptop is installed nowhere
+
+        return Greetings(self.wire, self.timing)
 
     def checks(self) -> "RedisChecks":
         """A registry for one judging: what it claimed, it may claim again; others wait."""
@@ -123,6 +195,12 @@ class Store(Value):
         from worker.store.tokens import Tokens  # noqa: PLC0415 - no judge needs it
 
         return Tokens(self.wire)
+
+    def setup(self) -> "Setup":
+        """Who may create the GitHub App."""
+        from worker.store.setup import Setup  # noqa: PLC0415 - only while there is no App
+
+        return Setup(self.wire)
 
     @property
     def rubrics(self) -> "Rubrics":

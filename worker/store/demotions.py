@@ -9,6 +9,7 @@ from worker.domain import keys
 from worker.domain.demotion import Demotion
 from worker.domain.ids import InstallationId
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.wire import Wire, blob, items, text, whole
 
 
@@ -21,9 +22,7 @@ class Demotions:
     def of(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All that stand, by name."""
         flat = items(self._wire.call("HGETALL", keys.demoted(installation).name))
-        return tuple(
-            sorted((Demotion.model_validate_json(blob(one)) for one in flat[1::2]), key=lambda one: one.signal)
-        )
+        return tuple(sorted((read(Demotion, blob(one)) for one in flat[1::2]), key=lambda one: one.signal))
 
     def signals(self, installation: InstallationId) -> frozenset[str]:
         return frozenset(text(one) for one in items(self._wire.call("HKEYS", keys.demoted(installation).name)))

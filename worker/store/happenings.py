@@ -12,6 +12,7 @@ from worker.domain.value import Value
 from worker.settings import Timing
 from worker.store.door import Outcome, happen, milliseconds
 from worker.store.lua import Script, run
+from worker.store.reading import read_or_leave
 from worker.store.wire import Wire, items, text, whole
 
 
@@ -37,7 +38,8 @@ class Happenings:
         """The oldest one, for a while."""
         on = [keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES]
         reply = items(run(self._wire, Script.ASK_NEXT, on, milliseconds(self._timing.open_hold)))
-        return OpenHappening(Happening.model_validate_json(text(reply[0])), whole(reply[1])) if reply else None
+        found = read_or_leave(Happening, text(reply[0])) if reply else None
+        return OpenHappening(found, whole(reply[1])) if found else None
 
     def later(self, happening: Happening, delay: timedelta) -> None:
         """Look into it again after a while."""

@@ -6,6 +6,7 @@ Does not tell the judge that it lost its lease: its next write does. Invariant: 
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Final
 
 from worker.errors import LeaseLost, Unavailable
@@ -19,7 +20,10 @@ BEATS: Final = 4
 def beating(lease: Lease, lease_s: float) -> Generator[None]:
     """Prolong *lease* in the background. Not across a fork: to be used inside the job."""
     stop = threading.Event()
-    heart = threading.Thread(target=_beat, args=(lease, lease_s / BEATS, stop), name="heartbeat", daemon=True)
+    carried = copy_context()  # what this judging's lines carry, its heartbeat's carry, too
+    heart = threading.Thread(
+        target=carried.run, args=(_beat, lease, lease_s / BEATS, stop), name="heartbeat", daemon=True
+    )
     heart.start()
     try:
         yield

@@ -38,7 +38,7 @@ def history(
     rollups = store.rollups()
     entries: list[LedgerEntry] = []
     pulls: list[Pull] = []
-    for installation, repository_id in _numbers(store, repository):
+    for installation, repository_id in numbers_of(store, repository):
         ref = PullRef(installation_id=installation, repository_id=repository_id, number=number)
         found = store.ledger.entries(ref) if within is None or installation in within else ()
         if found:
@@ -47,7 +47,8 @@ def history(
     return History(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))
 
 
-def _numbers(store: Store, repository: str) -> list[tuple[InstallationId, RepositoryId]]:
+def numbers_of(store: Store, repository: str) -> list[tuple[InstallationId, RepositoryId]]:
+    """Under which numbers a repository is known here: the same name may have been another installation's before."""
     listed = items(store.wire.call("SMEMBERS", keys.named(repository).name))
     pairs = (text(one).split(":") for one in listed)
     return sorted((InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)

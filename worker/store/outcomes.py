@@ -23,6 +23,7 @@ from worker.settings import Timing
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.wire import Wire, blob, items, text, whole
 
 END: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED})
@@ -84,7 +85,7 @@ class Outcomes:
     def of(self, pull: PullRef) -> tuple[Outcome, ...]:
         """What came of a pull request so far, in order."""
         listed = items(self._wire.call("LRANGE", keys.outcomes(pull).name, 0, -1))
-        return tuple(Outcome.model_validate_json(text(one)) for one in listed)
+        return tuple(read(Outcome, text(one)) for one in listed)
 
     # What a commit, a merge and an issue are known by
 
@@ -134,7 +135,7 @@ class Outcomes:
         found = items(run(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
         if not found:
             return None
-        return Due(PullRef.model_validate_json(text(found[0])), int(text(found[1])), whole(found[2]) == 1)
+        return Due(read(PullRef, text(found[0])), int(text(found[1])), whole(found[2]) == 1)
 
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
         """The id for the verdict on so many outcomes: this one, or that of who died over it. None: it is on record."""

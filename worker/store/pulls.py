@@ -5,18 +5,20 @@ types. Invariant: a fence admits one judge, and whoever lost its lease learns it
 """
 
 import secrets
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId, Sha
+from worker.domain.request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
-from worker.store.door import FORCE, FORCING, Wanted, lifetime_s, milliseconds, want
+from worker.store.door import ANEW, ASKED, CONTESTED, FORCE, Outcome, Wanted, lifetime_s, milliseconds, want
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.wire import Argument, Reply, Wire, items, text, whole
 
 
@@ -36,6 +38,13 @@ class ToOpen(Value):
 
     head_sha: Sha
     request: JudgeRequest
+
+
+class Plan(Value):
+    """When a pull request is to be judged, and how long nothing may happen to it before that."""
+
+    due_at: datetime
+    window_s: float
 
 
 class Limits(Value):
@@ -144,10 +153,10 @@ class Pulls:
         reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
         if text(reply[0]) != "go":
             return None
-        _, attempt, flags, request, waiting = reply
+        _, attempt, flags, request, waiting, came, head = reply
         return Taken(
             lease=HeldLease(self, pull, token, fence),
-            request=_forced(_request(request)) if FORCE in text(flags).split() else _request(request),
+            request=_arrived(_asked(_request(request), text(flags).split()), text(head), text(came)),
             attempt=whole(attempt),
             waiting_since=datetime.fromtimestamp(float(text(waiting)) / 1000, UTC) if waiting else None,
         )
@@ -198,11 +207,35 @@ class Pulls:
         right: that is asked for here.
         """
         how = whole(self._run(Script.DIED, [keys.pull(pull)], fence))
-        request = self.request(pull) if how == OVERTAKEN else None
-        if request is not None:
-            delivery = DeliveryId(f"late-{fence}")
-            self.want(request.model_copy(update={"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None}))
+        if how == OVERTAKEN:
+            self._want_right(pull, f"late-{fence}")
         return how > 0
+
+    def want_for(self, pull: PullRef, check: CheckRunId) -> bool:
+        """Nobody would conclude this check run: judge its pull request. False: that was asked for before, once is enough."""
+        return self._want_right(pull, f"late-check-{check}")
+
+    def _want_right(self, pull: PullRef, delivery: str) -> bool:
+        """What was written last may be wrong: have somebody look again."""
+        request = self.request(pull)
+        if request is None:
+            return False
+        changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(delivery), "head_sha": None}
+        return self.want(request.model_copy(update=changes)).outcome is not Outcome.DUPLICATE
+
+    def rest(self, request: JudgeRequest) -> bool:
+        """Nothing is to be judged after all. False: something else was asked for since, or it is being judged."""
+        key = keys.pull(request.pull)
+        return bool(self._run(Script.REST, [key], request.delivery_id, lifetime_s(key)))
+
+    def plan(self, pull: PullRef) -> Plan | None:
+        """When judging begins; None: nothing is due."""
+        state, due = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "due"))
+        if text(state) != "due" or not due:
+            return None
+        own = self._wire.call("GET", keys.window(pull.installation_id, pull.repository_id).name)
+        window_s = float(text(own)) / 1000 if own else self._timing.quiet_window
+        return Plan(datetime.fromtimestamp(float(text(due)) / 1000, UTC), window_s)
 
     def request(self, pull: PullRef) -> JudgeRequest | None:
         """The newest request of a pull request."""
@@ -220,9 +253,29 @@ NOBODY: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), n
 
 
 def _request(reply: Reply) -> JudgeRequest:
-    return JudgeRequest.model_validate_json(text(reply))
+    return read(JudgeRequest, text(reply))
 
 
-def _forced(request: JudgeRequest) -> JudgeRequest:
-    """Keep what somebody asked for by hand, though a push came after it."""
-    return request if request.trigger in FORCING else request.model_copy(update={"trigger": Trigger.COMMAND})
+STRONGEST_FIRST: Final = (
+    (ANEW, Trigger.FORCE),
+    (CONTESTED, Trigger.CONTEST),
+    (FORCE, Trigger.COMMAND),
+    (ASKED, Trigger.REVIEW),
+)
+
+
+def _asked(request: JudgeRequest, flags: Sequence[str]) -> JudgeRequest:
+    """Keep what somebody asked for, though something else came after it."""
+    kept = next((trigger for flag, trigger in STRONGEST_FIRST if flag in flags), request.trigger)
+    is_known = kept is Trigger.COMMAND and request.trigger in BY_HAND
+    if is_known or (kept is Trigger.REVIEW and not request.draft):
+        return request
+    return request.model_copy(update={"trigger": kept})
+
+
+def _arrived(request: JudgeRequest, head_sha: str, came: str) -> JudgeRequest:
+    """When the newest head came, whatever asked for its judging since."""
+    if not came:
+        return request
+    arrival = Arrival(head_sha=head_sha, at=datetime.fromisoformat(came))
+    return request.model_copy(update={"arrived": arrival})

@@ -17,7 +17,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.money import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.request import PullRef
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, LeaseLost
 from worker.ports import Clock
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
@@ -31,6 +31,7 @@ WEEK: Final = 7
 """So many days of replies say how dense prompts are; the books of a day are kept longer."""
 
 GRANTED: Final = "granted"
+GONE: Final = "gone"
 
 
 class RedisPurse:
@@ -52,7 +53,7 @@ class RedisPurse:
         return Density(sum(replies for replies, _ in known), Decimal(max(most for _, most in known)) / PER)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set money aside for one request. Raises BudgetReached."""
+        """Set money aside for one request. Raises BudgetReached; LeaseLost where the pull request was forgotten meanwhile."""
         now, caps = self._clock.now(), self._caps
         kept = keys.reservation(pull.installation_id, name)
         today, yesterday = _days(pull, now, 2)
@@ -60,7 +61,7 @@ class RedisPurse:
             run(
                 self._wire,
                 Script.RESERVE,
-                [today, yesterday, keys.spent(pull), kept],
+                [today, yesterday, keys.spent(pull), kept, keys.pull(pull), keys.ledger(pull)],
                 nano_of(usd),
                 *(_floor(caps.of(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
                 pull.repository_id,
@@ -68,6 +69,8 @@ class RedisPurse:
                 lifetime_s(kept),
             )
         )
+        if text(answer) == GONE:
+            raise LeaseLost
         if text(answer) != GRANTED:
             cap = Cap(text(answer))
             raise BudgetReached(Level(cap, usd_of(whole(used)), caps.of(cap)), usd)

@@ -15,6 +15,7 @@ from worker.domain.request import Ask, JudgeRequest
 from worker.domain.value import Value
 from worker.store.codec import Codec
 from worker.store.lua import Script, run
+from worker.store.reading import read
 from worker.store.stream import Events as Stream
 from worker.store.wire import Wire, blob, items, text, whole
 
@@ -67,7 +68,7 @@ class Records:
         """The entry of this name, in whatever ledger."""
         for batch in self._scanned(keys.every("ledger")):
             if found := items(run(self._wire, Script.FIND_ENTRY, batch, eval_id)):
-                return LedgerEntry.model_validate_json(self._codec.open(blob(found[1]), text(found[0])))
+                return read(LedgerEntry, self._codec.open(blob(found[1]), text(found[0])))
         return None
 
     def of_repository(self, repository: str) -> Holdings:
@@ -168,10 +169,10 @@ class Records:
         for batch in self._scanned(keys.every("pull")):
             for name in batch:
                 if said := self._wire.call("HGET", name, "req"):
-                    yield JudgeRequest.model_validate_json(text(said))
+                    yield read(JudgeRequest, text(said))
 
     def _asks(self) -> Iterator[Ask]:
-        return (Ask.model_validate_json(text(said)) for said in items(self._wire.call("HVALS", keys.ASK_TEXTS.name)))
+        return (read(Ask, text(said)) for said in items(self._wire.call("HVALS", keys.ASK_TEXTS.name)))
 
     def _owned(self, installation: InstallationId, repository: RepositoryId) -> Owned:
         names: dict[str, list[str]] = {what: [] for what in keys.OF_PULLS}
@@ -187,6 +188,7 @@ class Records:
             "audit": self._there(keys.audit(one).name for one in ids),
             "kept": self._there(iter([kept])),
             "paused": self._there(iter([keys.paused(installation, repository).name])),
+            "shelf": self._there(iter([keys.shelf(installation, repository).name])),
         }
         told, evals = self._told(installation, repository), self._begun(installation, repository)
         return Owned(installation, repository, {**unique, **blobs}, told, evals)

@@ -6,7 +6,7 @@ apart, and compared.
 
 from worker.domain import keys
 from worker.domain.law import digest_of
-from worker.domain.rubric import Rubric
+from worker.domain.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, text
@@ -18,27 +18,27 @@ class Rubrics:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def admit(self, rubric: Rubric, name: str = "") -> None:
+    def admit(self, rubric: Versioned, name: str = "") -> None:
         """Remember the rubric of *name* (a file's). Raises RubricRefused where its version stands for another content."""
         if said := self.refusal(rubric, name):
             raise RubricRefused(said)
 
-    def refusal(self, rubric: Rubric, name: str = "") -> str | None:
+    def refusal(self, rubric: Versioned, name: str = "") -> str | None:
         """Why this rubric can't be used, in a sentence; None: it may, and its version is remembered."""
         known = run(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), digest_of(rubric))
         return _refusal(rubric, text(known), name)
 
-    def look(self, rubric: Rubric, name: str = "") -> str | None:
+    def look(self, rubric: Versioned, name: str = "") -> str | None:
         """The same, and nothing is remembered."""
         known = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
         return _refusal(rubric, text(known), name) if known else None
 
 
-def _version(rubric: Rubric) -> str:
+def _version(rubric: Versioned) -> str:
     return f"{rubric.id}@{rubric.version}"
 
 
-def _refusal(rubric: Rubric, known: str, name: str) -> str | None:
+def _refusal(rubric: Versioned, known: str, name: str) -> str | None:
     if known == digest_of(rubric):
         return None
     which = name or f'The rubric "{rubric.id}"'

@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from worker.domain import keys
-from worker.domain.events import LOST, Begun, Event, FailureMode, failed, started
+from worker.domain.events import Begun, Event, opened
 from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
-from worker.domain.verdict import JudgeKind
 from worker.errors import LeaseLost
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, blob, items, text, whole
@@ -45,13 +44,11 @@ class Events:
 
     def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
         """Tell that an evaluation began, under this fence. Again: changes nothing. Raises LeaseLost."""
-        stream = keys.events(pull.installation_id)
-        cost = "0" if begun.planned is JudgeKind.HEURISTIC else None  # whoever dies may have asked a model before
-        lost = failed(begun, FailureMode.JUDGE_CALL_FAILED, LOST, cost).dump().decode()
-        note = f"{keys.pull(pull).name}\n{fence}\n{stream.name}\n{self._told_ms}\n{lost}"
-        on = [keys.pull(pull), stream]
-        what = (begun.eval_id, note, started(begun).dump(), self._hold_ms, self._told_ms, fence)
-        if whole(run(self._wire, Script.EVAL_STARTED, on, *what)) < 0:
+        on, stream = keys.pull(pull), keys.events(pull.installation_id)
+        started, lost = opened(begun)
+        note = f"{on.name}\n{fence}\n{stream.name}\n{self._told_ms}\n".encode() + lost
+        what = (begun.eval_id, note, started, self._hold_ms, self._told_ms, fence)
+        if whole(run(self._wire, Script.EVAL_STARTED, [on, stream], *what)) < 0:
             raise LeaseLost
 
     def end(self, pull: PullRef, event: Event) -> bool:

@@ -31,7 +31,18 @@ def test_any_grouping_adds_up_to_the_same(many: list[Cells], at: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{}", b"[1]", b"[2,{}]", b"[1,[]]", b'[1,{"a":5}]', b'[1,{"a":[{},[1],[]]}]', b"\xff"]
+    "raw",
+    [
+        b"",
+        b"{}",
+        b"[2]",
+        b"[1,[],{}]",
+        b"[2,[],[]]",
+        b'[2,[],{"a":5}]',
+        b'[2,[],{"a":[[],[],[1],[]]}]',
+        b'[2,["n"],{"a":[[]]}]',
+        b"\xff",
+    ],
 )
 def test_what_nobody_wrote_is_told(raw: bytes) -> None:
     with pytest.raises(CellError):

@@ -1,6 +1,7 @@
 """Backlog, scorecards and overrides of a made-up history."""
 
 from datetime import timedelta
+from typing import Any
 
 from tests.worker.analytics.asked import ask, row, rows
 from tests.worker.analytics.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
@@ -33,6 +34,18 @@ def test_what_ended_without_a_start_is_told() -> None:
     found = row(Topic.BACKLOG, completed(throttled_reason="pr_cap"))
     assert (found["ended_without_start"], found["throttled"], found["open"]) == (1, {"pr_cap": 1}, 0)
     assert ask(Topic.BACKLOG, ())["oldest_open_s"] is None
+
+
+def test_nobody_waits_for_a_canary() -> None:
+    canary: dict[str, Any] = {"parent_eval_id": "e1", "signals": {"canary": True}, "throttled_reason": "daily_cap"}
+    live = started("e1"), completed("e1")
+    beside = (
+        started("e2", NOON - HOUR), completed("e2", **canary), completed("e3", **canary),
+        started("e4"), failed("e4", **canary), failed("e5", bare=True, signals={"canary": True}),
+    )  # fmt: skip
+    assert ask(Topic.BACKLOG, (*live, *beside)) == ask(Topic.BACKLOG, live)
+    alone = (started("e2", NOON - HOUR), completed("e2", **canary))
+    assert rows(Topic.BACKLOG, *alone) == []
 
 
 def test_only_what_was_begun_in_the_window_is_its_backlog() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.analytics.told import body, completed, failed, outcome, started
-from worker.analytics.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, seen
+from worker.analytics.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, View, seen
 from worker.domain.events import EventKind
 from worker.domain.outcomes import OutcomeKind
 
@@ -27,6 +27,20 @@ def test_each_kind_is_read() -> None:
     assert {one.value for one in EventKind} == {
         "eval.started", "eval.completed", "eval.failed", "outcome.recorded", "case_parse_error", "evaluator_parse_error",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "signals", "view"),
+    [
+        ("submission", {}, View.OPINIONS),
+        ("merge_group", {}, View.VERDICTS),
+        ("merge_group", {"opinion_of": "model"}, View.OPINIONS),
+    ],
+)
+def test_a_merge_groups_verdict_is_a_child_and_no_opinion(kind: str, signals: dict[str, str], view: View) -> None:
+    ended = seen(*completed(parent_eval_id="e0", subject_kind=kind, signals=signals)[1:])
+    assert isinstance(ended, Ended)
+    assert ended.view is view
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """`assay evaluate` on recorded pull requests."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.rulebook import load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.system_clock import SystemClock
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +140,8 @@ def test_the_caps_bind_a_batch_as_they_bind_live_judgings_unless_they_are_overri
     judged(store, here, 1, ASKED)
     monkeypatch.setenv("ASSAY_DAY_MAX_USD", "0")
     capped = told(capsys, "--max-usd", "1")
-    assert (capped["answered"], capped["failed"], capped["stopped"], capped["code"]) == (0, 1, "", Exit.USAGE)
+    assert (capped["answered"], capped["capped"], capped["failed"], capped["left"]) == (0, 1, 0, 0)
+    assert (capped["stopped"], capped["code"]) == ("", Exit.USAGE)
     anthropic.answers(cannot_tell())
     free = told(capsys, "--max-usd", "1", "--override-caps")
     assert (free["answered"], free["failed"], free["code"]) == (1, 0, 0)
@@ -215,23 +217,41 @@ def test_a_file_never_says_what_the_version_that_ships_with_assay_stands_for(
         store.wire.call("DEL", keys.RUBRICS.name)
 
 
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+def book(*arguments: str, law: str = "l") -> str:
+    return book_of(parser("evaluate").parse_args(["evaluate", *arguments]), law)
 
 
-def book(*arguments: str, at: datetime = NOON, law: str = "l") -> str:
-    return book_of(parser("evaluate").parse_args(["evaluate", *arguments]), law, at)
-
-
-def test_a_command_goes_on_with_its_money_all_day_and_begins_anew_on_the_next() -> None:
-    for since in ("1d", "90m", "2026-11-01"):
-        last = NOON.replace(hour=23, minute=59)
-        assert (
-            book("--since", since) == book("--since", since, at=NOON.replace(hour=0)) == book("--since", since, at=last)
-        )
-        assert book("--since", since) != book("--since", since, at=last + timedelta(minutes=1))
+def test_a_run_is_named_by_what_it_judges_and_its_window() -> None:
+    assert book("--since", "7d") == book("--since", "1w") == book("--since", "7d", "--max-usd", "5")
     fixed = ("--since", "2026-11-01", "--until", "2026-11-02")
-    assert book(*fixed) == book(*fixed, at=NOON + timedelta(days=3)), "it is the same run for as long as it takes"
-    assert len({book("--since", "1d"), book("--since", "2d"), book("--since", "1d", law="m")}) == 3
+    assert book(*fixed) == book("--since", "2026-11-01T00:00Z", "--until", "2026-11-02")
+    others = [("--since", "1d"), ("--since", "2d"), fixed, ("--since", "1d", "--repository", "a/b")]
+    assert len({*(book(*one) for one in others), book("--since", "1d", law="m")}) == len(others) + 1
+
+
+class Tomorrow(SystemClock):
+    def now(self) -> datetime:
+        return super().now() + timedelta(days=1)
+
+
+def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_is_judged(
+    store: Store,
+    here: Settings,
+    anthropic: Anthropic,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in (1, 2):
+        judged(store, here, number, ASKED)
+    anthropic.answers(cannot_tell(), input_tokens=8, output_tokens=3 * 10**6).decides(lambda _: cannot_tell())
+    run_of = ("--since", "7d", "--override-caps", "--max-usd")
+    stopped = told(capsys, *run_of, "1")
+    assert (stopped["answered"], stopped["left"]) == (1, 1)
+    monkeypatch.setattr("app.commands_evaluate.SystemClock", Tomorrow)
+    again = told(capsys, *run_of, "1")
+    assert (again["answered"], again["left"], len(anthropic.asked)) == (1, 1, 1), "its money is spent"
+    assert told(capsys, *run_of, "100")["answered"] == 2
+    assert store.wire.call("KEYS", "assay:book:*") == [], "it is over: the same words are another run from here on"
 
 
 @pytest.mark.parametrize(

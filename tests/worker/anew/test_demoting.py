@@ -83,6 +83,15 @@ def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
     assert store.demotions.of(InstallationId(101)) == (), "others are not concerned"
 
 
+def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Settings) -> None:
+    body = template(store, here)
+    rejects(store, body, 40, overturned=0)
+    for number in (1, 2, 3):
+        came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
+    [made] = look(store, HERE, InAnHour())
+    assert (made.tally.rejects, made.tally.overturned) == (41, 3)
+
+
 @pytest.mark.parametrize("kind", [OutcomeKind.CONTEST, OutcomeKind.OVERRIDE])
 def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_proves_nothing(
     store: Store, here: Settings, kind: OutcomeKind

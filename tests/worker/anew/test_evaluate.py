@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.worker.corpus.made import DONE, STUB
-from tests.world.anthropic import MODEL, Anthropic
+from tests.world.anthropic import MODEL, Anthropic, Asked
 from worker.domain import keys
 from worker.domain.anew import said_of
 from worker.domain.audit import Heard
@@ -100,6 +100,22 @@ def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(here: Sett
     assert Desk(here, store, by).end(gone) is Ended.GONE
     Desk(here, store, by).fail(gone, FailureMode.JUDGE_CALL_FAILED)
     assert told(store) == []
+
+
+def test_of_what_is_forgotten_while_it_is_judged_no_model_is_asked_any_more(here: Settings, store: Store) -> None:
+    made = judged(store, here, 1, ASKED)
+    pull = order(made).pull
+
+    def forgotten(_: Asked) -> str:
+        store.wire.call("DEL", keys.ledger(pull).name, keys.pull(pull).name, keys.spent(pull).name)
+        return "no JSON: it would be asked for once more"
+
+    with HTTPServer(threaded=True) as server:
+        model = Anthropic(server).decides(forgotten)
+        asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
+        assert Desk(asking, store, terms(asking)).end(order(made)) is Ended.GONE
+        assert len(model.asked) == 1
+    assert not store.wire.call("EXISTS", keys.spent(pull).name)
 
 
 def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(here: Settings, store: Store) -> None:

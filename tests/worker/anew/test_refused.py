@@ -16,18 +16,21 @@ from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.board import Silent
 from worker.bootstrap import judge_locally
+from worker.domain.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.record import Keepers
-from worker.rulebook import load_prompt, load_rubric
+from worker.rulebook import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Limits
 from worker.system_clock import SystemClock
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
+CHECKS = load_ci_check_rubric().model_copy(update={"passed": 0.9})
+WHOLES = load_pull_request_rubric().model_copy(update={"last": 0.6})
 
 
 def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Store) -> None:
@@ -78,8 +81,9 @@ def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_no_worker_starts_with_it(store: Store, redis_server: Redis) -> None:
-    store.rubrics.admit(EDITED)
+@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
+def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: Versioned) -> None:
+    store.rubrics.admit(edited)
     done = subprocess.run(
         [sys.executable, "-m", "worker"],
         env={"PATH": os.defpath, "REDIS_URL": redis_server.url, "ASSAY_STORE_KEYS": KEY.get_secret_value()},
@@ -88,13 +92,14 @@ def test_no_worker_starts_with_it(store: Store, redis_server: Redis) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert 'The rubric "default" was changed but still says version' in done.stderr
+    assert f'The rubric "{edited.id}" was changed but still says version' in done.stderr
 
 
 @pytest.mark.usefixtures("environment")
-def test_the_doctor_says_it_and_remembers_nothing(store: Store) -> None:
+@pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
+def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: Versioned) -> None:
     assert "raise it" not in doctor(parser("doctor").parse_args(["doctor"])).text
-    store.rubrics.admit(EDITED)
+    store.rubrics.admit(edited)
     said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
     assert "wrong Rubric" in said
     assert "raise it" in said

@@ -19,7 +19,8 @@ def changed(**pull: float) -> dict[str, Any]:
 def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
     assert set(load_ci_check_rubric().loosening) <= NAMES
     spoken = set(load_pull_request_rubric().speaks_for)
-    rated = {OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.REOPENED, OutcomeKind.CONTEST}
+    contested = {OutcomeKind.CONTEST, OutcomeKind.CONTEST_UPHELD}
+    rated = {OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.REOPENED} | contested
     assert spoken == set(OutcomeKind) - rated, "what people say of a verdict depends on the verdict"
 
 

@@ -17,6 +17,7 @@ from worker.domain.events import (
     EventKind,
     FailureMode,
     failed,
+    opened,
     pull_of,
     read_event,
     started,
@@ -186,3 +187,11 @@ def test_an_event_is_read_as_it_was_written() -> None:
 def test_what_is_broken_or_newer_is_not_guessed_at(kind: str, raw: bytes) -> None:
     with pytest.raises(EventError):
         read_event(kind, raw)
+
+
+def test_what_is_written_at_the_beginning_is_the_event_and_what_tells_of_a_judge_who_is_lost() -> None:
+    for planned, cost in ((JudgeKind.HEURISTIC, "0"), (JudgeKind.HYBRID, None)):
+        begun = Begun(EvalId("e"), rejected().subject, "default", "1", planned)
+        told, lost = (json.loads(part) for part in opened(begun))
+        assert told == json.loads(started(begun).dump())
+        assert (lost["eval_id"], lost["failure_mode"], lost["judge_cost_usd"]) == ("e", "judge_call_failed", cost)

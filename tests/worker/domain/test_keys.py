@@ -18,6 +18,7 @@ ARGUMENTS = {
     "head_sha": "a" * 40,
     "delivery_id": DeliveryId("guid"),
     "eval_id": EvalId("e"),
+    "guid": "guid",
     "name": "token",
     "fence": 7,
     "day": "2026-11-20",

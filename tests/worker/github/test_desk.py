@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.worker.github.conftest import INSTALLATION, Place
+from worker.domain.authority import Role
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.request import Ask, CommandName, PullRef
-from worker.errors import Gone
+from worker.errors import Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.desk import GitHubDesk
+from worker.ports import Proposal
 
 
 def ask(place: Place, login: str, comment_id: int = 1) -> Ask:
@@ -25,17 +27,46 @@ def ask(place: Place, login: str, comment_id: int = 1) -> Ask:
 
 
 @pytest.mark.parametrize(
-    ("login", "may"),
+    ("login", "role"),
     [
-        ("alice", True),
-        ("bob", True),
-        ("mallory", False),
-        ("copilot-swe-agent[bot]", False),
-        ("../collaborators/alice", False),
+        ("alice", Role.ADMIN),
+        ("bob", Role.WRITE),
+        ("mallory", Role.READ),
+        ("copilot-swe-agent[bot]", Role.READ),
+        ("nobody-at-all", Role.NONE),
+        ("../collaborators/alice", Role.NONE),
     ],
 )
-def test_only_writers_may_command(place: Place, access: AppAccess, login: str, *, may: bool) -> None:
-    assert GitHubDesk(access).may_command(ask(place, login)) is may
+def test_a_role_is_what_github_says(place: Place, access: AppAccess, login: str, role: Role) -> None:
+    assert GitHubDesk(access).role(ask(place, login)) is role
+
+
+@pytest.mark.parametrize(
+    ("answer", "role"),
+    [
+        ({"permission": "write", "role_name": "maintain"}, Role.MAINTAIN),
+        ({"permission": "read", "role_name": "triage"}, Role.TRIAGE),
+        ({"permission": "write", "role_name": "Release crew"}, Role.WRITE),
+        (
+            {"permission": "write", "role_name": "Release crew", "user": {"permissions": {"maintain": True}}},
+            Role.MAINTAIN,
+        ),
+        ({"permission": "admin", "role_name": "Owners", "user": {"permissions": {"maintain": True}}}, Role.ADMIN),
+        ({"permission": "none"}, Role.NONE),
+        ({"permission": "something new"}, Role.NONE),
+    ],
+)
+def test_a_role_of_an_organizations_own_counts_as_what_it_is_made_from(
+    place: Place, access: AppAccess, answer: dict[str, object], role: Role
+) -> None:
+    place.github.fault("GET .*/collaborators/bob/permission", status=200, body=answer)
+    assert GitHubDesk(access).role(ask(place, "bob")) is role
+
+
+def test_a_pull_request_is_seen_with_its_author_and_its_newest_commit(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"})
+    asked = ask(place, "alice").model_copy(update={"pull": pull.request.pull})
+    assert GitHubDesk(access).proposal(asked) == Proposal(author="alice", head_sha=pull.sha, is_open=True)
 
 
 def test_a_reaction_is_left_once(place: Place, access: AppAccess) -> None:
@@ -52,3 +83,34 @@ def test_a_comment_that_was_deleted_is_gone(place: Place, access: AppAccess) -> 
     place.github.fault("POST .*/reactions", kind="status", status=404, body={"message": "Not Found"})
     with pytest.raises(Gone, match="comment deleted"):
         GitHubDesk(access).react(ask(place, "bob", 99), "eyes")
+
+
+def test_a_button_has_nothing_to_react_to(place: Place, access: AppAccess) -> None:
+    pressed = ask(place, "bob").model_copy(update={"comment_id": None})
+    GitHubDesk(access).react(pressed, "eyes")
+    assert place.asked() == []
+
+
+def test_where_the_app_may_not_write_nothing_is_written_and_nothing_fails(place: Place, access: AppAccess) -> None:
+    words = {"message": "Resource not accessible by integration"}
+    place.github.fault("POST .*/comments", status=403, body=words, count=5)
+    desk = GitHubDesk(access)
+    desk.react(ask(place, "bob"), "eyes")
+    assert not desk.say(ask(place, "bob"), "Hello")
+    assert [one["status"] for one in place.exchanges()] == [403, 403]
+
+
+def test_a_comment_is_written_once_whatever_becomes_of_the_answer(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"})
+    asked = ask(place, "bob").model_copy(update={"pull": pull.request.pull})
+    assert GitHubDesk(access).say(asked, "Hello")
+    place.github.fault("POST .*/comments", kind="reset", after=True)
+    assert not GitHubDesk(access).say(asked, "Hello again")
+    comments = place.github.user("alice", "GET", f"/repos/{place.name}/issues/{pull.number}/comments")
+    assert [one["body"] for one in comments] == ["Hello", "Hello again"]
+
+
+def test_a_comment_waits_for_the_rate_limit(place: Place, access: AppAccess) -> None:
+    place.github.fault("POST .*/comments", kind="secondary")
+    with pytest.raises(RateLimited):
+        GitHubDesk(access).say(ask(place, "bob"), "Hello")

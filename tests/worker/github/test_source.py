@@ -52,7 +52,7 @@ def test_a_bot_is_called_as_rest_and_webhooks_call_it(place: Place, source: GitH
 
 def test_what_a_source_cannot_know_is_left_unset(place: Place, source: GitHubPullSource) -> None:
     known = source.dossier(place.pull(CHANGE).request).model_fields_set
-    assert known == {"pull_request", "issues", "diff", "files", "files_unread", "ci", "guidance"}
+    assert known == {"pull_request", "issues", "diff", "files", "files_unread", "ci", "guidance", "config"}
 
 
 def test_a_linked_issue_comes_with_the_words_that_link_it(place: Place, source: GitHubPullSource) -> None:
@@ -73,6 +73,22 @@ def test_an_issue_of_another_repository_is_read_too(place: Place, source: GitHub
     place.github.user("alice", "POST", f"/repos/{other}/issues", title="Far away", body="do it")
     found = source.dossier(place.pull(CHANGE, body=f"Closes {other}#1").request).issues
     assert [(one.repository, one.title, one.linked_by) for one in found] == [(other, "Far away", f"Closes {other}#1")]
+
+
+def test_a_private_issue_is_not_read_for_a_public_pull_request(place: Place, source: GitHubPullSource) -> None:
+    other = f"{place.name}-hidden"
+    place.github.verb("repo", name=other.removeprefix("acme/"), private=True)
+    place.github.user("alice", "POST", f"/repos/{other}/issues", title="Secret plans", body="do it")
+    assert source.dossier(place.pull(CHANGE, body=f"Closes {other}#1").request).issues == ()
+
+
+def test_private_issues_are_read_for_a_private_pull_request(place: Place, source: GitHubPullSource) -> None:
+    here, other = (Place(place.github, f"{place.name}-{name}") for name in ("ours", "theirs"))
+    for one in (here, other):
+        place.github.verb("repo", name=one.name.removeprefix("acme/"), private=True, files={"a.py": "x = 1\n"})
+    other.issue("Secret plans", "do it")
+    found = source.dossier(here.pull({"a.py": "x = 2\n"}, body=f"Closes {other.name}#1").request).issues
+    assert [one.title for one in found] == ["Secret plans"]
 
 
 def test_an_issue_that_only_the_body_names_is_read_without_a_further_request(

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from worker.domain.dossier import Ci, CiCheck, CiState
-from worker.github.replies import GraphContext
-from worker.github.validators import REPORT_CHARACTERS, Ourselves, ci_of
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.github.replies import GraphContext, GraphPull
+from worker.github.validators import REPORT_CHARACTERS, Around, Ourselves, around, ci_of
 
 NOBODY = Ourselves(None)
 ASSAY = Ourselves(4711)
@@ -33,7 +33,7 @@ def status(context: str, state: str, **more: Any) -> GraphContext:
 
 
 def checks(*contexts: GraphContext, required: tuple[str, ...] = (), ourselves: Ourselves = ASSAY) -> list[CiCheck]:
-    return list(ci_of(contexts, required, ourselves).checks)
+    return list(ci_of(contexts, ourselves, Around(required)).checks)
 
 
 @pytest.mark.parametrize("word", ["SUCCESS", "FAILURE", "NEUTRAL", "CANCELLED", "SKIPPED", "TIMED_OUT", "STALE"])
@@ -71,7 +71,7 @@ def test_a_status_counts_like_a_check(state: str, told: tuple[str, str | None]) 
     ],
 )
 def test_our_own_check_is_no_evidence(ours: GraphContext) -> None:
-    assert ci_of([ours], ["Assay"], ASSAY) == Ci(state=CiState.MISSING, checks=())
+    assert ci_of([ours], ASSAY, Around(("Assay",))) == Ci(state=CiState.MISSING, checks=())
 
 
 def test_another_apps_check_of_our_name_is_evidence_to_the_app_and_not_to_a_token() -> None:
@@ -135,3 +135,89 @@ def test_what_passed_needs_no_report() -> None:
         "",
         "",
     ]
+
+
+def test_required_checks_come_first() -> None:
+    found = checks(run("lint"), run("build", isRequired=True), required=("test",))
+    assert [one.name for one in found] == ["build", "test", "lint"]
+
+
+def test_what_the_repository_ignores_is_no_evidence_and_is_not_waited_for() -> None:
+    ci = ci_of([run("gate", None), run("test")], ASSAY, Around(("gate",), frozenset({"gate"})))
+    assert [one.name for one in ci.checks] == ["test"]
+
+
+HEAD = "a" * 40
+
+
+def pull_of(message: str, required: tuple[str, ...] = (), base_reports: int = 0, **more: Any) -> GraphPull:
+    """A pull request whose head commit says *message*."""
+    rollup = {"contexts": {"totalCount": base_reports}} if base_reports else None
+    fields = {
+        "state": "OPEN",
+        "headRefOid": HEAD,
+        "title": "",
+        "body": "",
+        "isDraft": False,
+        "changedFiles": 1,
+        "baseRefName": "main",
+        "baseRefOid": "b" * 40,
+        "headRefName": "fix",
+        "commits": {"nodes": [{"commit": {"oid": HEAD, "message": message}}]},
+        "baseRef": {
+            "refUpdateRule": {"requiredStatusCheckContexts": required},
+            "target": {"statusCheckRollup": rollup},
+        },
+    }
+    return GraphPull.model_validate({**fields, **more})
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Fix\n\n\nskip-checks: true", "skip-checks: true"),
+        ("Fix\n\nskip-checks:true\nrequest-checks: true", "skip-checks:true"),
+        ("Fix [skip ci]", "[skip ci]"),
+        ("[CI SKIP] Fix", "[CI SKIP]"),
+        ("Fix [no ci]\n", "[no ci]"),
+        ("Fix [actions skip]", "[actions skip]"),
+        ("Say why skip-checks: true is bad", None),
+        ("Fix [skip-ci]", None),
+        ("Fix", None),
+    ],
+)
+def test_the_head_commits_message_may_silence_ci(message: str, words: str | None) -> None:
+    assert around(pull_of(message, base_reports=1)).silencing == words
+    assert around(pull_of(message, required=("test",))).silencing == words
+
+
+def test_a_repository_without_ci_has_none_to_silence() -> None:
+    assert around(pull_of("Fix [skip ci]", required=("Assay",))).silencing is None
+    assert around(pull_of("Fix [skip ci]", baseRef=None)).silencing is None
+
+
+def test_a_check_that_reported_all_the_same_was_not_silenced() -> None:
+    silenced = Around(("test",), silencing="[skip ci]")
+    assert ci_of([], ASSAY, silenced).silenced == "[skip ci]"
+    assert ci_of([], ASSAY, Around(silencing="[skip ci]")) == Ci(state=CiState.MISSING, silenced="[skip ci]")
+    assert ci_of([run("test")], ASSAY, silenced).silenced is None
+
+
+def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
+    suites = [
+        {
+            "conclusion": "ACTION_REQUIRED",
+            "workflowRun": {"workflow": {"name": "tests.yml"}},
+            "checkRuns": {"totalCount": 0},
+        },
+        {"conclusion": "ACTION_REQUIRED", "app": {"slug": "github-actions"}},
+        {"conclusion": "ACTION_REQUIRED", "checkRuns": {"totalCount": 0}},
+        {"conclusion": "ACTION_REQUIRED", "app": {"slug": "other"}, "checkRuns": {"totalCount": 1}},
+        {"conclusion": "SUCCESS", "app": {"slug": "fine"}},
+    ]
+    found = around(pull_of("Fix", tip={"nodes": [{"commit": {"checkSuites": {"nodes": suites}}}]}))
+    assert found.held == ("tests.yml", "github-actions", "a workflow")
+    assert around(pull_of("Fix", tip={"nodes": [{"commit": {}}]})).held == ()
+
+    held = ci_of([], ASSAY, found).checks
+    assert [(one.status, one.conclusion) for one in held] == [(AWAITING_APPROVAL, None)] * 3

@@ -9,7 +9,7 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import NOW, accept, cannot_tell, criteria, model_of, new_file, place, reject, scores
 from tests.worker.judge.rounds import History, Verdict
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Ci, CiState, Criterion, HeadFile, Issue
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, HeadFile, Issue
 from worker.domain.ledger import changed_lines
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
@@ -308,6 +308,13 @@ def test_who_repeats_itself_twice_calls_a_person() -> None:
     again = objects(3, conditions=answers("open"))
     verdict = needs_human(asked(history, again, again))
     assert "This would be the 2nd reject for the same reason at the same place" in verdict.concern
+
+
+def test_the_same_head_judged_again_since_ci_moved_is_no_repetition() -> None:
+    history = rejected_at_3()
+    passed = Ci(checks=(CiCheck(name="test", conclusion="success"),))
+    verdict = asked(history, objects(3, conditions=answers("open")), ci=passed)
+    assert (verdict.decision, verdict.round) == ("reject", 1)
 
 
 # --- rounds ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from worker.judge.escalation import (
     stop_when_ci_failed,
     stop_when_never_asked,
     stop_while_ci_runs,
+    stop_without_issue,
     stop_without_model,
 )
 from worker.judge.validators import CiReport
@@ -41,11 +42,23 @@ def test_the_order_of_the_rules_is_the_policy() -> None:
     assert (
         stop_when_ci_failed,
         stop_while_ci_runs,
+        stop_without_issue,
         settle_on_facts,
         settle_safe_change,
         stop_when_never_asked,
         stop_without_model,
     ) == RULES
+
+
+@pytest.mark.parametrize("tier", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 2.0])
+def test_where_an_issue_is_wanted_nothing_is_judged_without_one(tier: HeuristicOpinion, threshold: float) -> None:
+    chosen = route(matter(tier, lacks_issue=True, threshold=threshold))
+    assert isinstance(chosen, Stop)
+    assert (chosen.abstain, chosen.skipped) == (AbstainReason.NO_CRITERIA, Skipped.ISSUE)
+    red = route(matter(tier, lacks_issue=True, ci=CiReport(CiState.FAILURE)))
+    assert isinstance(red, Stop)
+    assert red.abstain is AbstainReason.CI_FAILED
 
 
 @pytest.mark.parametrize("tier", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])

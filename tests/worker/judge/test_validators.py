@@ -2,8 +2,9 @@
 
 import pytest
 
-from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.judge.validators import failing_tests, read_ci
+from worker.judge.words import ci_pending
 from worker.local.junit import read_junit
 
 GREEN = CiCheck(name="test", conclusion="success")
@@ -98,3 +99,21 @@ def test_a_test_that_fails_in_two_checks_is_named_once_and_only_red_checks_are_r
 def test_only_the_first_twenty_failing_tests_are_named() -> None:
     log = "\n".join(f"FAILED tests/test_a.py::test_{n}" for n in range(50))
     assert len(read_ci(Ci(checks=(CiCheck(name="t", conclusion="failure", log_tail=log),))).tests) == 20
+
+
+def test_ci_that_the_author_silenced_has_not_finished_whatever_its_summary_says() -> None:
+    report = read_ci(Ci(state=CiState.MISSING, silenced="[skip ci]"))
+    assert (report.state, report.silenced) == (CiState.PENDING, "[skip ci]")
+    concern, step = ci_pending(report)
+    assert concern == 'CI did not run on this head: its commit message says "[skip ci]".'
+    assert step == "The author pushes a commit whose message does not keep CI from running."
+
+
+def test_a_workflow_that_waits_for_approval_is_told_apart_from_one_that_runs() -> None:
+    held = CiCheck(name="tests.yml", status=AWAITING_APPROVAL, conclusion=None)
+    running = CiCheck(name="lint", status="in_progress", conclusion=None)
+    assert ci_pending(read_ci(Ci(checks=(held,)))) == (
+        "CI did not run on this head: a maintainer has to approve it first (tests.yml).",
+        "A maintainer approves the workflows to run; Assay judges when they have finished.",
+    )
+    assert ci_pending(read_ci(Ci(checks=(held, running))))[0] == "CI did not finish in time: tests.yml, lint."

@@ -10,7 +10,7 @@ from tests.world.redis import Redis
 from worker.settings import Settings, Timing
 from worker.store.connection import Store, open_store
 
-QUICK = Timing(lease=30, hold=30, leader=5, sweep=0.05, tick=0.01, retry_delay=0.05, stop_grace=5)
+QUICK = Timing(quiet_window=0, lease=30, hold=30, leader=5, sweep=0.05, tick=0.01, retry_delay=0.05, stop_grace=5)
 
 
 @pytest.fixture(scope="session")

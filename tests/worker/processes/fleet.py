@@ -64,7 +64,7 @@ class Fleet:
     @classmethod
     @contextmanager
     def on(cls, github: GitHub, redis: Redis) -> Generator[Self]:
-        changes = {**IMPATIENT, "ASSAY_PORT": str(_free_port())}
+        changes = {**IMPATIENT, "ASSAY_PORT": str(free_port())}
         told = environment(github.ready, "", redis, changes)
         product = Product.started(told, ["serve", *["work"] * MACHINES])
         try:
@@ -191,7 +191,7 @@ class Chaos:
             self._stopped.remove(one)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """One that the kernel gives to nobody who asks for any: the door comes back to it."""
     for port in random.SystemRandom().sample(range(20_000, 32_000), 50):
         with socket.socket() as free, suppress(OSError):

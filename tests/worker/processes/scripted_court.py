@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tests.worker.render.samples import dossier, rejected
+from tests.worker.store.played import pull, settings
 from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
+from worker.domain.feedback import Letter
+from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
@@ -23,12 +26,16 @@ from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Lease
 from worker.publish import CheckDesk
+from worker.queue import JudgeQueue
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.groups import OpenGroup, TakenGroup
 from worker.store.outcomes import Due
 from worker.store.wire import items, text, whole
 
 GIVEN_UP = "given up: "
+NO_PULL, A_GROUP = pull(0), pull(5_000)
+"""Whose orders say what is done about merge groups: by who answers one, and by who judges one."""
 
 
 def name_of(pull: PullRef) -> str:
@@ -92,6 +99,9 @@ class Checks:
             self._world.note("created", check=check)
         self.update(request, CheckRunId(number), content)
         return CheckRunId(number)
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        return self.create(request, head_sha, content)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         number = whole(self._wire.call("HGET", "world:check_ids", f"{name_of(request.pull)} {head_sha}"))
@@ -208,8 +218,40 @@ class ScriptedCourt:
         self.world.note("concluded", pull=name_of(due.pull))
         self._step(self.world.next_step(due.pull))
 
+    def answer_group(self, opened: OpenGroup) -> None:
+        """Every group is to be judged, as often as its first look was ordered to say so."""
+        self.world.note("group", attempt=opened.attempt, failed=opened.queued.failed)
+        step = self.world.next_step(NO_PULL)
+        self._step(step)
+        token = self.store.groups.give(opened.group) if step == "hand over" else None
+        if token is None:
+            self.store.groups.done(opened.group)
+            return
+        queue = JudgeQueue(settings(self.store.url.get_secret_value()))
+        queue.submit_group(opened.group.id, token)
+        queue.close()
+
+    def judge_group(self, taken: TakenGroup) -> None:
+        self.world.note("group judged", attempt=taken.open.attempt)
+        self._step(self.world.next_step(A_GROUP))
+        taken.lease.keep()
+        self.store.groups.done(taken.lease.group)
+
+    def greet(self, greeting: Greeting) -> None:
+        self.world.note("greeted", repository=greeting.repository)
+
     def tidy(self) -> None:
         """Nothing is kept here that grows old."""
+
+    def catch_up(self) -> None:
+        """Nothing is missed here."""
+
+    def tell(self, letter: Letter) -> None:
+        """Nobody here wants to be told."""
+
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None:
+        lease.keep()
+        self.world.note("put off", pull=name_of(request.pull), until=until.isoformat())
 
     def _desk(self) -> CheckDesk:
         return CheckDesk(Checks(self.store), self.store.checks())

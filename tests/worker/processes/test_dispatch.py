@@ -11,8 +11,9 @@ import pytest
 from rq.registry import StartedJobRegistry
 
 from tests.worker.processes.conftest import QUICK
-from tests.worker.processes.scripted_court import World, open_court
-from tests.worker.store.played import HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
+from tests.worker.processes.scripted_court import NO_PULL, World, open_court
+from tests.worker.store.played import AT, HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
+from tests.worker.store.test_groups import group
 from tests.worker.store.watching import happening
 from tests.world.redis import Redis
 from worker.dispatch import Dispatcher
@@ -23,6 +24,7 @@ from worker.domain.value import replace
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings
 from worker.store.connection import Store, open_store
+from worker.store.measures import Span
 from worker.store.wire import text
 from worker.system_clock import SystemClock
 
@@ -180,6 +182,35 @@ def test_a_whole_that_could_not_be_judged_now_is_judged_after_the_hold(
 
 
 @pytest.mark.usefixtures("dispatcher")
+def test_a_merge_group_is_answered_and_one_that_differs_goes_to_the_judges(
+    store: Store, world: World, queued: Callable[[], list[str]]
+) -> None:
+    store.groups.put(group())
+    assert becomes(lambda: len(world.story("group")) == 1 and store.wire.call("ZCARD", keys.GROUPS.name) == 0)
+    world.order(NO_PULL, "hand over")
+    store.groups.put(group("again"))
+    assert becomes(lambda: [name.partition("-")[0] for name in queued()] == ["group"])
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_merge_group_is_answered_after_an_outage_which_counts_as_no_try(store: Store, world: World) -> None:
+    world.order(NO_PULL, *["unavailable"] * 5)
+    store.groups.put(group())
+    assert becomes(lambda: len(world.story("group")) == 6)
+    assert {one["attempt"] for one in world.story("group")} == {1}
+
+
+@pytest.mark.parametrize("step", ["forbidden", "bug"])
+def test_a_merge_group_that_can_not_be_answered_comes_again_after_its_hold(
+    here: Settings, store: Store, world: World, step: str
+) -> None:
+    world.order(NO_PULL, step)
+    store.groups.put(group())
+    with dispatching(replace(here, timing=replace(QUICK, open_hold=0.2))):
+        assert becomes(lambda: [one["attempt"] for one in world.story("group")] == [1, 2])
+
+
+@pytest.mark.usefixtures("dispatcher")
 def test_what_was_lost_comes_back_under_a_new_fence(
     here: Settings, store: Store, queued: Callable[[], list[str]]
 ) -> None:
@@ -208,6 +239,19 @@ def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
     with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
         late.checks().opened(pull(2), HEAD, CheckRunId(5))
     assert becomes(lambda: not store.checks().open_checks(pull(2))), "nobody knows this pull request any more"
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
+    here: Settings, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    place, said = keys.pull(pull()).name, "an open check that nobody would conclude: judged again"
+    store.wire.call("HSET", place, "inst", 100, "req", wish(head_sha=None).model_dump_json())
+    store.checks().opened(pull(), HEAD, CheckRunId(7))
+    assert said not in caplog.messages
+    store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(), HEAD).name)
+    assert becomes(lambda: said in caplog.messages)
+    assert becomes(lambda: store.wire.call("HGET", place, "state"))
 
 
 def test_one_of_two_dispatchers_leads_and_the_other_takes_over(
@@ -241,3 +285,17 @@ def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest
             assert thread.is_alive()
     finally:
         redis.end()
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_timed(
+    store: Store, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.order(pull(1001), "unavailable")
+    with caplog.at_level("INFO", "worker"):
+        store.pulls.want(wish(delivery_id="guid-1"))
+        assert becomes(world.checks)
+        assert becomes(lambda: sum(store.measures.figures(AT).spans[Span.FIRST_CHECK].counts) == 1)
+    told = {one.msg: vars(one).get("delivery_id") for one in caplog.records if one.name == "worker.dispatch"}
+    assert told.keys() >= {"handed out", "errand waits: %s"}
+    assert set(told.values()) == {"guid-1"}

@@ -1,5 +1,6 @@
 """What a job does about everything that can happen to it. The job runs here, without RQ around it."""
 
+import contextlib
 from collections.abc import Callable
 from contextvars import copy_context
 from itertools import count
@@ -13,6 +14,7 @@ from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.measures import Count, Span
 from worker.store.pulls import Limits
 from worker.store.wire import Wire
 from worker.system_clock import SystemClock
@@ -186,3 +188,30 @@ def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Set
     context.run(SCENE.set, Scene(here, COURT, SystemClock(), nowhere))
     with pytest.raises(Unavailable, match="Redis"):
         context.run(judge, 100, 7, 1, 1)
+
+
+@pytest.mark.parametrize("step", ["", "unavailable", "bug x", "dropped", "outage 60", "lose"])
+def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
+    run: Run, store: Store, world: World, caplog: pytest.LogCaptureFixture, step: str
+) -> None:
+    world.order(pull(), step)
+    store.pulls.want(wish(delivery_id="guid-1"))
+    with caplog.at_level("INFO", "worker"), contextlib.suppress(JudgingFailed):
+        run()
+    told = [vars(one) for one in caplog.records if one.name.startswith("worker.")]
+    assert [one["msg"] for one in told][:1] == ["judging begins"]
+    assert [one["msg"] for one in told][-1:] == ["judging ended"]
+    for one in told:
+        known = (one.get("delivery_id"), one.get("repository"), one.get("number"), one.get("head_sha"))
+        assert known == ("guid-1", "acme/widgets", 1, HEAD), one["msg"]
+
+
+def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    run()
+    world.order(pull(2), *["forbidden"] * 5)
+    store.pulls.want(wish(2))
+    run()
+    figures = store.measures.figures(SystemClock().now())
+    assert (sum(figures.verdicts.values()), sum(figures.spans[Span.VERDICT].counts)) == (1, 1)
+    assert figures.counts[Count.GIVEN_UP] == 1

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
+import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, STUB, dossier, rejected
@@ -19,6 +21,7 @@ from worker.domain.verdict import (
     EvidencePointer,
     JudgeKind,
     Side,
+    SubjectKind,
     Tokens,
 )
 from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown
@@ -169,6 +172,33 @@ Redacted     unknown: how it came about is not kept
 Kept         this entry of the ledger alone, so that it can be neither replayed nor reported
              (ASSAY_RETENTION_DAYS)
 """)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"kind": SubjectKind.CI_CHECK},
+            "a verdict on a CI check has no dossier of its own. Code made it beside 0199-p",
+        ),
+        ({"kind": SubjectKind.PULL_REQUEST}, "Code made it of its submissions' verdicts, the last of them 0199-p"),
+        (
+            {"signals": {"canary": True}},
+            "a canary's verdict has no dossier of its own. It was judged from that of 0199-p",
+        ),
+    ],
+)
+def test_a_verdict_that_never_had_a_dossier_does_not_say_that_it_was_not_kept(
+    changes: dict[str, Any], said: str
+) -> None:
+    verdict = rejected(parent_eval_id=EvalId("0199-p"), signals=changes.get("signals", {}))
+    kind = changes.get("kind", SubjectKind.SUBMISSION)
+    verdict = verdict.model_copy(update={"subject": verdict.subject.model_copy(update={"kind": kind})})
+    told = " ".join(shown(Shown(verdict, None, None), PAGE).split())
+    assert said in told
+    assert "ASSAY_RETENTION_DAYS" not in told
+    is_code = kind is not SubjectKind.SUBMISSION
+    assert ("Redacted nothing was sent to a model" if is_code else "Redacted unknown") in told
 
 
 def test_a_question_from_which_nothing_had_to_be_taken_says_so() -> None:

@@ -1,5 +1,6 @@
 """What people read about money: a cap that is near, and one that is reached."""
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -9,6 +10,7 @@ from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from worker.domain.check import Conclusion
 from worker.domain.ids import EvalId
 from worker.domain.money import Cap, Level
+from worker.domain.suspension import Suspension, signals_of
 from worker.domain.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
 from worker.judge.escalation import Pause
 from worker.judge.throttling import nearly_used_up
@@ -113,6 +115,39 @@ def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
             ),
         }[pause]
     )
+
+
+STORM = Suspension(by="alice", until=datetime(2026, 11, 20, 18, tzinfo=UTC), reason="A storm.")
+
+
+def test_a_pause_that_somebody_explained_says_by_whom_until_when_and_why() -> None:
+    assert [paused(Pause.OPERATOR, STORM), paused(Pause.REPOSITORY, Suspension(by="bob"))] == snapshot(
+        [
+            (
+                "Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: A storm. Nobody judged this change.",
+                "Assay judges it by itself once the pause ends. Until then a person reviews it.",
+            ),
+            (
+                "Judging is paused in this repository by bob. Nobody judged this change.",
+                "Assay judges it by itself once `assay resume` ends the pause. Until then a person reviews it.",
+            ),
+        ]
+    )
+    assert paused(Pause.REPOSITORY, Suspension()) == paused(Pause.REPOSITORY)
+
+
+def test_a_check_says_until_when_judging_is_paused_and_nothing_of_its_reason_is_markup() -> None:
+    hostile = STORM.model_copy(update={"reason": "[click](https://evil.example) @acme/everyone <img src=x>"})
+    concern, next_step = paused(Pause.OPERATOR, hostile)
+    told = abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=signals_of(hostile))
+    content = check_content(told, dossier())
+    assert content.title == "Not judged: judging is paused until 2026-11-20 18:00 UTC"
+    assert content.conclusion == "neutral"
+    assert content.summary == snapshot("""\
+Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: \\[click\\](https:&#8203;//evil.example) @&#8203;acme/everyone &lt;img src=x>. Nobody judged this change.
+
+**Next step:** Assay judges it by itself once the pause ends. Until then a person reviews it.\
+""")
 
 
 def judged_by(verdict: Verdict) -> str:

@@ -16,8 +16,17 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
-from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
-from worker.domain.dossier import Guidance, Issue, Policy
+from worker.domain.check import (
+    CONTEST,
+    HELPFUL,
+    NOT_HELPFUL,
+    REJUDGE,
+    Annotation,
+    AnnotationLevel,
+    CheckContent,
+    Conclusion,
+)
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Guidance, Issue, Policy
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     VERDICT,
@@ -43,6 +52,7 @@ from worker.render.check import (
     judging,
     superseded,
     waiting_for_ci,
+    waiting_for_github,
 )
 
 OBSERVED = dossier(policy=Policy(mode="observe"))
@@ -53,14 +63,15 @@ def human(text: str) -> str:
 
 
 def test_a_verdict_asks_for_an_opinion_and_what_is_none_does_not() -> None:
-    for verdict in (accepted(), rejected(), abstained(AbstainReason.BUDGET)):
-        assert check_content(verdict, dossier()).buttons == (HELPFUL, NOT_HELPFUL)
+    assert check_content(accepted(), dossier()).buttons == (REJUDGE, HELPFUL, NOT_HELPFUL)
+    for verdict in (rejected(), abstained(AbstainReason.BUDGET)):
+        assert check_content(verdict, dossier()).buttons == (REJUDGE, CONTEST, HELPFUL)
     for content in (judging(), closed(), failed("x"), superseded("a" * 40)):
         assert content.buttons == ()
 
 
 def test_githubs_limits_for_buttons_are_kept() -> None:
-    for button in (HELPFUL, NOT_HELPFUL):
+    for button in (REJUDGE, CONTEST, HELPFUL, NOT_HELPFUL):
         assert max(len(button.label), len(button.identifier)) <= 20
         assert len(button.description) <= 40
 
@@ -253,7 +264,7 @@ def test_the_text_shows_everything_that_it_rests_on() -> None:
 ### What was used
 
 - Issue: [\\#&#8203;9](https://ghe.example/acme/widgets/issues/9) Retry
-- CI: no result
+- CI: no check has a result on this commit; judged without
 - Rules: `AGENTS.md` of the base branch
 
 ### What was read
@@ -352,6 +363,34 @@ This says nothing about the change. What happened: GitHub is unavailable: 502 @&
 )
 def test_each_reason_to_abstain_has_its_title(reason: AbstainReason, title: str) -> None:
     assert check_content(abstained(reason), dossier()).title == title
+
+
+def test_ci_that_never_ran_is_not_called_slow() -> None:
+    held = CiCheck(name="tests.yml", status=AWAITING_APPROVAL, conclusion=None)
+    pending = abstained(AbstainReason.CI_PENDING)
+    silenced = check_content(pending, dossier(ci=Ci(state=CiState.MISSING, silenced="[skip ci]")))
+    assert silenced.title == "Not judged: CI did not run"
+    assert '- CI: not run, skipped by the author: the commit message says "\\[skip ci\\]"' in silenced.text
+    assert check_content(pending, dossier(ci=Ci(checks=(held,)))).title == "Not judged: CI did not run"
+    running = CiCheck(name="lint", status="in_progress", conclusion=None)
+    assert (
+        check_content(pending, dossier(ci=Ci(checks=(held, running)))).title == "Not judged: CI did not finish in time"
+    )
+
+
+def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
+    assert waiting_for_github(datetime(2026, 11, 20, 23, 59, tzinfo=UTC)) == snapshot(
+        CheckContent(
+            title="Waiting until 23:59 UTC: GitHub's rate limit is used up",
+            summary="Assay has used up the requests that GitHub grants this installation in an hour. It judges this commit by itself after 23:59 UTC (2026-11-20). This says nothing about the change.",
+            text="",
+            conclusion=None,
+            annotations=(),
+            buttons=(),
+            is_queued=True,
+            is_watched=True,
+        )
+    )
 
 
 def test_titles_name_what_there_is_to_name() -> None:
@@ -494,3 +533,11 @@ def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(lett
     assert "findings" in machine["cut"]
     assert all(len(one.message.encode()) <= 65_536 for one in content.annotations)
     assert len(content.annotations) <= 50
+
+
+def test_the_details_name_the_delivery_that_asked_so_that_the_log_can_be_searched_for_it() -> None:
+    asked = check_content(accepted(), dossier(), delivery_id="72d3162e-cc78-11e3-81ab-4c9367dc0958").text
+    assert "- Delivery `72d3162e-cc78-11e3-81ab-4c9367dc0958`" in human(asked).split("\n")
+    assert "Delivery" not in human(check_content(accepted(), dossier()).text), "on a laptop nothing was delivered"
+    assert failed("GitHub is unavailable", "72d3162e").text == "Delivery `72d3162e`"
+    assert failed("GitHub is unavailable").text == ""

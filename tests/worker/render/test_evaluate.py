@@ -18,7 +18,7 @@ def test_an_empty_window_is_said() -> None:
 
 def test_everything_that_was_not_judged_is_said() -> None:
     one = replace(
-        NOTHING, subjects=12, answered=5, earlier=2, gone=1, failed=2, left=4, unread=1, unpriced=1,
+        NOTHING, subjects=15, answered=5, earlier=2, gone=1, failed=2, capped=3, left=4, unread=1, unpriced=1,
         decisions={"accept": 3, "reject weak_test": 2}, cost_usd=Decimal("0.01234"),
         stopped="The limit of $0.01 is reached. Give a larger --max-usd to go on.",
         changes=(
@@ -28,10 +28,11 @@ def test_everything_that_was_not_judged_is_said() -> None:
     )  # fmt: skip
     assert evaluated(one, Page(80)) == (
         "The limit of $0.01 is reached. Give a larger --max-usd to go on.\n"
-        "5 of 12 subjects judged anew by default 2, 2 of them before this run.\n"
+        "5 of 15 subjects judged anew by default 2, 2 of them before this run.\n"
         "Now: 3 accept, 2 reject weak_test.\n"
         "1 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS).\n"
         "2 failed; `assay work` has logged why, and the same command tries them again.\n"
+        "3 were not asked: a cap is reached. The same command asks again, once there is room.\n"
         "4 are left; the same command goes on from there.\n"
         "1 event on the stream can't be read, and were left out.\n"
         "Cost: $0.0123, and 1 judging whose price is not known.\n"

@@ -5,9 +5,10 @@ from typing import Any
 from inline_snapshot import snapshot
 
 from tests.worker.analytics.asked import ask
-from tests.worker.analytics.told import HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
+from tests.worker.analytics.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.render.samples import HOSTILE
 from worker.analytics.asking import Topic
+from worker.domain.demotion import Demotion, Tally
 from worker.domain.outcomes import OutcomeKind
 from worker.render.charts import bar, sparkline
 from worker.render.columns import Page
@@ -143,7 +144,7 @@ Abstentions follow the policy of the repository, and are not counted as blocked.
 
 
 def test_overrides_are_told_by_signal_category_and_rubric() -> None:
-    assert overridden(ask(Topic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
+    assert overridden(ask(Topic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -158,7 +159,7 @@ By rubric
 
 All that was heard in this time: 1 helpful, 8 merged, 4 override, 1 reverted.
 """)
-    assert overridden(ask(Topic.OVERRIDES, ()), PAGE) == snapshot("""\
+    assert overridden(ask(Topic.OVERRIDES, ()), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 
 By signal (facts that rejected)
@@ -170,6 +171,16 @@ By category
 By rubric
   No reject.
 """)
+
+
+def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_overridden() -> None:
+    demotion = Demotion(signal="stub_body", tally=Tally(rejects=41, overturned=3), at=NOON)
+    said = overridden(ask(Topic.OVERRIDES, ()), (demotion.notice(HERE),), PAGE)
+    assert said.endswith(
+        "By rubric\n  No reject.\n\n"
+        "stub_body is a suspicion since 2026-11-20: 3 of its 41 rejects were overridden, more than 5 %\n"
+        "(installation 100). `assay rubric promote stub_body --installation 100` takes it back.\n"
+    )
 
 
 def test_a_scorecard_tells_counts_and_intervals() -> None:

@@ -117,7 +117,7 @@ def test_what_was_not_read_and_what_could_not_be_used_is_said() -> None:
 In part    big.py
 Not read   logo.png (binary)
 Issue      none given; judged by the title and description
-CI         no result
+CI         no check has a result on this commit; judged without
 Case       could not be read, judged without it: summary is missing.
 Judged by  a model, 12 ms
 Model      not asked: a stub in production code is a fact

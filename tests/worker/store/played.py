@@ -39,6 +39,12 @@ def pull(number: int = 1, installation: int = 100, repository: int = 7) -> PullR
     return PullRef.model_validate(fields)
 
 
+def on_record(store: Store, *refs: PullRef) -> None:
+    """These pull requests are known: money may be set aside for them."""
+    named = [keys.pull(one).name for one in refs]
+    store.wire.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
+
+
 def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
     """A request with a delivery of its own."""
     standard: dict[str, Any] = {
@@ -68,7 +74,7 @@ def command(delivery: str = "comment-1") -> Ask:
 
 def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings:
     standard: dict[str, Any] = {"data_dir": Path("/nowhere"), "redis_url": SecretStr(url), "store_keys": (KEY,)}
-    return Settings(timing=timing or Timing(), **{**standard, **changes})
+    return Settings(timing=timing or Timing(quiet_window=0), **{**standard, **changes})
 
 
 def lease_runs_out(store: Store, ref: PullRef) -> None:

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from tests.worker.store.played import pull
+from tests.worker.store.played import on_record, pull
 from worker.domain import keys
 from worker.domain.money import Bill, Caps
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, LeaseLost
 from worker.store.book import Bounded
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
@@ -74,7 +74,15 @@ def test_a_run_that_is_taken_up_with_a_larger_limit_is_not_full(store: Store) ->
     assert 0 < int(str(store.wire.call("TTL", keys.book("run").name))) <= 8 * 86400
 
 
+def test_what_is_forgotten_meanwhile_is_reserved_in_neither(store: Store) -> None:
+    both = Bounded(book := store.book("run", TEN), store.purse(Caps(), SystemClock()), is_capped=True)
+    with pytest.raises(LeaseLost):
+        both.reserve("q", pull(), Decimal("0.01"))
+    assert book.spent_usd == 0
+
+
 def test_both_the_caps_and_the_book_must_have_room(store: Store) -> None:
+    on_record(store, pull())
     live = store.purse(Caps(pull_usd=Decimal("0.05")), SystemClock())
     both = Bounded(book := store.book("run", Decimal("0.06")), live, is_capped=True)
     first = both.reserve("q1", pull(), FOUR)

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from structlog.contextvars import get_contextvars
 
 from tests.worker.store.played import becomes, lease_runs_out, pull, settings, wish
 from tests.world.redis import Redis
@@ -12,6 +13,7 @@ from worker.settings import Timing
 from worker.store.connection import Store, open_store
 from worker.store.heartbeat import beating
 from worker.store.wire import text
+from worker.traces import carrying
 
 
 def beats() -> bool:
@@ -49,3 +51,22 @@ def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) 
             lease.keep()
     finally:
         redis.end()
+
+
+class Listening:
+    """A lease that notes down what a line of the log would carry here."""
+
+    fence = 1
+
+    def __init__(self) -> None:
+        self.carried: list[dict[str, object]] = []
+
+    def keep(self) -> None:
+        self.carried.append(dict(get_contextvars()))
+
+
+def test_what_a_judging_s_lines_carry_its_heartbeat_s_carry_too() -> None:
+    lease = Listening()
+    with carrying({"delivery_id": "guid-1"}), beating(lease, lease_s=0.02):
+        assert becomes(lambda: lease.carried)
+    assert lease.carried[0] == {"delivery_id": "guid-1"}

@@ -174,6 +174,20 @@ def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store:
     assert [one.eval_id for one in store.ledger.entries(pull())] == ["e", "f"]
 
 
+def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_holds_the_pull_request_alone(
+    store: Store,
+) -> None:
+    fence = judging(store).lease.fence
+    short = replace(store, retention=timedelta(days=2))
+    opinion = entry("f", fence, parent_eval_id=EvalId("e"))
+    kept(short, entry("e", fence))
+    kept(store, opinion)
+    assert store.archive.left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        kept(store, opinion)
+
+
 def test_the_ledger_of_a_closed_pull_request_goes_unless_it_is_judged_again(store: Store) -> None:
     first = judging(store)
     store.ledger.append(pull(), entry("a", first.lease.fence))

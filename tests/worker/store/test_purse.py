@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.worker.store.played import pull, settings
+from tests.worker.store.played import on_record, pull, settings
 from tests.worker.store.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.money import Bill, Cap, Caps, Density, Level, Reservation, usd_of
 from worker.domain.request import PullRef
-from worker.errors import BudgetReached
+from worker.errors import BudgetReached, LeaseLost
 from worker.store.connection import Store, open_store
 from worker.store.purse import RedisPurse
 from worker.store.wire import items, text
@@ -51,6 +51,13 @@ class Calendar:
 @pytest.fixture
 def calendar() -> Calendar:
     return Calendar()
+
+
+@pytest.fixture(autouse=True)
+def known(store: Store) -> None:
+    """All pull requests that the tests below name."""
+    repositories = [(100, one) for one in range(9)] + [(101, 7)]
+    on_record(store, *(pull(number, *where) for where in repositories for number in range(100)))
 
 
 @pytest.fixture
@@ -114,6 +121,19 @@ def test_a_reservation_that_nobody_settles_expires_to_spent(store: Store, purse:
 def test_what_cost_more_than_was_reserved_is_counted_whole(store: Store, purse: RedisPurse) -> None:
     purse.settle(purse.reserve("a", pull(), CENT), Bill(3 * CENT))
     assert used(store, of_day()) == 3 * CENT
+
+
+def test_a_judge_whose_pull_request_is_forgotten_opens_no_books_anew_and_asks_nobody(
+    store: Store, purse: RedisPurse
+) -> None:
+    purse.reserve("a", pull(), CENT)
+    store.wire.call("DEL", keys.pull(pull()).name, keys.spent(pull()).name)
+    with pytest.raises(LeaseLost):
+        purse.reserve("b", pull(), CENT)
+    assert not store.wire.call("EXISTS", keys.spent(pull()).name, keys.reservation(InstallationId(100), "b").name)
+    assert used(store, of_day()) == CENT
+    store.wire.call("HSET", keys.ledger(pull()).name, "e", "x")
+    assert purse.reserve("c", pull(), CENT).usd == CENT, "a closed one, that is judged anew by what is on record"
 
 
 def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purse: RedisPurse) -> None:
@@ -251,6 +271,7 @@ class Books:
 def emptied(server: Redis) -> Generator[Store]:
     with open_store(settings(server.url)) as store:
         store.wire.call("FLUSHALL")
+        on_record(store, *(pull(number, repository=repository) for repository in range(3) for number in range(4)))
         yield store
 
 

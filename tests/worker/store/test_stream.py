@@ -46,6 +46,7 @@ def test_a_verdict_on_record_ends_its_evaluation_in_the_same_breath(store: Store
         store.events.begin(pull(), fence, begun("e"))
     for _ in range(2):
         store.ledger.append(pull(), made, ends(made))
+    store.events.begin(pull(), fence, begun("e"))  # sent again, and late
     assert kinds(store) == ["eval.started", "eval.completed"]
     assert store.wire.call("HLEN", keys.EVALS.name) == store.wire.call("ZCARD", keys.EVALS_BY.name) == 0
     look_now(store)
@@ -200,6 +201,32 @@ def test_a_judging_anew_is_told_whole_with_its_entry(store: Store) -> None:
     child = entry("f", fence, parent_eval_id=EvalId("e"))
     store.ledger.append(pull(), child, (started(begun("f")), *ends(child)))
     assert kinds(store) == ["eval.started", "eval.completed"]
+
+
+def whole(name: str, fence: int) -> tuple[LedgerEntry, tuple[Event, ...]]:
+    """A child of `e`, and what is told of it."""
+    child = entry(name, fence, parent_eval_id=EvalId("e"))
+    return child, (started(begun(name)), *ends(child))
+
+
+def test_what_came_of_a_verdict_is_on_record_with_it_once_whoever_dies_then(store: Store) -> None:
+    fence = judging(store).lease.fence
+    store.events.begin(pull(), fence, begun("e"))
+    made = entry("e", fence)
+    for _ in range(2):
+        store.ledger.append(pull(), made, ends(made), (whole("f", fence), (entry("g", fence), ()), whole("h", fence)))
+    assert sorted(one.eval_id for one in store.ledger.entries(pull())) == ["e", "f", "g", "h"]
+    assert kinds(store) == ["eval.started", "eval.completed", *["eval.started", "eval.completed"] * 2]
+
+
+def test_a_judge_that_was_overtaken_leaves_no_child_either(store: Store) -> None:
+    fence = judging(store).lease.fence
+    store.events.begin(pull(), fence, begun("e"))
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("e", fence), ends(entry("e", fence)), (whole("f", fence),))
+    assert store.ledger.entries(pull()) == ()
+    assert kinds(store) == ["eval.started"]
 
 
 def test_the_same_happening_is_told_once(store: Store) -> None:

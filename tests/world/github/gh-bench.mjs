@@ -19,6 +19,7 @@
 //   world    what all share            door    one request
 //   traffic  credentials, rate limit, ETag, faults        checks  check runs, suites, statuses, the limits
 //   pulls    moving heads, diffs, merge gate              hooks   signed deliveries
+//   installations  the App from a manifest, what was granted it
 //   people   reactions, permissions, App endpoints        git     real diffs       verbs   /_bench/...
 //   graphql  queries against GitHub's own schema; its answers are in graphql-fields and -things, its errors in graphql-words
 
@@ -57,6 +58,8 @@ const SEED = {
     "push",
     "merge_group",
     "pull_request_review",
+    "pull_request_review_comment",
+    "workflow_run",
   ],
 };
 
@@ -136,9 +139,10 @@ async function main() {
   });
   const world = new World(seed, url, hooks);
   world.emulator = emulator.address;
+  world.tokens.keys = [seed.app.private_key];
   const routes = new Routes();
   verbs(world, routes);
-  for (const part of [world.checks, world.pulls, world.people, world.graphql]) part.routes(routes);
+  for (const part of [world.checks, world.pulls, world.people, world.installations, world.graphql]) part.routes(routes);
   handle = (req, res) =>
     serve(world, routes, req, res).catch((error) => {
       console.error(error);

@@ -1,6 +1,7 @@
 -- The check run of a head has its conclusion.
--- KEYS check checks deadlines notes   ARGV head
+-- KEYS check checks deadlines notes [resting]   ARGV head
 call('HDEL', KEYS[2], A[1])
 call('ZREM', KEYS[3], KEYS[1])
 call('HDEL', KEYS[4], KEYS[1])
+if KEYS[5] then call('SREM', KEYS[5], A[1]) end
 return 1

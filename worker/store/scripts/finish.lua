@@ -1,6 +1,6 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
 -- KEYS pull   ARGV token how wait_ms keep_s later
--- how: judged; retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved);
+-- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved);
 -- outage (judged in vain: after wait_ms the request `later`, unless something newer is waiting)
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
@@ -13,7 +13,8 @@ elseif how == 'wait' then
   call('HDEL', pull, 'tries')
   if not unread then -- else the new event has set `due`, and it may be about another head
     call('HSETNX', pull, 'waiting', now)
-    call('HSET', pull, 'due', now + A[3])
+    local look = num('look') -- they moved while it was looked at
+    call('HSET', pull, 'due', look > 0 and math.min(now + A[3], max(now, look)) or now + A[3])
   end
 elseif how == 'outage' and not unread then
   call('HDEL', pull, 'tries', 'waiting')
@@ -21,7 +22,16 @@ elseif how == 'outage' and not unread then
 else
   call('HDEL', pull, 'tries', 'waiting')
   answer = (unread or how == 'again') and 'again' or 'closed'
+  if how == 'judged' and answer == 'closed' and A[5] ~= '' then
+    if num('look') > 0 then
+      answer = 'again'
+      call('HSET', pull, 'req', A[5], 'due', max(now, num('look')))
+    else
+      call('HSET', pull, 'wake', A[5])
+    end
+  end
 end
+call('HDEL', pull, 'news', 'look')
 call('HSET', pull, 'done', A[1], 'answer', answer)
 if answer == 'closed' then close(A[4]) else owe() end
 return answer

@@ -8,6 +8,11 @@
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   waiting   since when this head waits for other checks
+--   came      when we first heard of this head, as text
+--   rests     a draft, of which nobody asked anything yet
+--   over      it was closed, and not reopened
+--   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
+--   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
 --   eval      the evaluation that was begun last
 --   done answer       token of the last FINISH and what it was told
 -- Times are milliseconds of the server's clock. Every script may be sent twice.
@@ -45,7 +50,7 @@ local function held_by(token) return get('state') == 'held' and get('token') == 
 
 local function hold(token, lease_ms)
   call('HINCRBY', pull, 'tries', 1)
-  call('HDEL', pull, 'due', 'since')
+  call('HDEL', pull, 'due', 'since', 'news', 'look', 'rests')
   call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
   call('ZADD', 'assay:out', now + lease_ms, pull)
 end
@@ -107,6 +112,6 @@ local function lose_own()
 end
 
 local function close(keep_s)
-  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting')
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting', 'news', 'look')
   call('EXPIRE', pull, keep_s)
 end

@@ -1,10 +1,12 @@
--- Set money aside before a model is asked. {'granted', 0}, or the cap in the way and how much of it is used.
+-- Set money aside before a model is asked. {'granted', 0}, or the cap in the way and how much of it is used; {'gone', 0}
+-- where nothing is on record of the pull request any more: it was forgotten while it was judged, and no book is opened anew.
 -- A repository that asked counts as active, today and tomorrow, whatever it was told.
--- KEYS today yesterday of_pull reservation   ARGV amount pull_cap day_cap share_cap repository day_s reservation_s
+-- KEYS today yesterday of_pull reservation pull ledger   ARGV amount pull_cap day_cap share_cap repository day_s reservation_s
 -- Amounts are whole nanodollars.
 local today, yesterday, of_pull, reservation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local amount, mine = tonumber(A[1]), 'repo:' .. A[5]
 if call('EXISTS', reservation) == 1 then return {'granted', 0} end
+if call('EXISTS', KEYS[5], KEYS[6]) == 0 then return {'gone', 0} end
 if call('HSETNX', today, mine, 0) == 1 then
   call('HINCRBY', today, 'active', 1)
   call('EXPIRE', today, A[6])

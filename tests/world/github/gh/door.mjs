@@ -16,6 +16,7 @@ export async function serve(world, routes, req, res) {
   } catch (refusal) {
     Object.assign(call, { refused: refusal, owner: { name: "unknown" } });
   }
+  await world.traps.spring(call, req.socket, false);
   const fault = world.faults.take(call);
   const works = !fault || fault.after || fault.kind === "slow";
   const good = works ? await attempt(() => answer(world, routes, call)) : null;
@@ -23,6 +24,7 @@ export async function serve(world, routes, req, res) {
   const reply = call.graphql ? limited(plain) : plain;
   world.log.push(entry(call, reply, fault));
   if (world.log.length > LOG_LENGTH) world.log.shift();
+  await world.traps.spring(call, req.socket, true);
   const counted = world.rate.headers(call.owner.name, call.graphql ? "graphql" : "core");
   if (reply) write(res, { ...reply, headers: { ...counted, ...reply.headers } });
 }
@@ -79,7 +81,7 @@ async function attempt(work) {
 }
 
 async function misbehave({ kind, ms, reply: ordered }, reply, res) {
-  if (kind === "reset") return void res.socket.resetAndDestroy();
+  if (kind === "reset") return void res.socket?.resetAndDestroy();
   if (kind === "timeout" || kind === "slow")
     await new Promise((resolve) => {
       setTimeout(resolve, ms);

@@ -255,6 +255,7 @@ export const FIELDS = {
       return found ? { ...found, repo: one.repo } : null;
     },
     statusCheckRollup: (one, _, x) => rollup(one, x),
+    checkSuites: (one, _, x) => x.world.checks.suites.filter((suite) => suite.repo === one.repo && suite.head_sha === one.sha),
     associatedPullRequests: async (one, _, x) => {
       need(x.call.owner, "pull_requests");
       const all = await x.world.pulls.all(one.repo);
@@ -341,13 +342,16 @@ export const FIELDS = {
     id: (suite) => `CS_${suite.id}`,
     databaseId: tooLong("CheckSuite"),
     app: (suite) => suite.app,
-    workflowRun: () => null, // no check of the bench belongs to a workflow
+    workflowRun: (suite) => (suite.workflow ? { workflow: { name: suite.workflow } } : null), // only held ones have a name
+    checkRuns: (suite, _, x) => x.world.checks.runs.filter((run) => run.suite === suite.id),
     status: async (suite, _, x) => upper((await suiteView(suite, x)).status),
     conclusion: async (suite, _, x) => upper((await suiteView(suite, x)).conclusion),
     createdAt: (suite) => suite.created_at,
     commit: (suite, _, x) => commit(x, suite.repo, suite.head_sha),
     repository: (suite, _, x) => repository(x, suite.repo),
   },
+  WorkflowRun: { workflow: (run) => run.workflow },
+  Workflow: { name: (workflow) => workflow.name },
   App: {
     id: (app) => app.node_id,
     databaseId: (app) => app.id,

@@ -138,7 +138,7 @@ export function verdict(one) {
 export async function required(one, { pullRequestNumber: number }, x) {
   if (!number) throw new Problem("BENCH", "bench: isRequired needs pullRequestNumber");
   const { base: to } = await x.once(`base ${one.repo}#${number}`, () => pull(x, one.repo, number));
-  const wanted = x.world.pulls.required.get(`${one.repo}@${to.ref}`) ?? [];
+  const wanted = x.world.pulls.requiredOn(one.repo, to.ref);
   const name = one.context ?? one.name;
   return wanted.some(({ context, app_id: app }) => context === name && (!(app > 0) || one.app?.id === app));
 }

@@ -17,7 +17,8 @@ const CLOSES = /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:([\w.-]+\/[\w
 export class Pulls {
   heads = new Map(); // "owner/repo#1" -> head SHA, once it moved
   merged = new Map(); // "owner/repo#1" -> {merge_commit_sha, merged_at}
-  required = new Map(); // "owner/repo@main" -> [{context, app_id}]
+  required = new Map(); // "owner/repo@main" -> [{context, app_id}], by classic branch protection
+  rulesets = new Map(); // the same -> [{type, parameters}]
   links = new Map(); // "owner/repo#1" -> issue numbers linked by hand
   changes = new Map(); // "owner/repo#1" -> what the last edit changed
 
@@ -59,7 +60,7 @@ export class Pulls {
       .on(`PUT ${repo}/branches/*branch/protection`, (call, at) => this.protect(call, at))
       .on(
         `GET ${repo}/rules/branches/*branch`,
-        this.world.seeing("metadata", (_, at) => this.rules(at)),
+        this.world.seeing("metadata", (call, at) => this.rules(call, at)),
       );
   }
 
@@ -287,27 +288,31 @@ export class Pulls {
     return reply;
   }
 
-  rules({ full, branch }) {
-    const checks = (this.required.get(`${full}@${branch}`) ?? []).map(({ context, app_id: id }) => ({
-      context,
-      ...(id ? { integration_id: id } : {}),
-    }));
+  /** Rules of rulesets only: classic protection is not told here, and neither are rules on trial. */
+  rules(call, { full, branch }) {
     const source = { ruleset_source_type: "Repository", ruleset_source: full, ruleset_id: 1 };
-    return json(
-      checks.length
-        ? [
-            {
-              type: "required_status_checks",
-              parameters: { required_status_checks: checks, strict_required_status_checks_policy: false },
-              ...source,
-            },
-          ]
-        : [],
-    );
+    const rules = (this.rulesets.get(`${full}@${branch}`) ?? []).map((rule) => ({ ...rule, ...source }));
+    return page(call, rules, this.world.url);
+  }
+
+  /** Classic protection, as whoever may read the contents sees it at the branch. */
+  protection(full, branch) {
+    const checks = (this.required.get(`${full}@${branch}`) ?? []).map(({ context, app_id: id }) => ({ context, app_id: id ?? null }));
+    const contexts = checks.map((one) => one.context);
+    const level = checks.length ? "everyone" : "off";
+    return { enabled: checks.length > 0, required_status_checks: { enforcement_level: level, contexts, checks } };
+  }
+
+  /** Every check that is required, whoever requires it. */
+  requiredOn(full, branch) {
+    const rules = (this.rulesets.get(`${full}@${branch}`) ?? []).filter((rule) => rule.type === "required_status_checks");
+    const ruled = rules.flatMap((rule) => rule.parameters.required_status_checks);
+    const classic = this.required.get(`${full}@${branch}`) ?? [];
+    return [...classic, ...ruled.map(({ context, integration_id: id }) => ({ context, app_id: id }))];
   }
 
   complaints(full, branch, sha) {
-    return (this.required.get(`${full}@${branch}`) ?? [])
+    return this.requiredOn(full, branch)
       .map((check) => this.world.checks.complaint(full, sha, check))
       .filter(Boolean);
   }
@@ -321,7 +326,7 @@ export class Pulls {
       throw new Refusal(409, "Head branch was modified. Review and try the merge again.");
     const complaints = this.complaints(at.full, pr.base.ref, pr.head.sha);
     if (complaints.length) throw new Refusal(405, complaints.join(" "));
-    const commit = await this.mergeCommit(at.full, pr.base.ref, [pr]);
+    const commit = await this.mergeCommit(at.full, await this.world.tip(at.full, pr.base.ref), [pr]);
     await this.land(at.full, commit.sha, [pr]);
     return json({ sha: commit.sha, merged: true, message: "Pull Request successfully merged" });
   }
@@ -335,9 +340,8 @@ export class Pulls {
     }
   }
 
-  /** A commit on top of the base branch with the changes of these pull requests. */
-  async mergeCommit(full, branch, pulls) {
-    const base = await this.world.tip(full, branch);
+  /** A commit on top of another with the changes of these pull requests; `resolved`: entries of the tree that differ from theirs. */
+  async mergeCommit(full, base, pulls, { squash = false, resolved = [] } = {}) {
     let tree = base.tree.sha;
     for (const pr of pulls) {
       const head = await this.world.admin("GET", `/repos/${full}/git/trees/${pr.head.sha}?recursive=1`);
@@ -349,13 +353,15 @@ export class Pulls {
       ]);
       tree = (await this.world.admin("POST", `/repos/${full}/git/trees`, { base_tree: tree, tree: entries })).sha;
     }
+    if (resolved.length)
+      tree = (await this.world.admin("POST", `/repos/${full}/git/trees`, { base_tree: tree, tree: resolved })).sha;
     const message = pulls
       .map((pr) => `Merge pull request #${pr.number} from ${pr.head.label.replace(":", "/")}\n\n${pr.title}`)
       .join("\n\n");
     return this.world.admin("POST", `/repos/${full}/git/commits`, {
       message,
       tree,
-      parents: [base.sha, ...pulls.map((pr) => pr.head.sha)],
+      parents: [base.sha, ...(squash ? [] : pulls.map((pr) => pr.head.sha))],
     });
   }
 

@@ -1,6 +1,6 @@
 // What GitHub does to every request: credentials, rate limit, ETag; and the faults a test orders.
 
-import { createHash } from "node:crypto";
+import { createHash, createPublicKey, verify } from "node:crypto";
 import { Refusal, invalid, json } from "./http.mjs";
 
 const LIMIT = 5000;
@@ -9,6 +9,7 @@ const now = () => Math.floor(Date.now() / 1000);
 /** Who a token is. The emulator lets unknown tokens in as an administrator; GitHub does not, nor do we. */
 export class Tokens {
   #known = new Map();
+  keys = []; // the App's private keys that were not taken back, as PEM
 
   add(token, owner) {
     this.#known.set(token, owner);
@@ -33,6 +34,7 @@ export class Tokens {
     } catch {
       /* refused below */
     }
+    if (!this.#isSigned(token)) throw new Refusal(401, "A JSON web token could not be decoded");
     if (!(claims.exp > now()))
       throw new Refusal(
         401,
@@ -42,6 +44,12 @@ export class Tokens {
     if (claims.iat > now() + 60)
       throw new Refusal(401, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued");
     return { kind: "app", name: `app:${claims.iss}`, app: Number(claims.iss) };
+  }
+
+  #isSigned(token) {
+    const [head, body, signature] = token.split(".");
+    const bytes = Buffer.from(`${head}.${body}`);
+    return this.keys.some((pem) => verify("RSA-SHA256", bytes, createPublicKey(pem), Buffer.from(signature ?? "", "base64url")));
   }
 }
 

@@ -2,6 +2,15 @@
 
 import { invalid, json, notFound, stamp } from "./http.mjs";
 
+const QUEUE = {
+  check_response_timeout_minutes: 60,
+  grouping_strategy: "ALLGREEN",
+  max_entries_to_build: 5,
+  max_entries_to_merge: 5,
+  merge_method: "MERGE",
+  min_entries_to_merge: 1,
+  min_entries_to_merge_wait_minutes: 5,
+};
 const MERGE_QUEUE_DONE = ["merged", "invalidated", "dequeued"];
 
 export function verbs(world, table) {
@@ -74,29 +83,46 @@ function checksAndButtons(on, world) {
     );
   });
 
-  on("press", async ({ button, check_run: id, identifier }) => {
+  on("hold", async ({ repo, sha, workflow }) => {
+    await checks.hold(repo, sha, world.otherApp("github-actions"), workflow);
+    return {};
+  });
+
+  on("approve", ({ repo, sha, name }) => checks.approve(repo, sha, name));
+
+  on("press", async ({ button, check_run: id, identifier, as = "alice" }) => {
     const run = checks.runs.find((one) => one.id === id);
     if (!run) throw notFound();
     if (button === "rerun") return checks.rerequest(run);
     if (button === "rerun_all") return checks.rerequestSuite(checks.suites.find((suite) => suite.id === run.suite));
     if (!run.actions.some((action) => action.identifier === identifier))
       throw invalid(`the check run has no button ${identifier}`);
-    return checks.requestedAction(run, identifier);
+    return checks.requestedAction(run, identifier, await world.admin("GET", `/users/${encodeURIComponent(as)}`));
   });
 }
 
 function mergeQueue(on, world) {
   const { pulls } = world;
 
-  on("merge-group", async ({ repo, base = "main", pulls: numbers }) => {
+  on("ruleset", ({ repo, branch = "main", required = [], queue = false }) => {
+    const checks = required.map((one) => (typeof one === "string" ? { context: one } : one));
+    const parameters = { required_status_checks: checks, strict_required_status_checks_policy: false };
+    const rules = checks.length ? [{ type: "required_status_checks", parameters }] : [];
+    pulls.rulesets.set(`${repo}@${branch}`, [...rules, ...(queue ? [{ type: "merge_queue", parameters: QUEUE }] : [])]);
+  });
+
+  // `on`: the head of the group before it; `squash`: a commit that belongs to no pull request; `files`: how its conflicts
+  // were resolved; `head_ref`: what no queue of GitHub's names a group
+  on("merge-group", async ({ repo, base = "main", pulls: numbers, on: before, squash = false, files = {}, head_ref }) => {
     const wanted = await Promise.all(numbers.map((number) => pulls.find(repo, number)));
-    const from = await world.tip(repo, base);
-    const commit = await pulls.mergeCommit(repo, base, wanted);
+    const from = before ? await world.admin("GET", `/repos/${repo}/git/commits/${before}`) : await world.tip(repo, base);
+    const resolved = await Promise.all(Object.entries(files).map(([path, file]) => entry(world, repo, path, file)));
+    const commit = await pulls.mergeCommit(repo, from, wanted, { squash, resolved });
     const ref = `gh-readonly-queue/${base}/pr-${numbers.at(-1)}-${from.sha}`;
     await world.ref(repo, `heads/${ref}`, commit.sha);
     const group = {
       head_sha: commit.sha,
-      head_ref: `refs/heads/${ref}`,
+      head_ref: head_ref ?? `refs/heads/${ref}`,
       base_sha: from.sha,
       base_ref: `refs/heads/${base}`,
       head_commit: headCommit(commit),
@@ -119,10 +145,11 @@ function mergeQueue(on, world) {
   });
 }
 
-function deliveries(on, world) {
+function deliveries(on, world, table) {
   const { hooks } = world;
 
-  on("hooks", ({ paused, ...settings }) => {
+  on("hooks", ({ paused, drop = false, ...settings }) => {
+    if (drop) hooks.drop();
     for (const key of ["url", "secret", "events", "copies"]) if (settings[key] !== undefined) hooks[key] = settings[key];
     if (paused === true) hooks.paused = true;
     if (paused === false) hooks.resume();
@@ -133,9 +160,14 @@ function deliveries(on, world) {
     if (!hooks.again(id)) throw notFound();
   });
   on("redeliver/refused", () => ({ count: hooks.refusedAgain() }));
-  on("install", async ({ action = "created" }) => {
+  on("key", () => world.installations.newKey());
+  on("key/take-back", (body) => world.installations.takeBack(body));
+  on("permissions", (body) => world.installations.set(body));
+  table.on("GET /_bench/manifests", () => json(world.installations.posted));
+  on("install", async ({ action = "created", repositories: names = [] }) => {
     const installation = await world.installation();
-    world.send("installation", null, { action, installation, repositories: [], sender: installation.account });
+    const repositories = await Promise.all(names.map((full) => world.admin("GET", `/repos/${full}`)));
+    world.send("installation", null, { action, installation, repositories, sender: installation.account });
   });
   on("settle", () => world.settle());
 }
@@ -144,6 +176,7 @@ function faultsAndCounts(on, world, table) {
   const { hooks, faults, rate, tokens } = world;
 
   on("fault", (order) => faults.add(order));
+  on("trap", (order) => world.traps.set(order));
   table.on("DELETE /_bench/fault", () => (faults.clear(), json({ ok: true })));
   on("rate", ({ name = `installation:${hooks.installationId}`, ...limit }) => rate.set(name, limit));
   on("tokens/expire", () => tokens.expireInstallations());

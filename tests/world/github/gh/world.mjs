@@ -1,12 +1,15 @@
 // The world that all parts share: the emulator behind, git pieces, accounts and apps, and what is told to the product.
 
+import { sign } from "node:crypto";
 import { Checks } from "./checks.mjs";
 import { Git } from "./git.mjs";
+import { Installations } from "./installations.mjs";
 import { GraphQL } from "./graphql.mjs";
 import { Refusal, notFound } from "./http.mjs";
 import { People } from "./people.mjs";
 import { Pulls } from "./pulls.mjs";
 import { Faults, RateLimit, Tokens, need } from "./traffic.mjs";
+import { Traps } from "./traps.mjs";
 
 export const ADMINS = Array.from({ length: 100 }, (_, i) => `bench-root-${i}`); // the emulator allows 5,000 requests a token
 const FROM_EMULATOR = ["pull_request", "issue_comment", "issues", "pull_request_review", "pull_request_review_comment"];
@@ -19,6 +22,7 @@ export class World {
   tokens = new Tokens();
   rate = new RateLimit();
   faults = new Faults();
+  traps = new Traps();
   #asked = 0;
   #sending = Promise.resolve();
 
@@ -30,6 +34,7 @@ export class World {
     this.checks = new Checks(this);
     this.pulls = new Pulls(this);
     this.people = new People(this);
+    this.installations = new Installations(this);
     this.graphql = new GraphQL(this);
     for (const user of seed.users) this.tokens.add(`bench-${user}`, { kind: "user", name: user, login: user });
     for (const token of ADMINS) this.tokens.add(token, { kind: "user", name: "admin", login: "admin" });
@@ -77,9 +82,18 @@ export class World {
 
   /** Passes a call on under its own credentials. */
   forward(call, body) {
-    const { authorization, accept } = call.headers;
+    const { accept } = call.headers;
+    const authorization = call.owner?.kind === "app" ? `Bearer ${this.jwt()}` : call.headers.authorization;
     const headers = { "content-type": "application/json", ...(authorization && { authorization }), ...(accept && { accept }) };
     return this.#ask(call.method, call.path + call.search, body ? JSON.stringify(body) : call.raw, headers);
+  }
+
+  /** What the emulator takes for the App: it knows the App's first key only. */
+  jwt() {
+    const now = Math.floor(Date.now() / 1000);
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const text = `${part({ alg: "RS256", typ: "JWT" })}.${part({ iat: now - 30, exp: now + 300, iss: String(this.app.id) })}`;
+    return `${text}.${sign("RSA-SHA256", Buffer.from(text), this.seed.app.private_key).toString("base64url")}`;
   }
 
   /** A call through the bench's own front door. */
@@ -240,6 +254,7 @@ export class World {
   async relay(event, raw) {
     if (!FROM_EMULATOR.includes(event)) return;
     const payload = JSON.parse(raw, truer);
+    if (payload.changes) payload.changes = replaced(payload.changes);
     const {
       repository: { full_name: full },
       issue,
@@ -250,9 +265,12 @@ export class World {
     const number = seen?.number;
     if (event === "issues" && seen)
       return this.send("pull_request", full, { ...payload, issue: undefined, number, pull_request: seen });
-    if (issue) return this.send(event, full, { ...payload, issue: seen ? this.pulls.asIssue(seen) : issue });
+    const was = payload.comment && payload.action === "edited" && this.people.replaced.get(payload.comment.id);
+    const edit = typeof was === "string" ? { changes: { body: { from: was } } } : {};
+    if (issue) return this.send(event, full, { ...payload, ...edit, issue: seen ? this.pulls.asIssue(seen) : issue });
     const changes = payload.action === "edited" ? { changes: this.pulls.changes.get(`${full}#${number}`) ?? {} } : {};
-    this.send(event, full, { ...payload, number, pull_request: seen, ...changes });
+    const review = payload.review && { review: { ...payload.review, state: payload.review.state.toLowerCase() } }; // REST shouts it
+    this.send(event, full, { ...payload, ...review, number, pull_request: seen, ...changes });
     if (payload.action === "opened") await this.checks.requested(full, seen.head.sha);
   }
 
@@ -285,6 +303,15 @@ function truer(_, value) {
   if (typeof value === "string") return value.replace(/^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/, "$1Z");
   if (typeof value?.login !== "string" || typeof value.id !== "number" || !value.type) return value;
   return { ...accountLinks(value.url ?? value.login), ...value, ...(value.login.endsWith("[bot]") && { type: "Bot" }) };
+}
+
+/** The emulator only says which fields an edit changed; what stood there before is not kept. */
+function replaced(changes) {
+  return Object.fromEntries(
+    Object.entries(changes)
+      .filter(([, value]) => value)
+      .map(([name, value]) => [name, value === true ? { from: "" } : value]),
+  );
 }
 
 function accountLinks(url) {

@@ -1,0 +1,115 @@
+"""`assay wait OWNER/REPO@SHA`: waits for the verdict on one commit, at a running Assay or in the records here.
+
+Does not judge, and asks nobody to. Invariant: the answer is about the commit that was named, or says that there is none; an
+outage of the server is waited out as long as there is time.
+"""
+
+import argparse
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final
+
+from app.commands_page import page
+from app.exits import Answer, Exit
+from worker.domain.pattern import pattern
+from worker.errors import InputError, Unavailable
+from worker.render.awaited import awaited_words
+from worker.settings import ServerAccess, Settings, from_environment, missing
+
+PLACE: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
+ASKED_S: Final = 30
+"""How long one question to the server waits: proxies cut longer ones."""
+PAUSE_S: Final = 2.0
+CODES: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
+
+Ask = Callable[[float], dict[str, Any]]
+
+
+def wait(arguments: argparse.Namespace) -> Answer:
+    """0 accept, 1 reject, 3 for all else: not judged, superseded, none coming, or still pending when the time is up."""
+    found = PLACE.fullmatch(arguments.commit)
+    if found is None:
+        raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
+    settings = from_environment()
+    repository, sha = found[1], found[2].lower()
+    answer = _until(asking(settings, repository, sha), arguments.timeout)
+    verdict = answer["verdict"]
+    code = CODES[verdict["decision"]] if verdict else Exit.ABSTAIN
+    return Answer(code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else awaited_words(answer, page()))
+
+
+def asking(settings: Settings, repository: str, sha: str) -> Ask:
+    """Whom to ask: the server of ASSAY_SERVER, or the records that this machine's settings lead to."""
+    if settings.server is not None:
+        return _Remote(settings.server, repository, sha)
+    return _Local(settings, repository, sha)
+
+
+def _until(ask: Ask, seconds: float) -> dict[str, Any]:
+    """Ask until there is nothing to wait for, or the time is up. Raises Unavailable when nobody ever answered."""
+    until = time.monotonic() + seconds
+    while True:
+        left = max(0.0, until - time.monotonic())
+        try:
+            answer = ask(min(left, ASKED_S))
+        except Unavailable:
+            if left <= PAUSE_S:
+                raise
+        else:
+            is_known = answer["number"] is not None
+            if left <= 0 or (answer["state"] != "pending" and is_known):
+                return answer
+        time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
+
+
+class _Local:
+    """The records here."""
+
+    def __init__(self, settings: Settings, repository: str, sha: str) -> None:
+        self._settings, self._repository, self._sha = settings, repository, sha
+
+    def __call__(self, _: float) -> dict[str, Any]:
+        from app.api_verdicts import shown
+        from worker.domain.awaited import awaited
+        from worker.store.awaiting import seen_pulls
+        from worker.store.connection import open_store
+
+        with open_store(self._settings) as store:
+            return shown(
+                awaited(seen_pulls(store, self._repository, self._sha), self._sha), self._repository, self._sha
+            )
+
+
+class _Remote:
+    """A running Assay, asked over HTTP."""
+
+    def __init__(self, server: ServerAccess, repository: str, sha: str) -> None:
+        self._url = f"{server.url.rstrip('/')}/api/verdicts/{urllib.parse.quote(repository)}/{sha}"
+        if server.token is None:
+            raise missing("ASSAY_TOKEN")
+        self._headers = {"Authorization": f"Bearer {server.token.get_secret_value()}", "User-Agent": "assay-wait"}
+
+    def __call__(self, seconds: float) -> dict[str, Any]:
+        """Raises Unavailable, and InputError for what another try will not change."""
+        request = urllib.request.Request(f"{self._url}?wait={seconds:.1f}", headers=self._headers)  # noqa: S310 - http(s): see settings
+        try:
+            with urllib.request.urlopen(request, timeout=seconds + 15) as answered:  # noqa: S310 - as above
+                return json.load(answered)
+        except urllib.error.HTTPError as error:
+            if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise Unavailable("the server", f"answers {error.code}") from error
+            raise InputError(f"The server refuses ({error.code}): {_words(error)}") from error
+        except (OSError, ValueError) as error:
+            raise Unavailable("the server", f"does not answer ({type(error).__name__})") from error
+
+
+def _words(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.load(error)["error"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return error.reason

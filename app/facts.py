@@ -1,0 +1,195 @@
+"""What a delivery may mean to us: the events, each with the facts that we use of it.
+
+Does not read deliveries (`app.on_*` do) and decides nothing. Invariant: closed facts; of a text is kept what was read out of
+it, never the text, but for what somebody told us on purpose with a command.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.merge_group import GroupEnd
+from worker.domain.request import LONGEST_REASON, AuthorKind, CommandName, PullRef
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Not for us, and why: a word for logs and for the answer to GitHub."""
+
+    reason: str
+
+
+class PullFact(Frozen):
+    """What all events about one pull request have."""
+
+    pull: PullRef
+    repository: RepositoryName
+
+
+class HeadFact(PullFact):
+    """Its head and whose it is, as the delivery said. `author` None: the account is gone."""
+
+    head_sha: Sha
+    author: AuthorKind | None = None
+    draft: bool = False
+
+
+class PullOpened(HeadFact):
+    """`has_case`: its description holds an `assay` block."""
+
+    has_case: bool = False
+
+
+class PullPushed(HeadFact):
+    """`by_another`: by a person who did not open the pull request."""
+
+    by_another: bool = False
+
+
+class PullReopened(HeadFact):
+    by_person: bool = False
+
+
+class PullReady(HeadFact):
+    """A draft is one no more."""
+
+
+class PullDrafted(HeadFact):
+    """It became a draft."""
+
+
+class ReviewAsked(HeadFact):
+    """Somebody is asked for a review."""
+
+
+class Edit(StrEnum):
+    """What of a pull request was edited that matters."""
+
+    CASE = "case"
+    BASE = "base"
+    LINKS = "links"
+
+
+class PullEdited(HeadFact):
+    edit: Edit
+
+
+class CommandGiven(PullFact):
+    """Somebody gave a command. Whether they may is not known yet. `comment_id` None: by a button, or in a review's own text.
+
+    `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
+    """
+
+    comment_id: int | None
+    login: str
+    command: CommandName
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+    is_bot: bool = False
+    misspelt: str | None = None
+    head_sha: Sha | None = None
+    in_review: bool = False
+
+
+class RerunPressed(PullFact):
+    """Somebody pressed Re-run at our check. `head_sha` None: GitHub did not say what the head is now."""
+
+    head_sha: Sha | None
+
+
+class PullClosed(PullFact):
+    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.domain.mending`)."""
+
+    head_sha: Sha
+    by_person: bool
+    merge_sha: Sha | None = None
+    mends: bool = False
+    reverts: tuple[int, ...] = ()
+
+
+class PersonSpoke(PullFact):
+    """Somebody wrote what is no command. What it says is not looked at."""
+
+
+class ThumbGiven(PullFact):
+    """Somebody pressed a button at our check."""
+
+    head_sha: Sha | None
+    is_helpful: bool
+
+
+class Somewhere(Frozen):
+    """What events about a repository have."""
+
+    installation_id: InstallationId
+    repository_id: RepositoryId
+
+
+class CiMoved(Somewhere):
+    """Another App's check or a status ended on a commit. Whose head that is, our own index says."""
+
+    head_sha: Sha
+    has_failed: bool = False
+
+
+class HeadRerun(Somewhere):
+    """Somebody pressed Re-run all, or Re-run where GitHub does not say at which pull request."""
+
+    head_sha: Sha
+
+
+class IssueChanged(Somewhere):
+    """What an issue asks for was edited, or the issue is gone."""
+
+    repository: RepositoryName
+    number: int
+
+
+class BranchMoved(Somewhere):
+    """A push. `reverted`: commits that it says it takes back; `has_new_config`: it touches the repository's configuration."""
+
+    reverted: tuple[Sha, ...] = ()
+    has_new_config: bool = False
+
+
+class GroupTold(Somewhere):
+    """GitHub's merge queue tries a commit; with `ended`: no more."""
+
+    repository: RepositoryName
+    head_sha: Sha
+    head_ref: str
+    base_sha: Sha
+    base_ref: str
+    ended: GroupEnd | None = None
+
+
+class Seen(Frozen):
+    """A repository that the App may see."""
+
+    repository_id: RepositoryId
+    repository: RepositoryName
+
+
+class AppMoved(Frozen):
+    """The App was installed somewhere, or taken out, or may see more. `new`: repositories that it did not see before."""
+
+    installation_id: InstallationId
+    is_there: bool
+    new: tuple[Seen, ...] = ()
+
+
+PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked
+
+Judgeable = PullChanged | RerunPressed
+"""What may have one pull request judged."""
+
+Elsewhere = CiMoved | HeadRerun | IssueChanged | BranchMoved
+"""What names no pull request, and may be about several."""
+
+Afterwards = PullClosed | PersonSpoke | ThumbGiven
+"""What may say how a verdict was. Nothing is judged because of it."""
+
+Event = Judgeable | Elsewhere | Afterwards | CommandGiven | GroupTold | AppMoved

@@ -1,0 +1,126 @@
+"""What Prometheus reads: every figure in its text format.
+
+Does not count and does not listen (`app.metrics_port` does). Invariant: a name stands once, with its type and what it
+means; a label's value is a word of a closed set or an installation's number: no repository, no person.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import Final, Literal, NamedTuple
+
+from worker.store.measures import BOUNDS_S, Count, Figures, Histogram, Span, Standing
+
+Kind = Literal["counter", "gauge", "histogram"]
+Row = tuple[str, Mapping[str, str], float]
+"""What follows the family's name, the labels, and the figure."""
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Family(NamedTuple):
+    """All rows of one name."""
+
+    name: str
+    kind: Kind
+    words: str
+    rows: tuple[Row, ...]
+
+    def lines(self) -> Iterator[str]:
+        yield f"# HELP {self.name} {self.words}"
+        yield f"# TYPE {self.name} {self.kind}"
+        for suffix, labels, figure in self.rows:
+            yield f"{self.name}{suffix}{_labelled(labels)} {figure:.10g}"
+
+
+def exposition(families: Iterable[Family]) -> str:
+    return "".join(f"{line}\n" for family in families for line in family.lines())
+
+
+def of_process(deliveries: Mapping[str, int]) -> Iterator[Family]:
+    """What this process alone counts."""
+    rows = tuple(("", {"outcome": outcome}, count) for outcome, count in deliveries.items())
+    yield Family("assay_deliveries_total", "counter", "Deliveries by outcome since this process started.", rows)
+
+
+def of_store(standing: Standing, figures: Figures) -> Iterator[Family]:
+    """What all processes share: the same at each of them."""
+    yield _gauge("store_up", "Whether Redis answers.", 1)
+    yield from _standing(standing)
+    yield from _counted(figures)
+    for span, words in SPANS.items():
+        yield _histogram(f"{span}_seconds", words, figures.spans[span])
+    yield Family(
+        "assay_spend_today_usd",
+        "gauge",
+        "What models cost today (UTC), with what is reserved, by installation, in dollars.",
+        tuple(("", {"installation": str(one)}, float(usd)) for one, usd in figures.spent_usd.items()),
+    )
+    yield Family(
+        "assay_github_requests_left",
+        "gauge",
+        "Requests that GitHub still grants an installation, by GitHub's budget, where it said so lately.",
+        tuple(
+            ("", {"installation": str(one), "budget": budget}, float(left))
+            for (one, budget), left in figures.left.items()
+        ),
+    )
+
+
+def without_store() -> Iterator[Family]:
+    """Redis does not answer: nothing else is known."""
+    yield _gauge("store_up", "Whether Redis answers.", 0)
+
+
+def _standing(now: Standing) -> Iterator[Family]:
+    yield _gauge("queue_due", "Pull requests to be judged, their quiet window or wait over or not.", now.due)
+    yield _gauge("queue_late", "Those of them whose time has come.", now.late)
+    yield _gauge("queue_age_seconds", "For how long the latest of those waits.", now.age_s)
+    yield _gauge("queue_given", "Pull requests given to a worker and not begun.", now.given)
+    yield _gauge("queue_held", "Pull requests that are being judged.", now.held)
+    rows = tuple(("", {"errand": errand}, float(count)) for errand, count in now.errands.items())
+    yield Family("assay_errands_waiting", "gauge", "What the dispatcher has to do at GitHub or in the ledger.", rows)
+    yield _gauge("checks_open", "Check runs that are open.", now.open_checks)
+    yield _gauge("dispatcher_leads", "Whether a dispatcher is at work.", now.has_dispatcher)
+    yield _gauge("paused", "Whether judging is paused everywhere, by `assay pause`.", now.is_paused)
+
+
+COUNTS: Final = {
+    Count.OVERDUE: ("checks_overdue_total", "Check runs that nobody concluded in time, and the watchdog closed."),
+    Count.GIVEN_UP: (
+        "judgings_given_up_total",
+        "Judgings that came to no verdict, for a failure of Assay or of GitHub.",
+    ),
+    Count.KILLED: ("judges_killed_total", "Processes that died while they judged."),
+}
+SPANS: Final = {
+    Span.FIRST_CHECK: "From the delivery of a new head to its check run.",
+    Span.VERDICT: "From the delivery that asked for it to a verdict on the check, quiet window and CI included.",
+}
+
+
+def _counted(figures: Figures) -> Iterator[Family]:
+    rows = tuple(
+        ("", {"decision": decision, "reason": reason}, float(count))
+        for (decision, reason), count in figures.verdicts.items()
+    )
+    words = "Verdicts shown, by decision and its reason: a reject's category, why nobody judged."
+    yield Family("assay_verdicts_total", "counter", words, rows)
+    for count, (name, said) in COUNTS.items():
+        yield Family(f"assay_{name}", "counter", said, (("", {}, figures.counts[count]),))
+
+
+def _gauge(name: str, words: str, figure: float) -> Family:
+    return Family(f"assay_{name}", "gauge", words, (("", {}, figure),))
+
+
+def _histogram(name: str, words: str, found: Histogram) -> Family:
+    """Prometheus wants each bucket to hold all below it."""
+    bounds = [*(f"{bound:g}" for bound in BOUNDS_S), "+Inf"]
+    upto = list(accumulate(found.counts))
+    buckets = tuple(("_bucket", {"le": bound}, float(count)) for bound, count in zip(bounds, upto, strict=True))
+    return Family(f"assay_{name}", "histogram", words, (*buckets, ("_sum", {}, found.sum_s), ("_count", {}, upto[-1])))
+
+
+def _labelled(labels: Mapping[str, str]) -> str:
+    inside = ",".join(f'{name}="{said}"' for name, said in labels.items())
+    return f"{{{inside}}}" if inside else ""

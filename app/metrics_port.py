@@ -1,0 +1,91 @@
+"""The listener of `/metrics`: an address of its own, so that what faces GitHub tells nobody how we fare.
+
+Does not word the figures (`app.metrics` does). Runs in threads of its own, so that it answers however busy the door is.
+Invariant: it answers GET /metrics and nothing else, and a Redis that does not answer is a figure, not an error.
+"""
+
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from typing import Final
+
+from app.health import Tally
+from app.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
+from worker.errors import Unavailable
+from worker.ports import Clock
+from worker.settings import malformed
+from worker.store.connection import Store
+
+PATIENCE_S: Final = 5.0
+"""How long a reader may be silent."""
+
+
+def figures(store: Store, tally: Tally, clock: Clock) -> str:
+    """All that is known right now. Blocks while Redis is asked."""
+    own = of_process(tally.counts)
+    try:
+        shared = list(of_store(store.measures.standing(), store.measures.figures(clock.now())))
+    except Unavailable:
+        shared = list(without_store())
+    return exposition([*own, *shared])
+
+
+@contextmanager
+def telling(address: tuple[str, int], tell: Callable[[], str]) -> Generator[str]:
+    """Answer there until the block ends; where that is. Raises SettingError when the address can't be had."""
+    with _listening(*address) as listening:
+        server = _Server(listening, tell)
+        thread = threading.Thread(
+            target=server.serve_forever, name="metrics", kwargs={"poll_interval": 0.1}, daemon=True
+        )
+        thread.start()
+        try:
+            host, port = listening.getsockname()[:2]
+            yield f"http://[{host}]:{port}/metrics" if ":" in host else f"http://{host}:{port}/metrics"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise malformed(
+            "ASSAY_METRICS_ADDRESS", f'is "{host}:{port}", which can\'t be listened at ({reason})'
+        ) from error
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, listening: socket.socket, tell: Callable[[], str]) -> None:
+        HTTPServer.__init__(self, listening.getsockname()[:2], _Reader, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.tell = tell
+
+
+class _Reader(BaseHTTPRequestHandler):
+    timeout = PATIENCE_S
+    server_version = "assay"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] != "/metrics" or not isinstance(self.server, _Server):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        body = self.server.tell().encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+        """Not a word: it is read every few seconds."""

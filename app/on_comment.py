@@ -1,0 +1,158 @@
+"""Deliveries about what people write: comments, comments at lines, reviews.
+
+Pure. Does not know who may give a command, and what one does (`worker.commands` does). Invariant: what our own App wrote is
+never a command; an edited comment gives the command that the edit put there, and none that stood there before.
+"""
+
+from typing import Final
+
+from app.commands import Command, CommandError, parse_command
+from app.facts import CommandGiven, Ignored, PersonSpoke
+from app.on_pull import pull_ref
+from app.payloads import (
+    Account,
+    Comment,
+    CommentPayload,
+    Delivery,
+    LineCommentPayload,
+    ReviewPayload,
+    Slim,
+)
+from worker.domain.ids import Sha
+from worker.domain.request import CommandName, PullRef
+
+DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
+"""What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
+
+
+class Said(Slim):
+    """Something that somebody wrote at a pull request, wherever. `comment_id` None: nobody can react to it."""
+
+    pull: PullRef
+    repository: str
+    comment_id: int | None
+    login: str
+    is_bot: bool
+    in_review: bool = False
+    head_sha: Sha | None = None
+
+
+def commented(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
+    payload = delivery.read(CommentPayload)
+    if ignored := _not_for_us(payload, delivery):
+        return ignored
+    said = _said(payload, payload.issue.number)
+    return _command(said, payload.comment.body) or _heard(said)
+
+
+def comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
+    payload = delivery.read(CommentPayload)
+    if ignored := _not_for_us(payload, delivery):
+        return ignored
+    return _edited(_said(payload, payload.issue.number), payload)
+
+
+def line_commented(delivery: Delivery) -> CommandGiven | Ignored:
+    """What a person says at a line is a part of their review, which is heard as one."""
+    payload = delivery.read(LineCommentPayload)
+    if ignored := _not_at_a_line(payload, delivery):
+        return ignored
+    return _command(_said(payload, payload.pull_request.number), payload.comment.body) or Ignored("part_of_a_review")
+
+
+def line_comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
+    payload = delivery.read(LineCommentPayload)
+    if ignored := _not_at_a_line(payload, delivery):
+        return ignored
+    return _edited(_said(payload, payload.pull_request.number), payload)
+
+
+def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
+    payload = delivery.read(ReviewPayload)
+    author = payload.review.user
+    if author is None:
+        return Ignored("no_author")
+    if payload.pull_request.state != "open":
+        return Ignored("pull_request_closed")
+    said = Said(
+        pull=pull_ref(payload, payload.pull_request.number),
+        repository=payload.repository.full_name,
+        comment_id=None,
+        login=author.login,
+        is_bot=is_bot(author),
+        in_review=True,
+        head_sha=payload.review.commit_id,
+    )
+    command = _command(said, payload.review.body or "")
+    decided = DECIDED.get(payload.review.state)
+    if command is None and decided is not None and not said.is_bot:
+        return _given(said, {"command": decided})
+    return command or _heard(said)
+
+
+def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:
+    if payload.issue.pull_request is None:
+        return Ignored("not_a_pull_request")
+    return _unheard(payload.comment, payload.issue.state, delivery)
+
+
+def _not_at_a_line(payload: LineCommentPayload, delivery: Delivery) -> Ignored | None:
+    return _unheard(payload.comment, payload.pull_request.state, delivery)
+
+
+def _unheard(comment: Comment, state: str, delivery: Delivery) -> Ignored | None:
+    if state != "open":
+        return Ignored("pull_request_closed")
+    if comment.user is None:
+        return Ignored("no_author")
+    app = comment.performed_via_github_app
+    return Ignored("own_comment") if app is not None and app.id == delivery.our_app_id else None
+
+
+def _said(payload: CommentPayload | LineCommentPayload, number: int) -> Said:
+    author = payload.comment.user or Account(login="ghost", type="User")
+    return Said(
+        pull=pull_ref(payload, number),
+        repository=payload.repository.full_name,
+        comment_id=payload.comment.id,
+        login=author.login,
+        is_bot=is_bot(author),
+        in_review=isinstance(payload, LineCommentPayload),
+    )
+
+
+def _heard(said: Said) -> PersonSpoke | Ignored:
+    return Ignored("bot_comment") if said.is_bot else PersonSpoke(pull=said.pull, repository=said.repository)
+
+
+def _edited(said: Said, payload: CommentPayload | LineCommentPayload) -> CommandGiven | Ignored:
+    """The command that was not there before the edit. Who may write may edit others' comments, and speaks for none of them."""
+    if payload.sender is None or payload.sender.login != said.login:
+        return Ignored("edited_by_another")
+    text, was = payload.comment.body, payload.changes.body
+    before = None if was is None else was.before
+    if before is None or parse_command(before) == parse_command(text):
+        return Ignored("no_new_command")
+    return _command(said, text) or Ignored("no_new_command")
+
+
+def _command(said: Said, text: str) -> CommandGiven | None:
+    """What a bot misspells is no command: two bots could go on for ever about it."""
+    found = parse_command(text)
+    if found is None or (said.is_bot and isinstance(found, CommandError)):
+        return None
+    return _given(said, _words(found))
+
+
+def _given(said: Said, words: dict[str, object]) -> CommandGiven:
+    return CommandGiven.model_validate({**dict(said), **words})
+
+
+def _words(found: Command | CommandError) -> dict[str, object]:
+    if isinstance(found, Command):
+        return {"command": found.name, "reason": found.reason}
+    return {"command": found.nearest, "misspelt": found.found}
+
+
+def is_bot(account: Account) -> bool:
+    return account.type == "Bot"

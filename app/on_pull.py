@@ -1,0 +1,142 @@
+"""Deliveries about a pull request itself: opened, pushed to, edited, closed ...
+
+Pure. Does not decide when it is judged (`app.intake` says why, `scripts/want.lua` when). Invariant: who opened it, and whether
+it is a draft, travel with every event, so that each one alone suffices.
+"""
+
+import re
+from typing import Final
+
+from app.facts import (
+    Edit,
+    Ignored,
+    PullClosed,
+    PullDrafted,
+    PullEdited,
+    PullOpened,
+    PullPushed,
+    PullReady,
+    PullReopened,
+    ReviewAsked,
+)
+from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
+from worker.domain.ids import RepositoryName
+from worker.domain.issue_links import closing_links
+from worker.domain.markdown import fences
+from worker.domain.mending import mends, reverted_pulls
+from worker.domain.request import AuthorKind, PullRef
+from worker.domain.standing import kind_of_account
+
+CASE_WORD: Final = "assay"
+"""The fenced block in a description that is the author's case (`worker.case_block` reads it)."""
+
+HOST: Final = re.compile(r"https?://([^/:]+)")
+
+HeadEvent = type[PullReady | PullDrafted | ReviewAsked]
+
+
+def changed(event: HeadEvent, delivery: Delivery) -> PullReady | PullDrafted | ReviewAsked | Ignored:
+    payload = delivery.read(PullRequestPayload)
+    return _closed(payload) or event.model_validate(_head(payload))
+
+
+def opened(delivery: Delivery) -> PullOpened:
+    payload = delivery.read(PullRequestPayload)
+    return PullOpened.model_validate({**_head(payload), "has_case": _case(payload.pull_request.body) is not None})
+
+
+def pushed(delivery: Delivery) -> PullPushed:
+    """A person who opened it pushes to their own branch; whether an agent did so in their name can't be told."""
+    payload = delivery.read(PullRequestPayload)
+    found, sender = payload.pull_request, payload.sender
+    opener = found.user.login if found.user else None
+    by_another = sender is not None and is_person(sender) and sender.login != opener
+    return PullPushed.model_validate({**_head(payload), "by_another": by_another})
+
+
+def reopened(delivery: Delivery) -> PullReopened:
+    payload = delivery.read(PullRequestPayload)
+    return PullReopened.model_validate({**_head(payload), "by_person": is_person(payload.sender)})
+
+
+def edited(delivery: Delivery) -> PullEdited | Ignored:
+    """A title decides nothing; another base, another case, other issues to close do."""
+    payload = delivery.read(PullRequestPayload)
+    edit = _edit(payload)
+    if ignored := _closed(payload):
+        return ignored
+    return Ignored("nothing_judged_by") if edit is None else PullEdited.model_validate({**_head(payload), "edit": edit})
+
+
+def _closed(payload: PullRequestPayload) -> Ignored | None:
+    """People go on writing at what is over."""
+    return None if payload.pull_request.state == "open" else Ignored("pull_request_closed")
+
+
+def _edit(payload: PullRequestPayload) -> Edit | None:
+    if payload.changes.base is not None:
+        return Edit.BASE
+    if payload.changes.body is None:
+        return None
+    now, before = payload.pull_request.body, payload.changes.body.before
+    if _case(now) != _case(before):
+        return Edit.CASE
+    return Edit.LINKS if _links(now, payload) != _links(before, payload) else None
+
+
+def _case(body: str | None) -> str | None:
+    """The case in a description, as it stands there. Of several the last one counts."""
+    if body is None or CASE_WORD not in body.casefold():
+        return None
+    found = [fence.text for fence in fences(body) if fence.word.casefold() == CASE_WORD]
+    return found[-1] if found else None
+
+
+def _links(body: str | None, payload: PullRequestPayload) -> frozenset[tuple[str, int]]:
+    links = closing_links(body or "", payload.repository.full_name, _host(payload.pull_request.html_url))
+    return frozenset((link.repository.casefold(), link.number) for link in links)
+
+
+def _host(url: str) -> str:
+    """Where this GitHub is; issues may be named by their URL there."""
+    found = HOST.match(url)
+    return found[1] if found else "github.com"
+
+
+def closed(delivery: Delivery) -> PullClosed:
+    payload = delivery.read(PullRequestPayload)
+    found, repository = payload.pull_request, payload.repository.full_name
+    said = found.body or ""
+    return PullClosed(
+        pull=pull_ref(payload, found.number),
+        repository=repository,
+        head_sha=found.head.sha,
+        by_person=is_person(payload.sender),
+        merge_sha=(found.merge_commit_sha or found.head.sha) if found.merged else None,
+        mends=found.merged and mends(found.title, said, repository),
+        reverts=reverted_pulls(found.head.ref, said, repository) if found.merged else (),
+    )
+
+
+def _head(payload: PullRequestPayload) -> dict[str, PullRef | RepositoryName | AuthorKind | bool | None]:
+    """What all of these events have."""
+    found = payload.pull_request
+    return {
+        "pull": pull_ref(payload, found.number),
+        "repository": payload.repository.full_name,
+        "head_sha": found.head.sha,
+        "author": _author(found),
+        "draft": found.draft,
+    }
+
+
+def _author(found: PullRequest) -> AuthorKind | None:
+    return found.user and kind_of_account(found.user.login, found.user.type, found.head.ref)
+
+
+def pull_ref(payload: RepositoryPayload, number: int) -> PullRef:
+    return PullRef(installation_id=payload.installation.id, repository_id=payload.repository.id, number=number)
+
+
+def is_person(account: Account | None) -> bool:
+    return account is not None and account.type == "User"

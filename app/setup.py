@@ -1,0 +1,198 @@
+"""GET and POST /setup, GET /setup/callback: the GitHub App is created by GitHub's manifest flow, once, by who holds the token.
+
+Does not keep what GitHub told (the person puts it into the settings). Invariant: without a token that was printed here nothing
+begins, without a state that was begun here nothing is taken over; no secret is logged, no page is kept by a browser or a proxy, and
+an address gets into the manifest only as a person typed or confirmed it.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final, TextIO, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+from anyio import to_thread
+from litestar import MediaType, Request, Response, get, post
+from litestar.handlers import HTTPRouteHandler
+from structlog.typing import FilteringBoundLogger
+
+from app.events import SUBSCRIBED
+from app.setup_exchange import CodeRefused, exchange
+from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
+from worker.domain.manifest import CALLBACK, WEBHOOKS, WishError, guessed, manifest, register_url, web_url, wish
+from worker.errors import Unavailable
+from worker.settings import Settings
+from worker.store.connection import Store
+
+AnyRequest = Request[Any, Any, Any]
+Page = Response[str]
+T = TypeVar("T")
+
+LARGEST_FORM: Final = 16 * 1024
+RETRY_SECONDS: Final = "30"
+
+NOT_SET_UP: Final = "Assay is not set up: no GitHub App is configured. Open /setup, or set ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and ASSAY_WEBHOOK_SECRET."
+HAS_APP: Final = "This Assay has its GitHub App. Its settings are at GitHub, under Developer settings, GitHub Apps."
+USED_UP: Final = (
+    "An App was created here, or the token of this page is older than a day. Put the App’s three settings where Assay runs, and "
+    "start it again. If they are lost, start it without them: it prints a new token, and you create another App."
+)
+WRONG_TOKEN: Final = (
+    "That is not the token. It is in the terminal or the log of assay up or assay serve, as it was last started."  # noqa: S105 - no token
+)
+WRONG_STATE: Final = (
+    "This way back from GitHub did not begin here, began more than an hour ago, or was gone already. Nothing was taken over. If you "
+    "created an App just now, delete it at GitHub: its key was told to nobody."
+)
+ASK_AGAIN: Final = "Reload this page to try once more: GitHub’s code is good for an hour."
+
+
+class SetupDoor:
+    """What somebody passes who sets Assay up."""
+
+    def __init__(self, settings: Settings, store: Store, log: FilteringBoundLogger) -> None:
+        self._api_url = settings.github_api_url
+        self._timeout_s = settings.timing.github_timeout
+        self._setup = store.setup()
+        self._log = log
+
+    def form(self, host: str, organization: str) -> Page:
+        """The first page. What the Host header says is offered, to be confirmed."""
+        if not self._setup.is_open():
+            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
+        return self._page(form_page(Form(address=guessed(host), organization=organization[:39])))
+
+    def begin(self, fields: Mapping[str, list[str]]) -> Page:
+        """The second page, for who holds a token."""
+        typed = {name: fields.get(name, [""])[0][:1000] for name in ("token", "address", "deliveries", "organization")}
+        ticked = frozenset(fields.get("opt_in", ()))
+        form = Form(typed["address"], typed["deliveries"], typed["organization"], ticked)
+        if not self._setup.is_open():
+            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
+        if not self._setup.is_token(typed["token"].strip()):
+            self._log.warning("setup", outcome="wrong_token")
+            return self._page(form_page(form, WRONG_TOKEN), HTTPStatus.FORBIDDEN)
+        try:
+            wanted = wish(form.address, form.deliveries, form.organization, ticked)
+        except WishError as error:
+            return self._page(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
+        state = self._setup.begin()
+        if state is None:
+            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
+        self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.deliveries)
+        target = register_url(self._api_url, wanted.organization, state)
+        return self._page(confirm_page(wanted, manifest(wanted, SUBSCRIBED), target))
+
+    def finish(self, code: str, state: str) -> Page:
+        """The last page, for who comes back from GitHub. Closes all of it."""
+        taker = self._setup.take(state)
+        if taker is None:
+            self._log.warning("setup", outcome="wrong_state")
+            return self._page(refused_page(WRONG_STATE), HTTPStatus.FORBIDDEN)
+        try:
+            made = exchange(self._api_url, code, self._timeout_s)
+        except CodeRefused as error:
+            self._log.warning("setup", outcome="code_refused", reason=str(error))
+            return self._page(refused_page(str(error)), HTTPStatus.BAD_GATEWAY)
+        except Unavailable as error:
+            self._setup.give_back(state, taker)
+            self._log.warning("setup", outcome="unavailable", reason=str(error))
+            return self._page(refused_page(f"{error}. {ASK_AGAIN}"), HTTPStatus.SERVICE_UNAVAILABLE)
+        with suppress(Unavailable):  # the secrets are told this once; a state that was taken opens nothing anyway
+            self._setup.close()
+        self._log.info("setup", outcome="created", app_id=made.id, slug=made.slug)
+        return self._page(done_page(made))
+
+    def _page(self, html: str, status: HTTPStatus = HTTPStatus.OK) -> Page:
+        return page(html, status, web_url(self._api_url))
+
+
+def page(html: str, status: HTTPStatus, github: str) -> Page:
+    """One page: kept by nobody, framed by nobody, without scripts; its forms go here and to GitHub."""
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(github))
+    policy = f"default-src 'none'; style-src '{STYLE_HASH}'; form-action 'self' {origin}; base-uri 'none'; frame-ancestors 'none'"
+    headers = {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "strict-origin",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+    return Response(html, status_code=status, media_type=MediaType.HTML, headers=headers)
+
+
+def opened(store: Store, say_to: TextIO) -> None:
+    """Make the one-time token and tell whoever started us."""
+    token = store.setup().open()
+    say_to.write(
+        "assay: No GitHub App is configured, so nothing is judged. To create one, open /setup in a browser and enter this one-time "
+        f"token (good for a day, or until there is an App):\n\n    {token}\n\n"
+    )
+    say_to.flush()
+
+
+def setup_routes(door: SetupDoor, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
+    """All there is while there is no App."""
+
+    @get("/setup")
+    async def form(request: Request[Any, Any, Any]) -> Response[str]:
+        organization = str(request.query_params.get("organization", ""))
+        return await _answered(lambda: door.form(request.headers.get("host", ""), organization))
+
+    @post("/setup", request_max_body_size=LARGEST_FORM)
+    async def begin(request: Request[Any, Any, Any]) -> Response[str]:
+        fields = parse_qs((await request.body()).decode(errors="replace"))
+        return await _answered(lambda: door.begin(fields))
+
+    @get(CALLBACK)
+    async def callback(request: Request[Any, Any, Any]) -> Response[str]:
+        code, state = (str(request.query_params.get(name, "")) for name in ("code", "state"))
+        return await _answered(lambda: door.finish(code, state))
+
+    @post(WEBHOOKS)
+    async def deliveries() -> Response[Mapping[str, str]]:
+        return Response(
+            {"error": NOT_SET_UP}, status_code=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": RETRY_SECONDS}
+        )
+
+    @get("/livez")
+    async def livez() -> Mapping[str, str]:
+        return {"status": "live"}
+
+    @get("/readyz")
+    async def readyz() -> Response[Mapping[str, str]]:
+        """Good, or nobody behind a load balancer would ever see /setup."""
+        try:
+            await to_thread.run_sync(ping)
+        except Unavailable as error:
+            return Response({"status": "not ready", "reason": str(error)}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
+        return Response({"status": "not set up", "reason": NOT_SET_UP})
+
+    return [form, begin, callback, deliveries, livez, readyz]
+
+
+def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
+    """What is left of it once there is an App: words."""
+
+    def closed() -> Page:
+        return page(closed_page(HAS_APP), HTTPStatus.NOT_FOUND, web_url(api_url))
+
+    @get(["/setup", CALLBACK])
+    async def form() -> Response[str]:
+        return closed()
+
+    @post("/setup", request_max_body_size=LARGEST_FORM)
+    async def begin() -> Response[str]:
+        return closed()
+
+    return [form, begin]
+
+
+async def _answered(work: Callable[[], Page]) -> Page:
+    """Redis and GitHub are waited for in a thread. Raises nothing but bugs."""
+    try:
+        return await to_thread.run_sync(work)
+    except Unavailable as error:
+        words = refused_page(f"{error}. Reload this page to try again.")
+        return page(words, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")

@@ -1,0 +1,169 @@
+"""The pages of /setup, as HTML.
+
+Pure; sends nothing. Invariant: whatever came from outside is escaped, no page has a script or loads anything, and all of it reads
+well on a telephone.
+"""
+
+import base64
+import hashlib
+import json
+import shlex
+from collections.abc import Collection
+from html import escape
+from typing import Final
+
+from app.setup_exchange import Made
+from worker.domain.manifest import Manifest, Wish, is_here
+from worker.domain.permissions import CORE, EXTRAS, Level, OptIn
+from worker.domain.value import Value
+
+STYLE: Final = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:44rem;margin:0 auto;padding:1rem;color:#1f2328;background:#fff;"
+    "overflow-wrap:anywhere}"
+    "h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.1rem;margin-top:2rem}"
+    "label{display:block;font-weight:600;margin-top:1rem}label.tick{font-weight:400}"
+    "input[type=text],input[type=url],input[type=password]{box-sizing:border-box;width:100%;font:inherit;padding:.5rem;"
+    "border:1px solid #818b98;border-radius:6px}"
+    "small{display:block;color:#59636e}"
+    "button{font:inherit;font-weight:600;padding:.6rem 1.2rem;margin:1.5rem 0;border:0;border-radius:6px;color:#fff;background:#1f6f43}"
+    "pre{white-space:pre-wrap;background:#f6f8fa;border:1px solid #d1d9e0;border-radius:6px;padding:.75rem;font-size:.85rem;"
+    "user-select:all;max-height:12rem;overflow-y:auto}"
+    "dt{font-weight:600;margin-top:.5rem}dd{margin:0}"
+    ".wrong,.note{border-left:4px solid #c93c37;padding:.5rem .75rem;background:#fff5f4}.note{border-color:#9a6700;background:#fffaeb}"
+    "@media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}small{color:#9198a1}pre{background:#161b22;"
+    "border-color:#3d444d}.wrong{background:#2a1515}.note{background:#272115}"
+    "input{color:inherit;background:#161b22}a{color:#4493f8}}"
+)
+STYLE_HASH: Final = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+"""What the Content-Security-Policy lets through as style; all else is refused."""
+
+
+class Form(Value):
+    """What stands in the form: what was typed before, or what is offered."""
+
+    address: str = ""
+    deliveries: str = ""
+    organization: str = ""
+    opt_ins: frozenset[str] = frozenset(OptIn)
+
+
+def form_page(form: Form, wrong: str = "") -> str:
+    """The first page: who is there, where Assay is, what it may do."""
+    ticks = "".join(_tick(one.opt_in, form.opt_ins) for one in EXTRAS)
+    core = "".join(f"<li>{escape(_level(one.title, one.level))}: {escape(one.reason)}.</li>" for one in CORE)
+    return _page(
+        "Set up Assay",
+        f"""{_wrong(wrong)}<p>This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.</p>
+<form method="post" action="/setup" autocomplete="off">
+{_field("token", "One-time token", "password", "", "Assay printed it when it started, in its terminal or log.")}
+{_field("address", "Address of this Assay", "url", form.address, "As your browser reaches it. GitHub sends you back to it, with what opens the App: it has to be yours.")}
+{_field("deliveries", "Where GitHub sends deliveries", "url", form.deliveries, "Empty: the address above and /github/webhooks. Fill it in where Assay will run elsewhere, or behind a tunnel.")}
+{_field("organization", "Organization", "text", form.organization, "Whose App it becomes. Empty: your own account's.")}
+<h2>What it may do</h2>
+<p>Judging needs this, and no more:</p><ul>{core}</ul>
+<p>Each of these is your choice, now or later:</p>{ticks}
+<button>Show me what GitHub will be asked</button>
+</form>""",
+    )
+
+
+def confirm_page(wanted: Wish, manifest: Manifest, target: str) -> str:
+    """The second page: everything that is asked, and the button that asks it."""
+    note = ""
+    if is_here(wanted.deliveries):
+        note = (
+            '<p class="note">GitHub can’t reach this machine by that address, so no delivery would come. Go back, and fill in '
+            "where Assay will run, or a tunnel’s address. It can be changed later in the App’s settings.</p>"
+        )
+    rows = [
+        ("Whose App", wanted.organization or "your own account’s"),
+        ("Deliveries go to", wanted.deliveries),
+        ("GitHub sends you back to", manifest["redirect_url"]),
+        ("Permissions", ", ".join(f"{name}: {level}" for name, level in manifest["default_permissions"].items())),
+        ("Events", ", ".join(manifest["default_events"])),
+    ]
+    told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>" for name, words in rows)
+    return _page(
+        "Is this right?",
+        f"""<dl>{told}</dl>{note}
+<p>Sign in to {escape(target.split("/")[2])} in this browser first. There you may still change the App’s name, which nobody else may have.</p>
+<form method="post" action="{escape(target)}"><input type="hidden" name="manifest" value="{escape(json.dumps(manifest))}">
+<button>Create the App on GitHub</button></form>
+<p><a href="/setup">No, begin again</a></p>""",
+    )
+
+
+def done_page(made: Made) -> str:
+    """The last page, shown once: the secrets, and what to put where."""
+    variables = lines(made)
+    fly = " ".join(["fly secrets set", *variables])
+    return _page(
+        f"Your App “{made.slug}” is there",
+        f"""<p class="note">Its secrets are shown this once, and kept nowhere here. Copy them before you close or reload this page; a click on a box selects all of it.</p>
+<h2>1. Put them where Assay runs</h2>
+<p>In a file <code>.env</code> that only you can read (then <code>set -a; . ./.env; set +a</code>):</p>
+<pre>{escape(chr(10).join(variables))}</pre>
+<p>Or on Fly (with a space in front, so that your shell does not remember it):</p>
+<pre> {escape(fly)}</pre>
+<h2>2. Start Assay again</h2>
+<p>It reads its settings when it starts. This page is closed from now on.</p>
+<h2>3. Install it</h2>
+<p><a href="{escape(made.html_url)}/installations/new">Choose the repositories that Assay judges</a>.</p>
+<h2>4. See that all is well</h2>
+<p><code>assay doctor --repo OWNER/REPO</code> checks every setting and connection, and says what is missing for the check to be required.</p>""",
+    )
+
+
+def lines(made: Made) -> list[str]:
+    """The three settings, each on one line: the key in base64, which Assay reads as well as PEM."""
+    key = base64.b64encode(made.pem.get_secret_value().encode()).decode()
+    values = (str(made.id), made.webhook_secret.get_secret_value(), key)
+    names = ("ASSAY_APP_ID", "ASSAY_WEBHOOK_SECRET", "ASSAY_APP_PRIVATE_KEY")
+    return [f"{name}={shlex.quote(value)}" for name, value in zip(names, values, strict=True)]
+
+
+def refused_page(words: str) -> str:
+    """The way back from GitHub did not end with an App."""
+    return _page(
+        "No App was taken over", f'<p class="wrong">{escape(words)}</p><p><a href="/setup">Begin again</a></p>'
+    )
+
+
+def closed_page(words: str) -> str:
+    return _page("Setup is closed", f"<p>{escape(words)}</p>")
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{body}\n"
+        "</main></body></html>\n"
+    )
+
+
+def _field(name: str, label: str, kind: str, value: str, hint: str) -> str:
+    is_needed = " required" if name in {"token", "address"} else ""
+    return (
+        f'<label for="{name}">{escape(label)}</label>'
+        f'<input id="{name}" name="{name}" type="{kind}" value="{escape(value)}" maxlength="200"{is_needed} spellcheck="false">'
+        f"<small>{escape(hint)}</small>"
+    )
+
+
+def _tick(opt_in: OptIn, ticked: Collection[str]) -> str:
+    one = next(extra for extra in EXTRAS if extra.opt_in is opt_in)
+    is_on = " checked" if opt_in in ticked else ""
+    asks = _level(one.permission.title, one.permission.level)
+    return (
+        f'<label class="tick"><input type="checkbox" name="opt_in" value="{opt_in}"{is_on}> '
+        f"{escape(asks)}: {escape(one.permission.reason)}<small>Without it {escape(one.lost)}.</small></label>"
+    )
+
+
+def _level(title: str, level: Level) -> str:
+    return f"{title} ({'read and write' if level is Level.WRITE else 'read'})"
+
+
+def _wrong(words: str) -> str:
+    return f'<p class="wrong" role="alert">{escape(words)}</p>\n' if words else ""

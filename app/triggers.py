@@ -1,0 +1,63 @@
+"""The page docs/triggers.md, made of the table in `app.events`.
+
+Pure. Invariant: every row of the table is on the page, with the permission and the subscription that it takes.
+"""
+
+from typing import Final
+
+from app.events import TABLE, Row
+from worker.domain.permissions import NEEDED_BY, UNASKED
+
+HEAD: Final = """\
+# What Assay reacts to
+
+Made of the table in `app/events.py`. What is not here is ignored, by name, in the answer to the delivery.
+Which permission an event takes is what GitHub wants of an App that subscribes to it; `always` comes without either.
+
+| event | what it does | permission | subscription |
+|---|---|---|---|
+"""
+
+TAIL: Final = """
+## When judging starts
+
+- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the repository's
+  `.github/assay.yml` says. Until then the check is `queued` and says when judging starts.
+- At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
+  a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
+- After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
+  was edited, another base branch, other issues to close.
+- A draft waits (`queued`, without an end) for one of the second kind.
+
+## Who is judged
+
+Coding agents, told by their account, their branch or the commits; people's pull requests and those of other bots are
+`skipped` at once (`ASSAY_PEOPLE`, `ASSAY_BOTS`, and `authors` in `.github/assay.yml`). A command or Re-run by somebody with
+write access judges anything. What was open when Assay was installed gets a `neutral` check, and is judged from its next push
+on, or on command.
+
+## What follows from a change of the rules
+
+A push that touches `.github/assay.yml` drops what was kept of it. Pull requests that are open then are *not* all judged
+again: the next event of each one is handled by the new rules. `/rejudge` does so at once. Rules files such as `AGENTS.md` are
+read from the base branch for every judging.
+
+## Other checks
+
+They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish; after
+twenty such looks at one head it takes a push or a command. Which pull requests a commit is the head of is known
+from their own events, since check events of forks name none.
+"""
+
+
+def page() -> str:
+    return HEAD + "".join(_line(name, row) for name, row in TABLE.items()) + TAIL
+
+
+def _line(name: tuple[str, str], row: Row) -> str:
+    event, action = name
+    words = f"`{event}.{action}`" if action else f"`{event}`"
+    if event in UNASKED:
+        return f"| {words} | {row.does} | always | always |\n"
+    permission = f"`{NEEDED_BY[event]}`" if event in NEEDED_BY else "-"
+    return f"| {words} | {row.does} | {permission} | {f'`{event}`' if row.is_heard else '-'} |\n"

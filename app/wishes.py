@@ -1,0 +1,61 @@
+"""Event -> JudgeRequest: which pull request is to be judged, and why.
+
+Pure. Does not know when that is (`scripts/want.lua` does). Invariant: who wrote it and whether it is a draft go along; and when
+a head came is kept, whatever else asks for its judging afterwards.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, assert_never
+
+from app.facts import (
+    Edit,
+    PullDrafted,
+    PullEdited,
+    PullOpened,
+    PullPushed,
+    PullReady,
+    PullReopened,
+    RerunPressed,
+    ReviewAsked,
+)
+from worker.domain.ids import DeliveryId
+from worker.domain.request import Arrival, JudgeRequest, Trigger
+
+Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed
+
+
+def to_request(event: Wished, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
+    about = {} if isinstance(event, RerunPressed) else {"author": event.author, "draft": event.draft}
+    came = Arrival(head_sha=event.head_sha, at=at) if isinstance(event, (PullOpened, PullPushed)) else None
+    fields = {**about, "delivery_id": delivery_id, "requested_at": at, "trigger": trigger(event), "arrived": came}
+    return JudgeRequest.model_validate(
+        {"pull": event.pull, "repository": event.repository, "head_sha": event.head_sha, **fields}
+    )
+
+
+def trigger(event: Wished) -> Trigger:
+    match event:
+        case PullOpened(has_case=True) | PullEdited(edit=Edit.CASE):
+            return Trigger.CASE
+        case PullOpened():
+            return Trigger.OPENED
+        case PullPushed():
+            return Trigger.PUSHED
+        case PullDrafted() | PullEdited():
+            return Trigger.EDITED
+        case PullReopened() | PullReady() | ReviewAsked() | RerunPressed():
+            return ALWAYS[type(event)]
+        case _:
+            assert_never(event)
+
+
+ALWAYS: Final[Mapping[type[Wished], Trigger]] = MappingProxyType(
+    {
+        PullReopened: Trigger.REOPENED,
+        PullReady: Trigger.READY,
+        ReviewAsked: Trigger.REVIEW,
+        RerunPressed: Trigger.RERUN,
+    }
+)

@@ -1,0 +1,75 @@
+"""Deliveries as GitHub words them, and what the door takes them for."""
+
+import json
+from typing import Any, Final
+
+from app.events import translate
+from app.facts import Event, Ignored
+from app.payloads import Delivery, Envelope, read
+from worker.domain.check import external_id
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.request import PullRef
+
+OUR_APP: Final = 4242
+SHA, OLD = "1" * 40, "2" * 40
+PULL: Final = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
+ABOUT: dict[str, Any] = {"installation": {"id": 1}, "repository": {"id": 7, "full_name": "acme/widgets"}}
+HERE: dict[str, Any] = {"pull": PULL, "repository": "acme/widgets"}
+SOMEWHERE: dict[str, Any] = {"installation_id": InstallationId(1), "repository_id": RepositoryId(7)}
+
+ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type": "Bot"}
+
+
+def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
+    body = json.dumps(payload).encode()
+    return translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body))
+
+
+def pull_request(action: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+    """*about*: what the payload holds beside the pull request."""
+    pull = {"number": 3, "draft": False, "head": {"sha": SHA}, **changes}
+    return seen("pull_request", {**ABOUT, "action": action, "pull_request": pull, **(about or {})})
+
+
+def comment(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+    return seen("issue_comment", {**ABOUT, "action": "created", **commented(body, issue, **changes)})
+
+
+def commented(body: str, issue: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    on = {"number": 3, "state": "open", "pull_request": {"url": "x"}, **(issue or {})}
+    return {"issue": on, "comment": {"id": 55, "body": body, "user": ALICE, **changes}}
+
+
+def listed(number: int, sha: str = SHA, base_repository: int = 7) -> dict[str, Any]:
+    return {
+        "number": number,
+        "head": {"sha": sha, "repo": {"id": 7}},
+        "base": {"sha": OLD, "repo": {"id": base_repository}},
+    }
+
+
+def check_run(action: str, **changes: Any) -> Event | Ignored:
+    run = {
+        "app": {"id": OUR_APP},
+        "head_sha": SHA,
+        "external_id": external_id(3),
+        "pull_requests": [listed(3)],
+        **changes,
+    }
+    return seen("check_run", {**ABOUT, "action": action, "check_run": run})
+
+
+def check_suite(action: str, app: int = OUR_APP) -> Event | Ignored:
+    suite: dict[str, Any] = {"app": {"id": app}, "head_sha": SHA, "pull_requests": []}
+    return seen("check_suite", {**ABOUT, "action": action, "check_suite": suite})
+
+
+def pressed(identifier: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:
+    run = {"app": {"id": OUR_APP}, "head_sha": SHA, "external_id": external_id(3), **changes}
+    what = {"action": "requested_action", "check_run": run, "requested_action": {"identifier": identifier}}
+    return seen("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
+
+
+def push(*commits: dict[str, Any], ref: str = "refs/heads/main") -> Event | Ignored:
+    repository = {**ABOUT["repository"], "default_branch": "main"}
+    return seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits})

@@ -1,0 +1,245 @@
+"""`/metrics`: at an address of its own, in Prometheus' format, without names; and alerts that ask for what it tells."""
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from inline_snapshot import snapshot
+from pydantic import SecretStr
+
+from app.health import Outcome, Tally
+from app.metrics import exposition, of_process, of_store
+from app.metrics_port import figures, telling
+from tests.app.served import settings
+from tests.worker.store.played import pull, wish
+from tests.world.redis import Redis
+from worker.domain.ids import InstallationId
+from worker.domain.verdict import AbstainReason, Category
+from worker.errors import SettingError
+from worker.settings import read_settings
+from worker.store.connection import Store, open_store
+from worker.store.measures import BOUNDS_S, Count, Figures, Histogram, Span, Standing
+from worker.system_clock import SystemClock
+
+ALERTS = Path(__file__).parents[2] / "docs" / "alerts.yml"
+EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)
+STANDING = Standing(3, 2, 4.25, 1, 1, 9, has_dispatcher=True, is_paused=False, errands={"open_check": 5, "command": 6})
+FIGURES = Figures(
+    verdicts={("accept", ""): 4, ("abstain", "paused"): 1},
+    counts={Count.OVERDUE: 1, Count.GIVEN_UP: 2, Count.KILLED: 3},
+    spans={Span.FIRST_CHECK: Histogram((1, 0, 2, *(0,) * 9, 1), 4007.5), Span.VERDICT: EMPTY},
+    spent_usd={InstallationId(100): Decimal("0.0123")},
+    left={(InstallationId(100), "core"): 4321},
+)
+
+
+TOLD = snapshot("""\
+# HELP assay_deliveries_total Deliveries by outcome since this process started.
+# TYPE assay_deliveries_total counter
+assay_deliveries_total{outcome="queued"} 2
+# HELP assay_store_up Whether Redis answers.
+# TYPE assay_store_up gauge
+assay_store_up 1
+# HELP assay_queue_due Pull requests to be judged, their quiet window or wait over or not.
+# TYPE assay_queue_due gauge
+assay_queue_due 3
+# HELP assay_queue_late Those of them whose time has come.
+# TYPE assay_queue_late gauge
+assay_queue_late 2
+# HELP assay_queue_age_seconds For how long the latest of those waits.
+# TYPE assay_queue_age_seconds gauge
+assay_queue_age_seconds 4.25
+# HELP assay_queue_given Pull requests given to a worker and not begun.
+# TYPE assay_queue_given gauge
+assay_queue_given 1
+# HELP assay_queue_held Pull requests that are being judged.
+# TYPE assay_queue_held gauge
+assay_queue_held 1
+# HELP assay_errands_waiting What the dispatcher has to do at GitHub or in the ledger.
+# TYPE assay_errands_waiting gauge
+assay_errands_waiting{errand="open_check"} 5
+assay_errands_waiting{errand="command"} 6
+# HELP assay_checks_open Check runs that are open.
+# TYPE assay_checks_open gauge
+assay_checks_open 9
+# HELP assay_dispatcher_leads Whether a dispatcher is at work.
+# TYPE assay_dispatcher_leads gauge
+assay_dispatcher_leads 1
+# HELP assay_paused Whether judging is paused everywhere, by `assay pause`.
+# TYPE assay_paused gauge
+assay_paused 0
+# HELP assay_verdicts_total Verdicts shown, by decision and its reason: a reject's category, why nobody judged.
+# TYPE assay_verdicts_total counter
+assay_verdicts_total{decision="accept",reason=""} 4
+assay_verdicts_total{decision="abstain",reason="paused"} 1
+# HELP assay_checks_overdue_total Check runs that nobody concluded in time, and the watchdog closed.
+# TYPE assay_checks_overdue_total counter
+assay_checks_overdue_total 1
+# HELP assay_judgings_given_up_total Judgings that came to no verdict, for a failure of Assay or of GitHub.
+# TYPE assay_judgings_given_up_total counter
+assay_judgings_given_up_total 2
+# HELP assay_judges_killed_total Processes that died while they judged.
+# TYPE assay_judges_killed_total counter
+assay_judges_killed_total 3
+# HELP assay_first_check_seconds From the delivery of a new head to its check run.
+# TYPE assay_first_check_seconds histogram
+assay_first_check_seconds_bucket{le="0.5"} 1
+assay_first_check_seconds_bucket{le="1"} 1
+assay_first_check_seconds_bucket{le="2"} 3
+assay_first_check_seconds_bucket{le="5"} 3
+assay_first_check_seconds_bucket{le="10"} 3
+assay_first_check_seconds_bucket{le="30"} 3
+assay_first_check_seconds_bucket{le="60"} 3
+assay_first_check_seconds_bucket{le="120"} 3
+assay_first_check_seconds_bucket{le="300"} 3
+assay_first_check_seconds_bucket{le="600"} 3
+assay_first_check_seconds_bucket{le="1800"} 3
+assay_first_check_seconds_bucket{le="3600"} 3
+assay_first_check_seconds_bucket{le="+Inf"} 4
+assay_first_check_seconds_sum 4007.5
+assay_first_check_seconds_count 4
+# HELP assay_verdict_seconds From the delivery that asked for it to a verdict on the check, quiet window and CI included.
+# TYPE assay_verdict_seconds histogram
+assay_verdict_seconds_bucket{le="0.5"} 0
+assay_verdict_seconds_bucket{le="1"} 0
+assay_verdict_seconds_bucket{le="2"} 0
+assay_verdict_seconds_bucket{le="5"} 0
+assay_verdict_seconds_bucket{le="10"} 0
+assay_verdict_seconds_bucket{le="30"} 0
+assay_verdict_seconds_bucket{le="60"} 0
+assay_verdict_seconds_bucket{le="120"} 0
+assay_verdict_seconds_bucket{le="300"} 0
+assay_verdict_seconds_bucket{le="600"} 0
+assay_verdict_seconds_bucket{le="1800"} 0
+assay_verdict_seconds_bucket{le="3600"} 0
+assay_verdict_seconds_bucket{le="+Inf"} 0
+assay_verdict_seconds_sum 0
+assay_verdict_seconds_count 0
+# HELP assay_spend_today_usd What models cost today (UTC), with what is reserved, by installation, in dollars.
+# TYPE assay_spend_today_usd gauge
+assay_spend_today_usd{installation="100"} 0.0123
+# HELP assay_github_requests_left Requests that GitHub still grants an installation, by GitHub's budget, where it said so lately.
+# TYPE assay_github_requests_left gauge
+assay_github_requests_left{installation="100",budget="core"} 4321
+""")
+
+
+@pytest.fixture
+def fragile() -> Iterator[Redis]:
+    redis = Redis.started()
+    yield redis
+    redis.end()
+
+
+@pytest.fixture
+def store(fragile: Redis) -> Iterator[Store]:
+    with open_store(settings(redis_url=SecretStr(fragile.url))) as opened:
+        yield opened
+
+
+def test_every_figure_is_told_with_its_type_and_what_it_means() -> None:
+    assert exposition([*of_process({"queued": 2}), *of_store(STANDING, FIGURES)]) == TOLD
+
+
+def test_what_is_told_can_be_read_line_by_line_and_no_name_stands_twice() -> None:
+    told = exposition([*of_process(Tally().counts), *of_store(STANDING, FIGURES)]).splitlines()
+    types = [line.split()[2] for line in told if line.startswith("# TYPE")]
+    assert len(types) == len(set(types))
+    row = re.compile(r'[a-z_]+(\{([a-z]+="[A-Za-z0-9_.+-]*",?)+\})? [0-9.e+-]+')
+    assert [line for line in told if not line.startswith("#") and not row.fullmatch(line)] == []
+    assert [one for one in types if not one.startswith("assay_")] == []
+
+
+def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else_is_there(store: Store) -> None:
+    store.pulls.want(wish())
+    store.measures.judged(pull().installation_id, "reject", "weak_test", 7)
+    tally = Tally()
+    tally.count(Outcome.QUEUED)
+    with telling(("127.0.0.1", 0), lambda: figures(store, tally, SystemClock())) as url, httpx.Client() as http:
+        answer = http.get(url)
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        for line in (
+            'assay_deliveries_total{outcome="queued"} 1',
+            "assay_store_up 1",
+            "assay_queue_due 1",
+            'assay_verdicts_total{decision="reject",reason="weak_test"} 1',
+            "assay_verdict_seconds_count 1",
+            'assay_spend_today_usd{installation="100"} 0',
+        ):
+            assert line in answer.text.splitlines(), line
+        assert "widgets" not in answer.text
+        assert http.get(url.removesuffix("/metrics")).status_code == 404
+        assert http.get(f"{url}/x").status_code == 404
+        assert http.post(url).status_code == 501
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(url)
+
+
+def test_a_redis_that_is_gone_is_a_figure(store: Store, fragile: Redis) -> None:
+    fragile.kill()
+    told = figures(store, Tally(), SystemClock()).splitlines()
+    assert "assay_store_up 0" in told
+    assert not any(line.startswith("assay_queue") for line in told)
+
+
+def test_an_address_that_is_taken_or_is_none_is_a_settings_error() -> None:
+    with ExitStack() as stack:
+        taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingError, match=rf'^ASSAY_METRICS_ADDRESS is "127.0.0.1:{port}", which can\'t'):
+            stack.enter_context(telling(("127.0.0.1", port), str))
+    with pytest.raises(SettingError, match="ASSAY_METRICS_ADDRESS"):
+        ExitStack().enter_context(telling(("no such host", 1), str))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("0.0.0.0:9090", ("0.0.0.0", 9090)), ("[::1]:0", ("::1", 0)), ("metrics:1", ("metrics", 1))],  # noqa: S104 - as written
+)
+def test_an_address_is_a_host_and_a_port(said: str, meant: tuple[str, int]) -> None:
+    assert read_settings({"HOME": "/", "ASSAY_METRICS_ADDRESS": said}).metrics_address == meant
+
+
+@pytest.mark.parametrize("said", ["9090", ":9090", "host:", "host:65536", "a b:1", "::1:9090"])
+def test_what_is_no_address_is_refused(said: str) -> None:
+    with pytest.raises(SettingError, match=r"^ASSAY_METRICS_ADDRESS is "):
+        read_settings({"HOME": "/", "ASSAY_METRICS_ADDRESS": said})
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
+
+
+def test_every_alert_asks_for_figures_that_are_told_by_labels_that_they_have() -> None:
+    told = exposition([*of_process(Tally().counts), *of_store(STANDING, FIGURES)])
+    names = set(re.findall(r"^(assay_\w+)", told, re.MULTILINE))
+    reasons = {*map(str, AbstainReason), *map(str, Category), ""}
+    values = {
+        "budget": {"core", "graphql"},
+        "outcome": set(map(str, Outcome)),
+        "decision": {"accept", "reject", "abstain"},
+        "reason": reasons,
+    }
+    assert len(rules()) > 10
+    for rule in rules():
+        asked = re.findall(r"(assay_\w+)(?:\{([^}]*)\})?", rule["expr"])
+        assert asked, rule["alert"]
+        for name, labels in asked:
+            assert name in names, (rule["alert"], name)
+            for label, said in re.findall(r'(\w+)=~?"([^"]*)"', labels):
+                assert set(said.split("|")) <= values[label], (rule["alert"], said)
+
+
+def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
+    for rule in rules():
+        assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}, rule["alert"]
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+        assert set(rule["annotations"]) == {"summary", "action"}
+        assert all(said.endswith((".", "!")) for said in rule["annotations"].values()), rule["alert"]

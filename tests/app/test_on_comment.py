@@ -1,0 +1,112 @@
+"""What people write. Invariant: our own words are never a command, and an edit gives only what it put there."""
+
+from typing import Any
+
+import pytest
+
+from app.facts import CommandGiven, Event, Ignored, PersonSpoke
+from tests.app.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
+from worker.domain.request import CommandName
+
+REJUDGE: dict[str, Any] = {"login": "alice", "command": CommandName.REJUDGE}
+
+
+def edited(body: str, before: str | None, by: dict[str, str] | None = ALICE, **changes: Any) -> Event | Ignored:
+    replaced = {} if before is None else {"body": {"from": before}}
+    about = {**ABOUT, "action": "edited", "sender": by}
+    return seen("issue_comment", {**about, **commented(body, **changes), "changes": replaced})
+
+
+def at_a_line(body: str, action: str = "created", before: str = "", **changes: Any) -> Event | Ignored:
+    said = {"id": 66, "body": body, "user": ALICE, **changes}
+    pull = {"number": 3, "state": changes.pop("state", "open")}
+    about = {"pull_request": pull, "comment": said, "sender": ALICE, "changes": {"body": {"from": before}}}
+    return seen("pull_request_review_comment", {**ABOUT, "action": action, **about})
+
+
+def review(body: str | None = None, state: str = "commented", **changes: Any) -> Event | Ignored:
+    pull = {"number": 3, "state": changes.pop("pull_state", "open")}
+    said = {"id": 77, "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
+    return seen("pull_request_review", {**ABOUT, "action": "submitted", "pull_request": pull, "review": said})
+
+
+def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
+    given = CommandGiven(**HERE, comment_id=55, login="alice", command=CommandName.OVERRIDE, reason="It is fine")
+    assert comment("/override It is fine") == given
+
+
+def test_a_command_on_a_draft_counts() -> None:
+    assert isinstance(comment("/rejudge", issue={"draft": True}), CommandGiven)
+
+
+def test_a_misspelt_command_of_a_person_is_told_with_what_was_meant() -> None:
+    assert comment("/rejuge") == CommandGiven(**HERE, comment_id=55, **REJUDGE, misspelt="rejuge")
+
+
+def test_a_bots_command_says_that_it_is_one() -> None:
+    given = CommandGiven(**HERE, comment_id=55, login="copilot[bot]", command=CommandName.REJUDGE, is_bot=True)
+    assert comment("/rejudge", user=BOT) == given
+
+
+@pytest.mark.parametrize("body", ["Nice", "```\n/rejudge\n```"])
+def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
+    assert comment(body) == PersonSpoke(**HERE)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (comment("/rejudge", issue={"pull_request": None}), "not_a_pull_request"),
+        (comment("/rejudge", issue={"state": "closed"}), "pull_request_closed"),
+        (comment("/rejudge", user=None), "no_author"),
+        (comment("/rejudge", performed_via_github_app={"id": OUR_APP}), "own_comment"),
+        (comment("Nice", user=BOT), "bot_comment"),
+        (comment("/rejuge", user=BOT), "bot_comment"),
+        (edited("/rejudge", "/rejudge"), "no_new_command"),
+        (edited("/rejudge\n\nSorry for the typo.", "/rejudge"), "no_new_command"),
+        (edited("Nice", "/rejudge"), "no_new_command"),
+        (edited("/rejudge", None), "no_new_command"),
+        (edited("/rejudge", "", issue={"pull_request": None}), "not_a_pull_request"),
+        (at_a_line("Why?"), "part_of_a_review"),
+        (at_a_line("/rejudge", user=None), "no_author"),
+        (at_a_line("/rejudge", "edited", "/rejudge"), "no_new_command"),
+        (at_a_line("/rejudge", "edited", user=None), "no_author"),
+        (review("/rejudge", pull_state="closed"), "pull_request_closed"),
+        (review("/rejudge", user=None), "no_author"),
+        (review(user=BOT), "bot_comment"),
+        (review(state="approved", user=BOT), "bot_comment"),
+    ],
+)
+def test_what_asks_us_nothing_is_ignored_with_its_reason(given: Event | Ignored, reason: str) -> None:
+    assert given == Ignored(reason)
+
+
+@pytest.mark.parametrize("before", ["", "Please judge again", "/rejuge"])
+def test_a_command_that_an_edit_put_there_counts(before: str) -> None:
+    assert edited("/rejudge", before) == CommandGiven(**HERE, comment_id=55, **REJUDGE)
+
+
+@pytest.mark.parametrize("by", [None, BOT, {"login": "mallory", "type": "User"}], ids=["nobody", "a bot", "another"])
+def test_who_edits_somebody_elses_comment_speaks_for_nobody(by: dict[str, str] | None) -> None:
+    assert edited("/override It is fine", "Nice", by) == Ignored("edited_by_another")
+
+
+@pytest.mark.parametrize("given", [at_a_line("/rejudge"), at_a_line("/rejudge", "edited", "Hm")])
+def test_a_command_at_a_line_says_where_it_stands(given: Event | Ignored) -> None:
+    assert given == CommandGiven(**HERE, comment_id=66, **REJUDGE, in_review=True)
+
+
+def test_a_command_in_a_reviews_own_text_can_not_be_reacted_to() -> None:
+    assert review("/rejudge") == CommandGiven(**HERE, comment_id=None, **REJUDGE, in_review=True, head_sha=SHA)
+
+
+def test_a_review_without_a_command_is_something_that_happened() -> None:
+    assert review() == PersonSpoke(**HERE)
+
+
+@pytest.mark.parametrize(
+    ("state", "command"), [("approved", CommandName.APPROVED), ("changes_requested", CommandName.CHANGES)]
+)
+def test_a_decision_in_a_review_is_told_with_its_commit(state: str, command: CommandName) -> None:
+    given = CommandGiven(**HERE, comment_id=None, login="alice", command=command, in_review=True, head_sha=SHA)
+    assert review(state=state) == given

@@ -1,0 +1,159 @@
+"""What is heard of a pull request itself. Invariant: who opened it, and whether it is a draft, go along."""
+
+from typing import Any
+
+import pytest
+
+from app.facts import (
+    Edit,
+    HeadFact,
+    Ignored,
+    PullClosed,
+    PullDrafted,
+    PullEdited,
+    PullOpened,
+    PullPushed,
+    PullReady,
+    PullReopened,
+    ReviewAsked,
+)
+from tests.app.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
+from worker.domain.request import AuthorKind
+
+CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
+OTHER_CASE = CASE.replace("503", "503 and 504")
+
+
+@pytest.mark.parametrize(
+    ("action", "event"),
+    [
+        ("opened", PullOpened),
+        ("synchronize", PullPushed),
+        ("reopened", PullReopened),
+        ("ready_for_review", PullReady),
+        ("converted_to_draft", PullDrafted),
+        ("review_requested", ReviewAsked),
+    ],
+)
+@pytest.mark.parametrize("draft", [False, True])
+def test_what_happened_is_an_event_with_head_author_and_draft(
+    action: str, event: type[HeadFact], *, draft: bool
+) -> None:
+    found = pull_request(action, draft=draft, user=BOT)
+    assert found == event(**HERE, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
+
+
+@pytest.mark.parametrize(
+    ("user", "ref", "author"),
+    [
+        ({"login": "copilot-swe-agent[bot]", "type": "Bot"}, "fix", AuthorKind.AGENT),
+        (ALICE, "claude/fix", AuthorKind.AGENT),
+        (ALICE, "fix", AuthorKind.PERSON),
+        ({"login": "dependabot[bot]", "type": "Bot"}, "dependabot/x", AuthorKind.BOT),
+        (None, "fix", None),
+    ],
+)
+def test_who_opened_it_is_told_by_account_and_branch(user: Any, ref: str, author: AuthorKind | None) -> None:
+    found = pull_request("opened", user=user, head={"sha": SHA, "ref": ref})
+    assert isinstance(found, PullOpened)
+    assert found.author is author
+
+
+@pytest.mark.parametrize(
+    ("body", "has_case"),
+    [(CASE, True), (None, False), ("about assay", False), ("> ```assay\n> summary: x\n> ```", False)],
+)
+def test_a_case_in_the_description_is_seen_when_it_is_opened(body: str | None, *, has_case: bool) -> None:
+    found = pull_request("opened", body=body)
+    assert isinstance(found, PullOpened)
+    assert found.has_case is has_case
+
+
+@pytest.mark.parametrize(
+    ("sender", "opener", "by_another"),
+    [
+        (ALICE, BOT, True),
+        (ALICE, {"login": "bob", "type": "User"}, True),
+        (ALICE, None, True),
+        (ALICE, ALICE, False),
+        (BOT, ALICE, False),
+        (None, BOT, False),
+    ],
+)
+def test_a_push_by_a_person_who_did_not_open_the_pull_request_says_so(
+    sender: Any, opener: Any, *, by_another: bool
+) -> None:
+    found = pull_request("synchronize", {"sender": sender}, user=opener)
+    assert isinstance(found, PullPushed)
+    assert found.by_another is by_another
+
+
+def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
+    events = [pull_request("reopened", {"sender": sender}) for sender in (ALICE, BOT)]
+    assert [isinstance(one, PullReopened) and one.by_person for one in events] == [True, False]
+
+
+def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
+    found = pull_request("edited", {"changes": changes}, **pull)
+    return found.edit if isinstance(found, PullEdited) else found if isinstance(found, Ignored) else None
+
+
+@pytest.mark.parametrize(
+    ("changes", "body", "edit"),
+    [
+        ({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}}, "", Edit.BASE),
+        ({"body": {"from": "Retries."}}, CASE, Edit.CASE),
+        ({"body": {"from": CASE}}, OTHER_CASE, Edit.CASE),
+        ({"body": {"from": CASE}}, None, Edit.CASE),
+        ({"body": {"from": "Closes #7"}}, "Closes #8", Edit.LINKS),
+        ({"body": {"from": None}}, "Closes https://github.com/acme/widgets/issues/8", Edit.LINKS),
+        ({"body": {"from": "Closes #7"}}, "It closes #7", Ignored("nothing_judged_by")),
+        ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", Ignored("nothing_judged_by")),
+        ({"title": {"from": "Retry"}}, "", Ignored("nothing_judged_by")),
+        ({}, "", Ignored("nothing_judged_by")),
+    ],
+)
+def test_of_an_edit_only_base_case_and_issues_to_close_matter(
+    changes: dict[str, Any], body: str | None, edit: Edit | Ignored
+) -> None:
+    assert edited(changes, body=body) == edit
+
+
+def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
+    changes, url = {"body": {"from": ""}}, "https://ghe.acme.test/acme/widgets"
+    body = f"Closes {url}/issues/8"
+    assert edited(changes, body=body, html_url=f"{url}/pull/3") is Edit.LINKS
+    assert edited(changes, body=body) == Ignored("nothing_judged_by")
+
+
+@pytest.mark.parametrize("action", ["edited", "review_requested", "converted_to_draft"])
+def test_what_is_written_at_a_closed_pull_request_asks_for_nothing(action: str) -> None:
+    found = pull_request(action, {"changes": {"body": {"from": ""}}}, body=CASE, state="closed")
+    assert found == Ignored("pull_request_closed")
+
+
+@pytest.mark.parametrize("action", ["labeled", "unlabeled"])
+def test_a_label_means_nothing_by_itself(action: str) -> None:
+    assert pull_request(action, {"label": {"name": "assay"}}) == Ignored("label")
+
+
+def closed(sender: dict[str, Any] | None = None, **changes: Any) -> Any:
+    fields = {"head": {"sha": SHA, "ref": "fix"}, "title": "Retry", "body": None, "state": "closed", **changes}
+    return pull_request("closed", {"sender": sender}, **fields)
+
+
+def test_a_close_without_a_merge_says_nothing_of_other_pull_requests() -> None:
+    named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
+    assert closed(ALICE, merge_commit_sha=OLD, **named) == PullClosed(**HERE, head_sha=SHA, by_person=True)
+
+
+def test_a_merge_names_its_commit_and_what_it_says_of_others() -> None:
+    named = {"title": "Fix it", "body": "Reverts acme/widgets#12", "head": {"sha": SHA, "ref": "revert-12-fix"}}
+    event = closed(BOT, merged=True, merge_commit_sha=OLD, **named)
+    said: dict[str, Any] = {"merge_sha": OLD, "mends": True, "reverts": (12,)}
+    assert event == PullClosed(**HERE, head_sha=SHA, by_person=False, **said)
+
+
+def test_a_merge_without_a_commit_of_its_own_is_its_head() -> None:
+    event = closed(merged=True)
+    assert (event.merge_sha, event.mends, event.reverts) == (SHA, False, ())

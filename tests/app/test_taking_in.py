@@ -1,0 +1,139 @@
+"""Event -> Redis. Invariant: whoever is meant is woken, through our own index where the delivery names nobody."""
+
+from typing import Any
+
+import pytest
+
+from app.facts import (
+    AppMoved,
+    BranchMoved,
+    CiMoved,
+    CommandGiven,
+    Event,
+    GroupTold,
+    HeadRerun,
+    IssueChanged,
+    PersonSpoke,
+    PullClosed,
+    PullOpened,
+    PullPushed,
+    Seen,
+)
+from app.intake import Intake
+from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from worker.domain import keys
+from worker.domain.happenings import issue_mark
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.request import CommandName, Trigger
+from worker.store.connection import Store
+from worker.store.door import Outcome, set_window
+from worker.store.wire import whole
+from worker.system_clock import SystemClock
+
+INSTALLED = AppMoved(
+    installation_id=InstallationId(1),
+    is_there=True,
+    new=(Seen(repository_id=RepositoryId(7), repository="acme/widgets"),),
+)
+
+
+@pytest.fixture
+def intake(store: Store) -> Intake:
+    store.wire.call("FLUSHALL")
+    return Intake(store, SystemClock())
+
+
+def took(intake: Intake, event: Event, delivery: str = "d-1") -> Outcome:
+    return intake.take_in(event, DeliveryId(delivery))
+
+
+def opened(intake: Intake) -> None:
+    assert took(intake, PullOpened(**HERE, head_sha=SHA), "opened") is Outcome.QUEUED
+
+
+def kept(intake: Intake, key: keys.Key) -> int:
+    command = {"hash": "HLEN", "zset": "ZCARD", "set": "SCARD", "string": "EXISTS"}[key.type]
+    return whole(intake.store.wire.call(command, key.name))
+
+
+def newest(intake: Intake) -> Trigger | None:
+    found = intake.store.pulls.request(PULL)
+    return found and found.trigger
+
+
+COMMAND: dict[str, Any] = {**HERE, "comment_id": 5, "login": "alice"}
+
+
+def test_a_command_is_taken_down_and_a_decision_in_a_review_is_noted_too(intake: Intake) -> None:
+    assert took(intake, CommandGiven(**COMMAND, command=CommandName.REJUDGE)) is Outcome.QUEUED
+    assert (kept(intake, keys.ASKS), kept(intake, keys.HAPPENINGS)) == (1, 0)
+    intake.store.wire.call("HSET", keys.watch(PULL).name, "pull", "x")
+    assert took(intake, CommandGiven(**COMMAND, command=CommandName.APPROVED), "d-2") is Outcome.QUEUED
+    assert (kept(intake, keys.ASKS), kept(intake, keys.HAPPENINGS)) == (2, 1)
+
+
+def test_a_push_by_somebody_else_is_wanted_and_noted(intake: Intake) -> None:
+    intake.store.wire.call("HSET", keys.watch(PULL).name, "pull", "x")
+    assert took(intake, PullPushed(**HERE, head_sha=SHA, by_another=True)) is Outcome.QUEUED
+    assert (newest(intake), kept(intake, keys.HAPPENINGS)) == (Trigger.PUSHED, 1)
+
+
+def test_what_a_person_says_where_nothing_was_judged_is_about_nothing(intake: Intake) -> None:
+    assert took(intake, PersonSpoke(**HERE)) is Outcome.UNKNOWN
+
+
+def test_a_close_is_seen_by_what_waits_for_judging(intake: Intake) -> None:
+    opened(intake)
+    assert took(intake, PullClosed(**HERE, head_sha=SHA, by_person=True)) is Outcome.UNKNOWN
+    assert intake.store.wire.call("HGET", keys.pull(PULL).name, "over") is not None
+
+
+def test_rerun_all_wakes_every_pull_request_with_that_head(intake: Intake) -> None:
+    assert took(intake, HeadRerun(**SOMEWHERE, head_sha=SHA)) is Outcome.UNKNOWN
+    opened(intake)
+    assert took(intake, HeadRerun(**SOMEWHERE, head_sha=SHA), "d-2") is Outcome.COALESCED
+    assert newest(intake) is Trigger.RERUN
+    assert took(intake, HeadRerun(**SOMEWHERE, head_sha=SHA), "d-2") is Outcome.DUPLICATE
+
+
+def test_an_edited_issue_wakes_who_was_judged_by_it(intake: Intake) -> None:
+    event = IssueChanged(**SOMEWHERE, repository="acme/widgets", number=9)
+    opened(intake)
+    assert took(intake, event) is Outcome.UNKNOWN
+    intake.store.outcomes.rivals(PULL, issue_mark("acme/widgets", 9))
+    assert took(intake, event, "d-2") is Outcome.COALESCED
+    assert newest(intake) is Trigger.CRITERIA
+
+
+def test_ci_about_nothing_is_nothing_and_a_failure_on_an_accepted_head_is_noted(intake: Intake) -> None:
+    event = CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True)
+    assert took(intake, event) is Outcome.UNKNOWN
+    commit = keys.commit(SOMEWHERE["installation_id"], SOMEWHERE["repository_id"], SHA)
+    intake.store.wire.call("SET", commit.name, 3)
+    assert took(intake, event, "d-2") is Outcome.QUEUED
+    assert kept(intake, keys.HAPPENINGS) == 1
+
+
+def test_a_new_configuration_drops_the_quiet_window_that_the_door_knew(intake: Intake) -> None:
+    window = keys.window(InstallationId(1), RepositoryId(7))
+    set_window(intake.store.wire, InstallationId(1), RepositoryId(7), 600)
+    assert took(intake, BranchMoved(**SOMEWHERE, reverted=(OLD,))) is Outcome.QUEUED
+    assert kept(intake, window) == 1
+    assert took(intake, BranchMoved(**SOMEWHERE, has_new_config=True), "d-2") is Outcome.NOTED
+    assert kept(intake, window) == 0
+
+
+def test_a_merge_group_is_handed_on(intake: Intake) -> None:
+    refs: dict[str, Any] = {"head_ref": "refs/heads/x", "base_ref": "refs/heads/main"}
+    event = GroupTold(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, base_sha=OLD, **refs)
+    assert took(intake, event) is Outcome.QUEUED
+    assert took(intake, event) is Outcome.DUPLICATE
+
+
+def test_repositories_that_are_new_to_us_are_greeted_and_who_leaves_is_remembered(intake: Intake) -> None:
+    assert took(intake, INSTALLED) is Outcome.NOTED
+    assert kept(intake, keys.GREETINGS) == 1
+    assert took(intake, AppMoved(installation_id=InstallationId(1), is_there=False), "d-2") is Outcome.NOTED
+    assert kept(intake, keys.LEAVING) == 1
+    assert took(intake, INSTALLED, "d-3") is Outcome.NOTED
+    assert kept(intake, keys.LEAVING) == 0

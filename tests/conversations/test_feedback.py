@@ -1,0 +1,67 @@
+"""What an agent is told, in one comment, when its pull request is rejected."""
+
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Pull
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
+
+
+def comments(world: World) -> list[str]:
+    """What Assay wrote in the conversation."""
+    written = world.github.user("alice", "GET", f"/repos/{world.here.name}/issues/1/comments")
+    return [one["body"] for one in written if one["user"]["login"] == "assay[bot]"]
+
+
+def rejected(world: World) -> Pull:
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    return pull
+
+
+def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(world: World) -> None:
+    world.repository(PROJECT)
+    pull = rejected(world)
+    [told] = comments(world)
+    assert told.startswith(f"@copilot Assay rejected `{pull.head[:12]}`: **weak test**.")
+    assert "**Next step:**" in told
+    assert "What closes this:" in told
+
+    pull.press_rerun()
+    world.settles()
+    assert comments(world) == [told]
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, BETTER)
+    world.settles()
+    [told] = comments(world)
+    assert told.startswith(f"Assay accepted `{pull.head[:12]}`. Nothing is left to do here.")
+    assert "@copilot" not in told
+    assert "Earlier verdicts (1)" in told
+
+
+def test_a_comment_whose_answer_was_lost_is_not_written_twice(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="reset", after=True, count=1)
+    world.expected_errors = ("errand waits",)
+    rejected(world)
+    assert len(comments(world)) == 1
+
+
+def test_an_app_that_may_not_comment_judges_all_the_same(world: World) -> None:
+    here = world.repository(PROJECT)
+    body = {"message": "Resource not accessible by integration"}
+    world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="status", status=403, body=body, count=1)
+    rejected(world)
+    assert comments(world) == []
+
+
+def test_people_are_not_told_unless_they_want_to(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.alice.opens(RETRY)
+    world.settles()
+    assert (pull.check.conclusion, comments(world)) == ("failure", [])

@@ -1,0 +1,153 @@
+"""The merge queue: a group is answered from the verdicts on record, and what differs from them is judged."""
+
+import pytest
+
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Group, Pull, Repository
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+RESOLVED = {"upload.py": RETRY["upload.py"].replace("range(3)", "range(1)")}
+"""What became of a conflict."""
+
+MORE = {
+    "download.py": "def download(name):\n    return name\n",
+    "tests/test_download.py": "from download import download\n\n\ndef test_it():\n    assert download('a') == 'a'\n",
+}
+
+
+def answered(world: World, group: Group) -> Group:
+    world.until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
+    return group
+
+
+def accepted(world: World) -> tuple[Repository, Pull]:
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "success"
+    return here, pull
+
+
+def test_pain_01_two_accepted_pass_at_no_cost_and_a_rejected_one_is_named(world: World) -> None:
+    here, pull = accepted(world)
+    other = world.agent.opens(ONLY_DOCUMENTATION, title="Document uploads", branch="words")
+    world.settles()
+    world.model.answers(reject("weak_test", "download.py:1"))
+    bad = world.agent.opens(MORE, branch="bad")
+    world.settles()
+    assert (other.check.conclusion, bad.check.conclusion) == ("success", "failure")
+    asked = len(world.model.asked)
+
+    first = answered(world, here.queues(pull))
+    second = answered(world, here.queues(other, on=first.sha, squash=True))
+    third = answered(world, here.queues(bad, on=second.sha))
+
+    assert [one.conclusion for one in (*first.checks, *second.checks)] == ["success", "success"]
+    assert first.check.title == f"Accepted with #{pull.number}: the same change"
+    assert (first.external_id, second.external_id) == (f"group:{pull.number}", f"group:{other.number}")
+    assert (third.check.conclusion, third.check.title) == ("failure", f"#{bad.number} is rejected: weak test")
+    assert "The retry is never reached." in third.summary
+    assert len(world.model.asked) == asked
+    assert third.ends("invalidated") != []
+    assert first.ends("merged") == second.ends("merged") == []
+    assert pull.view["merged"]
+
+
+def test_a_group_changed_by_conflict_resolution_is_judged_as_it_is(world: World) -> None:
+    here, pull = accepted(world)
+    asked = len(world.model.asked)
+    world.model.answers(reject("tests_pass_but_wrong", RETRY_AT))
+
+    group = answered(world, here.queues(pull, files=RESOLVED))
+
+    assert group.check.conclusion == "failure"
+    assert group.check.title.startswith(f"Merge group of #{pull.number}: Rejected")
+    assert len(world.model.asked) == asked + 1
+    assert "range(1)" in str(world.model.asked[-1])
+    verdict = group.verdict
+    assert (verdict["subject"]["kind"], verdict["subject"]["head_sha"]) == ("merge_group", group.sha)
+    assert (verdict["parent_eval_id"], verdict["carried_from"]) == (pull.verdict["eval_id"], None)
+    assert pull.check.conclusion == "success", "the verdict on the pull request stays as it was"
+
+
+@pytest.mark.slow
+def test_a_group_that_github_gives_up_is_dropped(world: World) -> None:
+    here, pull = accepted(world)
+    thinking = world.model.thinks_about(reject("tests_pass_but_wrong", RETRY_AT))
+    group = here.queues(pull, files=RESOLVED)
+    thinking.was_asked()
+    assert group.check == ("in_progress", None, f"Judging: this commit differs from #{pull.number}")
+
+    group.ends("dequeued")
+    world.until(lambda: group.check.conclusion == "cancelled", "its check is cancelled")
+    thinking.arrives()
+    world.settles()
+    assert group.checks == [("completed", "cancelled", "Not needed any more")]
+
+
+@pytest.mark.slow
+def test_a_group_that_names_no_pull_request_fails_closed(world: World) -> None:
+    here, pull = accepted(world)
+    ref = f"refs/heads/gh-readonly-queue/main/pr-{pull.number}-{'a' * 40}-pr-{pull.number + 1}-{'b' * 40}"
+    group = answered(world, here.queues(pull, head_ref=ref))
+    assert (group.check.conclusion, group.external_id) == ("action_required", "group:0")
+    assert group.ends("invalidated") != []
+
+
+@pytest.mark.slow
+def test_a_persons_group_is_out_of_scope_at_once(world: World) -> None:
+    here = world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
+    pull = world.bob.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "skipped"
+    group = answered(world, here.queues(pull))
+    assert group.check.conclusion == "skipped"
+    assert group.ends("merged") == []
+
+
+@pytest.mark.slow
+def test_a_group_waits_for_a_verdict_that_is_under_way(world: World) -> None:
+    here = world.repository(PROJECT)
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    thinking.was_asked()
+
+    group = here.queues(pull)
+    waiting = ("in_progress", None, f"Waiting for the verdict on #{pull.number}")
+    world.until(lambda: waiting in group.checks, "the merge group waits")
+    thinking.arrives()
+    assert answered(world, group).checks == [("completed", "success", f"Accepted with #{pull.number}: the same change")]
+
+
+@pytest.mark.slow
+def test_an_override_counts_for_the_group_and_names_who(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.alice.comments(pull, "/override we ship today")
+    world.until(lambda: pull.check.conclusion == "neutral", "it is overridden")
+
+    group = answered(world, here.queues(pull))
+    assert group.check.conclusion == "neutral"
+    assert "alice" in group.check.title
+    assert group.ends("merged") == []
+
+
+@pytest.mark.slow
+def test_re_run_at_a_groups_check_answers_it_again(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    group = answered(world, here.queues(pull))
+    assert group.check.conclusion == "failure"
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.comments(pull, "/rejudge force")
+    world.until(lambda: pull.check.conclusion == "success", "it is judged again")
+    group.press_rerun()
+    world.until(lambda: group.check.conclusion == "success", "the group is answered again")
+    assert len(group.checks) == 1

@@ -1,0 +1,260 @@
+"""Operating Assay: stopped, doubled, of two versions at once, restored from a backup, paused for a while, and looked into.
+
+All of it is slow: it starts and stops real processes.
+"""
+
+import http.client
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.worker.store.played import becomes
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.product import Process, run
+from tests.world.pulls import Pull
+from tests.world.redis import Redis
+from tests.world.replies import accept
+from tests.world.tester import World
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+SHORT = {"ASSAY_LEASE": "600", "ASSAY_HOLD": "600", "ASSAY_SWEEP": "0.3"}
+"""What a judge held when it was told to stop is not to wait for this."""
+
+
+def stub(number: int) -> dict[str, str]:
+    """The same mistake in a commit of its own: equal files of one second are one commit, on however many branches."""
+    return {**STUB, "NOTES.md": f"# Note {number}\n"}
+
+
+def listens(url: str) -> bool:
+    try:
+        httpx.get(f"{url}/livez")
+    except httpx.ConnectError:
+        return False
+    return True
+
+
+def lines_about(world: World, delivery: str) -> list[tuple[str, dict[str, Any]]]:
+    found = [(line.source, dict(line.fields)) for line in world.product.log.lines]
+    return [(source, fields) for source, fields in found if delivery in str(fields.get("delivery_id"))]
+
+
+@pytest.mark.parametrize("grace_s", ["0", "30"], ids=["handed back", "finished"])
+def test_a_worker_told_to_stop_while_the_model_thinks_leaves_no_check_open(another_world: Open, grace_s: str) -> None:
+    world = another_world(SHORT | {"ASSAY_STOP_GRACE": grace_s})
+    world.repository(PROJECT)
+    thought = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    thought.was_asked()
+    [work] = [one for one in world.product.processes if one.command == "work"]
+    work.popen.send_signal(signal.SIGTERM)
+    if grace_s == "30":
+        thought.arrives()
+    work.popen.wait(20)
+    assert work.stop() == 0
+    world.product.processes.remove(work)
+    if grace_s == "30":
+        assert pull.check.conclusion == "success", "it finished what it had begun"
+    world.product.start("work")
+    world.settles()
+    thought.arrives()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+def test_a_door_told_to_stop_still_takes_what_is_half_way_in_and_ends(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.repository(PROJECT)
+    [door] = [one for one in world.product.processes if one.command == "serve"]
+    body = json.dumps({"zen": "x" * 50_000}).encode()
+    head = {"Content-Type": "application/json", "X-GitHub-Event": "ping", "X-GitHub-Delivery": "guid-1"}
+    signed = head | {"X-Hub-Signature-256": world.door.signature(body), "Content-Length": str(len(body))}
+    there = http.client.HTTPConnection(world.product.url.removeprefix("http://"), timeout=10)
+    there.putrequest("POST", "/github/webhooks")
+    for name, value in signed.items():
+        there.putheader(name, value)
+    there.endheaders(body[:20_000])
+    world.until(lambda: httpx.get(f"{world.product.url}/livez").is_success, "it has read that")
+    door.popen.send_signal(signal.SIGTERM)
+    world.until(lambda: not listens(world.product.url), "it takes nothing new")
+    there.send(body[20_000:])
+    assert there.getresponse().status == 202
+    there.close()
+    door.popen.wait(5)
+    assert door.stop() == 0
+    world.product.processes.remove(door)
+    world.product.start("serve")
+    world.product.wait_until_ready()
+    world.github.verb("hooks", url=world.product.webhooks)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+
+
+def test_several_doors_and_workers_share_one_redis_and_each_head_has_one_verdict(another_world: Open) -> None:
+    world = another_world({"ASSAY_WORKERS": "2"}, ["serve", "serve", "work", "work"])
+    world.repository(PROJECT)
+    world.until(lambda: all(one.url for one in world.product.processes[:2]), "both doors listen")
+    doors = [f"{one.url}/github/webhooks" for one in world.product.processes[:2]]
+    pulls: list[Pull] = []
+    for number in range(6):
+        world.github.verb("hooks", url=doors[number % 2], copies=2)
+        pulls.append(world.agent.opens(stub(number), branch=f"stub-{number}"))
+        world.github.settle()
+    world.settles()
+
+    assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 6
+
+
+@pytest.fixture
+def version_before(tmp_path: Path) -> Path:
+    """The code of the newest commit but the one that is checked out."""
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("there is no history here to take the version before from")
+    found = [git, "-C", str(ROOT), "log", "-2", "--format=%H", "--", "app", "worker"]
+    commits = subprocess.run(found, capture_output=True, text=True, check=True).stdout.split()
+    changed = [git, "-C", str(ROOT), "status", "--porcelain", "--", "app", "worker"]
+    is_clean = not subprocess.run(changed, capture_output=True, text=True, check=True).stdout
+    before = commits[-1] if is_clean else commits[0]
+    packed = subprocess.run([git, "-C", str(ROOT), "archive", before], capture_output=True, check=True).stdout
+    folder = tmp_path / "before"
+    folder.mkdir()
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+    if not (folder / "worker" / "domain" / "suspension.py").exists():
+        pytest.skip("the version before did not promise yet to read what this one writes")
+    return folder
+
+
+def start(world: World, command: str, code: Path) -> Process:
+    """The same command of another version."""
+    environment = {**world.product.environment, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
+    program = (sys.executable, "-m", "app.cli")
+    process = Process.start(command, environment, world.product.log, program)
+    world.product.processes.append(process)
+    return process
+
+
+def test_the_version_before_and_this_one_work_side_by_side_and_back_again(
+    another_world: Open, version_before: Path
+) -> None:
+    world = another_world({"ASSAY_LEASE": "2", "ASSAY_HOLD": "2"})
+    world.repository(PROJECT)
+    start(world, "work", version_before)
+    pulls = [world.agent.opens(stub(number), branch=f"stub-{number}") for number in range(4)]
+    world.settles()
+    world.product.kill("work")  # both: back again to the version before
+    start(world, "work", version_before)
+    pulls.append(world.agent.opens(stub(4), branch="back"))
+    world.alice.comments(pulls[0], "/rejudge")
+    world.settles()
+    world.product.kill("work")
+    world.product.start("work")
+    world.alice.comments(pulls[-1], "/rejudge")
+    world.settles()
+
+    assert [[one.conclusion for one in pull.checks_of(pull.head)] for pull in pulls] == [["failure"]] * 5
+
+
+def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(another_world: Open) -> None:
+    world = another_world(SHORT)
+    repository = world.repository(PROJECT)
+    known = world.agent.opens(stub(1), branch="known")
+    world.settles()
+    world.product.kill("work")
+    due = world.agent.opens(stub(2), branch="due")
+    world.github.settle()
+    eval_id = known.verdict["eval_id"]
+
+    backup = saved(world.redis)
+    world.product.stop()
+    world.redis.kill()
+    world.redis.restore(backup)
+    shown = run(world.product.environment, "show", eval_id)
+    assert (shown.returncode, repository.name in shown.stdout) == (0, True), shown.stderr
+    for command in ("serve", "work"):
+        world.product.start(command)
+    world.product.wait_until_ready()
+    world.github.verb("hooks", url=world.product.webhooks)
+    world.settles()
+
+    assert [one.conclusion for one in due.checks_of(due.head)] == ["failure"]
+    assert [one.conclusion for one in known.checks_of(known.head)] == ["failure"]
+
+
+def saved(redis: Redis) -> bytes:
+    """As docs/operating.md says: BGSAVE, and a copy of the file that it made."""
+    client: Any
+    with redis.client as client:
+        client.bgsave()
+        assert becomes(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
+        assert client.info("persistence")["rdb_last_bgsave_status"] == "ok"
+    return (redis.folder / "dump.rdb").read_bytes()
+
+
+def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_world: Open) -> None:
+    world = another_world({})
+    world.repository(PROJECT)
+    first = world.agent.opens(stub(9), branch="first")
+    world.settles()
+    until = datetime.now(UTC) + timedelta(seconds=8)  # noqa: TID251 - a person reads the clock
+    said = ("--until", until.isoformat(timespec="milliseconds"), "--reason", "moving the database", "--by", "olga")
+    paused = run(world.product.environment, "pause", *said)
+    assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, "Judging is paused everywhere")
+    listed = run(world.product.environment, "pause", "--list")
+    assert "by olga: moving the database" in listed.stdout
+    left = [world.agent.opens(stub(number), branch=f"left-{number}") for number in range(2)]
+    world.settles()
+
+    assert {one.check.conclusion for one in left} == {"neutral"}
+    assert {one.verdict["signals"]["paused_name"] for one in left} == {"olga"}
+    world.until(lambda: {one.check.conclusion for one in left} == {"failure"}, "the pause ended by itself")
+    world.settles()
+    assert first.check.conclusion == "failure"
+    assert "nowhere" in run(world.product.environment, "pause", "--list").stdout
+
+
+def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: Open) -> None:
+    world = another_world({})
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    found = re.search(r"Delivery `([0-9a-f-]{36})`", pull.text)
+    assert found, pull.text
+    told = lines_about(world, found[1])
+    assert {source for source, _ in told} == {"serve", "work"}
+    events = [fields["event"] for _, fields in told]
+    assert events[0] == "delivery"
+    for event in ("handed out", "judging begins", "judging ended"):
+        assert event in events, event
+    heads = {fields.get("head_sha") for source, fields in told if source == "work"}
+    assert heads == {pull.head}
+
+
+def test_figures_are_told_at_their_own_address_only(another_world: Open) -> None:
+    world = another_world({"ASSAY_METRICS_ADDRESS": "127.0.0.1:0"})
+    world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    assert httpx.get(f"{world.product.url}/metrics").status_code == 404
+    [url] = [line.fields["url"] for line in world.product.log.lines if line.fields.get("event") == "metrics"]
+    told = dict(line.rsplit(" ", 1) for line in httpx.get(url).text.splitlines() if not line.startswith("#"))
+    assert told['assay_verdicts_total{decision="reject",reason="half_finished"}'] == "1"
+    assert (told["assay_first_check_seconds_count"], told["assay_verdict_seconds_count"]) == ("1", "1")
+    assert (told["assay_queue_due"], told["assay_dispatcher_leads"], told["assay_store_up"]) == ("0", "1", "1")
+    assert json.dumps(told).find(world.here.name) == -1

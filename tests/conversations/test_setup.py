@@ -1,0 +1,103 @@
+"""From no App to the first verdict, and its secrets changed while it works: told as who runs Assay would."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.conversations.conftest import Open
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.github_bench import GitHub
+from tests.world.product import Product, environment, run
+from tests.world.redis import Redis
+from tests.world.replies import accept
+from worker.domain.permissions import OptIn, asked
+
+pytestmark = pytest.mark.slow
+
+NO_APP = {"ASSAY_APP_ID": "", "ASSAY_APP_PRIVATE_KEY": "", "ASSAY_WEBHOOK_SECRET": ""}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHub]:
+    """One of its own: these stories change the App itself."""
+    bench = GitHub.start()
+    yield bench
+    bench.stop()
+
+
+def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
+    """Go through /setup as a person does. Answers the lines to paste."""
+    token = next(line.text.strip() for line in door.log.lines if re.fullmatch(r" {4}[\w-]{43}", line.text))
+    fields = {"token": token, "address": door.url, "organization": "acme", "opt_in": opt_ins}
+    confirm = httpx.post(f"{door.url}/setup", content=urlencode(fields, doseq=True), headers=FORM).text
+    manifest = re.findall(r'name="manifest" value="([^"]+)"', confirm)[0]
+    target = re.findall(r'method="post" action="([^"]+)"', confirm)[-1]
+    sent = httpx.post(unescape(target), content=urlencode({"manifest": unescape(manifest)}), headers=FORM)
+    done = httpx.get(sent.headers["location"]).text
+    lines = unescape(re.findall(r"<pre>(ASSAY_.+?)</pre>", done, re.DOTALL)[0]).splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.mark.parametrize("opt_ins", [[], [str(one) for one in OptIn]])
+def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
+    github: GitHub, anthropic_server: HTTPServer, another_world: Open, opt_ins: list[str]
+) -> None:
+    redis = Redis.started()
+    door = Product.started(environment(github.ready, anthropic_server.url_for(""), redis, NO_APP), ("serve",))
+    try:
+        settings = created(door, opt_ins)
+    finally:
+        door.stop()
+        redis.end()
+    granted = asked(OptIn(one) for one in opt_ins)
+    github.verb("permissions", permissions=granted)
+    world = another_world(settings)
+    world.repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})
+    pull = world.agent.opens(STUB)
+    world.settles()
+    assert pull.check.conclusion == "failure", (pull.check, world.picture())
+
+    github.verb("ruleset", repo=world.here.name, required=["Assay"])
+    told = run(world.product.environment, "doctor", "--repo", world.here.name)
+    said = " ".join(told.stdout.split())
+    assert "ok App permissions all there" in said
+    assert (
+        "wrong Required check Assay is required on main by branch protection and a ruleset, but from any source" in said
+    )
+    assert ("off: the App does not ask for merge_queues: read" in said) is (not opt_ins)
+
+
+def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: GitHub, another_world: Open) -> None:
+    old = github.ready.private_key
+    new = str(github.verb("key")["pem"])
+    world = another_world({"ASSAY_APP_PRIVATE_KEY": old + "\n" + new, "ASSAY_WEBHOOK_SECRET": "tomorrows bench-secret"})
+    world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    assert pull.check.conclusion == "failure", (pull.check, world.picture())
+
+    github.verb("key/take-back", pem=old)
+    github.verb("hooks", secret="tomorrows")
+    world.model.decides(lambda _: accept(RETRY_AT))
+    world.agent.pushes(pull, RETRY)
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    forged = json.dumps({"action": "opened"})
+    github.verb("deliver", event="pull_request", body=forged, secret="yesterdays", id="forged")
+    github.settle()
+    [answered] = [one for one in github.state("")["deliveries"] if one["id"] == "forged"]
+    assert answered["status"] == 401
+
+    told = run(world.product.environment, "doctor")
+    said = " ".join(told.stdout.split())
+    assert "wrong App key 1 GitHub refuses our credentials: A JSON web token could not be decoded" in said
+    assert "ok App key 2 accepted at" in said
+    github.verb("hooks", secret="bench-secret")

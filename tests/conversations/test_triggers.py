@@ -1,0 +1,194 @@
+"""Who is judged, when, and what wakes a head again."""
+
+import time
+
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
+ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are retried on 504\n"
+
+
+def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(another_world: Open) -> None:
+    world = another_world({"ASSAY_PEOPLE": "", "ASSAY_QUIET_WINDOW": "600"})
+    world.repository(PROJECT)
+    pull = world.bob.opens(RETRY)
+    world.settles()
+
+    assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
+    assert "/rejudge" in pull.text
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    agents = world.bob.opens({"other.py": "x = 1\n"}, branch="signed", message=signed)
+    world.until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
+    assert (agents.check.status, agents.check.title[:17]) == ("queued", "Judging starts at")
+
+    assert world.bob.merges(pull).is_merged
+    world.bob.closes(agents)
+
+
+def test_pain_17_an_agents_pull_request_is_judged_though_its_author_is_a_bot(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.person("copilot-swe-agent[bot]").opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
+def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.mallory.opens_from_a_fork(RETRY)
+    world.settles()
+    first = pull.verdict["eval_id"]
+
+    pull.press_rerun_all()
+    world.settles()
+    assert world.github.told(here.name, "check_suite")[-1]["check_suite"]["pull_requests"] == []
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
+
+
+def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: Open) -> None:
+    world = another_world({"ASSAY_CI_POLL": "600"})
+    here = world.repository(PROJECT)
+    pull = world.mallory.opens_from_a_fork(RETRY, draft=True)
+    tests = here.starts_ci(pull.head, "unit tests")
+    world.mallory.marks_ready(pull)
+    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
+
+    tests.finishes("failure")
+    world.settles()
+    assert world.github.told(here.name, "check_run")[-1]["check_run"]["pull_requests"] == []
+    assert pull.verdict["abstain_reason"] == "ci_failed"
+
+    world.model.answers(accept(RETRY_AT))
+    here.reports_ci(pull.head, "unit tests", "success")
+    world.until(lambda: pull.check.conclusion == "success", "the green run woke it")
+
+
+def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", ISSUE)
+    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    assert pull.check.conclusion == "failure"
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
+    assert "the issue was edited" in pull.text
+
+
+def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+    world.settles()
+    assert (pull.check.status, pull.check.title) == ("queued", "Draft: judged when it is ready")
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert len(pull.checks_of(pull.head)) == 1
+
+
+def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})
+    world.github.verb("push", repo=here.name, branch="fix", files={}, **{"from": "below"})
+    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+
+    world.alice.retargets(pull, "below")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
+    assert "the base or the linked issues changed" in pull.text
+
+
+@pytest.mark.slow
+def test_the_same_head_in_two_pull_requests_has_a_check_of_each(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.github.verb("push", repo=here.name, branch="release", files={"NEWS.md": "Soon.\n"})
+    world.model.answers(accept(RETRY_AT)).answers(reject("weak_test", RETRY_AT))
+    first = world.agent.opens(RETRY)
+    world.settles()
+    path = f"/repos/{here.name}/pulls"
+    made = world.github.user(world.agent.login, "POST", path, title="Again", body="", head="fix", base="release")
+    world.settles()
+
+    runs = {run["external_id"]: run["conclusion"] for run in here.checks if run["head_sha"] == first.head}
+    assert runs == {f"pull:{first.number}": "success", f"pull:{made['number']}": "failure"}
+
+
+@pytest.mark.slow
+def test_judging_waits_for_the_quiet_window_unless_a_case_or_a_review_request_ends_it(another_world: Open) -> None:
+    world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: bool(pull.runs_of(pull.head)), "the check is there")
+    assert (pull.check.status, pull.check.title[:17]) == ("queued", "Judging starts at")
+    time.sleep(1)
+    assert world.model.asked == []
+
+    world.agent.edits(pull, body=CASE)
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    other = world.agent.opens(RETRY, branch="other", body=CASE)
+    world.settles()
+    assert other.check.conclusion == "success"
+
+
+@pytest.mark.slow
+def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.github.verb("hooks", paused=True)
+    pull = world.agent.opens(RETRY)
+    world.github.verb("hooks", drop=True, paused=False)
+    world.github.verb("install", repositories=[here.name])
+    world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
+    world.settles()
+    assert (pull.check.conclusion, pull.check.title) == ("neutral", "Opened before Assay was installed")
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, {"note.md": "x\n"})
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
+@pytest.mark.slow
+def test_a_person_is_only_observed_where_the_repository_says_so(world: World) -> None:
+    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: observe\n"})
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.bob.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "neutral"
+    assert pull.check.title.startswith("Would have rejected")
+
+
+@pytest.mark.slow
+def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+    world.settles()
+    world.agent.closes(pull)
+    world.until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
+    assert pull.check.conclusion == "cancelled"

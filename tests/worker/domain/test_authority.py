@@ -1,0 +1,88 @@
+"""Who may command what. Invariant: no bot commands anything, and nobody overrules a verdict on their own pull request."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.domain.authority import LADDER, RIGHTS, Asker, Refusal, Role, pause_of, refusal, roles_from
+from worker.domain.request import CommandName
+from worker.domain.suspension import UntilError
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+LEAST = {
+    CommandName.REJUDGE: Role.WRITE,
+    CommandName.FORCE: Role.WRITE,
+    CommandName.CONTEST: Role.WRITE,
+    CommandName.OVERRIDE: Role.MAINTAIN,
+    CommandName.PAUSE: Role.MAINTAIN,
+    CommandName.RESUME: Role.MAINTAIN,
+    CommandName.HELP: Role.WRITE,
+    CommandName.APPROVED: Role.WRITE,
+    CommandName.CHANGES: Role.WRITE,
+}
+NOT_ONES_OWN = {
+    CommandName.FORCE,
+    CommandName.CONTEST,
+    CommandName.OVERRIDE,
+    CommandName.APPROVED,
+    CommandName.CHANGES,
+}
+
+
+def test_every_command_has_its_right() -> None:
+    assert set(RIGHTS) == set(CommandName) == set(LEAST)
+
+
+@pytest.mark.parametrize("command", CommandName)
+@pytest.mark.parametrize("role", Role)
+def test_a_command_needs_its_role_or_a_higher_one(command: CommandName, role: Role) -> None:
+    may = LADDER.index(role) >= LADDER.index(LEAST[command])
+    assert refusal(command, Asker(role), "a reason") == (None if may else Refusal.ROLE)
+
+
+@pytest.mark.parametrize("command", CommandName)
+def test_nobody_overrules_a_verdict_on_their_own_pull_request(command: CommandName) -> None:
+    author = Asker(Role.ADMIN, is_author=True)
+    assert refusal(command, author, "a reason") == (Refusal.AUTHOR if command in NOT_ONES_OWN else None)
+
+
+@given(st.sampled_from(CommandName), st.sampled_from(Role), st.booleans(), st.text(max_size=3))
+def test_a_bot_commands_nothing(command: CommandName, role: Role, is_author: object, reason: str) -> None:
+    asker = Asker(role, is_author=bool(is_author), is_bot=True)
+    assert refusal(command, asker, reason) is Refusal.BOT
+
+
+@pytest.mark.parametrize("command", CommandName)
+def test_a_contest_and_an_override_need_a_reason(command: CommandName) -> None:
+    needs = command in {CommandName.CONTEST, CommandName.OVERRIDE}
+    assert refusal(command, Asker(Role.ADMIN), "") == (Refusal.REASON if needs else None)
+
+
+def test_a_role_is_told_with_all_above_it() -> None:
+    assert roles_from(Role.MAINTAIN) == (Role.MAINTAIN, Role.ADMIN)
+
+
+@pytest.mark.parametrize(
+    ("said", "hours", "reason"),
+    [
+        ("", None, ""),
+        ("a release", None, "a release"),
+        ("for 2h", 2, ""),
+        ("for 2h: a  release\ntoday", 2, "a release today"),
+        ("for 1d a release", 24, "a release"),
+        ("for 2026-11-20T15:00Z a release", 3, "a release"),
+        ("for the release", None, "for the release"),
+        ("2h", None, "2h"),
+    ],
+)
+def test_a_pause_says_how_long_and_why(said: str, hours: int | None, reason: str) -> None:
+    assert pause_of(said, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
+
+
+@pytest.mark.parametrize("said", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z"])
+def test_a_length_that_is_none_is_refused(said: str) -> None:
+    with pytest.raises(UntilError):
+        pause_of(said, NOW)

@@ -1,0 +1,52 @@
+"""What somebody who waits for a commit's verdict is told."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.render.samples import accepted
+from worker.domain.awaited import UNKNOWN, Awaited, Awaiting, SeenPull, awaited
+
+A, B = "a" * 40, "b" * 40
+
+
+def seen(number: int = 1, **changes: Any) -> SeenPull:
+    standard: dict[str, Any] = {"head": A, "is_busy": False, "is_held": False, "verdict": None}
+    return SeenPull(number=number, **{**standard, **changes})
+
+
+def test_a_commit_that_nobody_knows_may_still_be_announced() -> None:
+    assert awaited([], A) is UNKNOWN
+    assert (UNKNOWN.state, UNKNOWN.is_final) == (Awaiting.NONE, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"is_busy": True}, Awaiting.PENDING),
+        ({"is_busy": True, "verdict": accepted()}, Awaiting.PENDING),
+        ({"verdict": accepted()}, Awaiting.DONE),
+        ({"head": None, "verdict": accepted()}, Awaiting.DONE),
+        ({"head": B, "verdict": accepted()}, Awaiting.SUPERSEDED),
+        ({"head": B, "is_busy": True}, Awaiting.SUPERSEDED),
+        ({"is_held": True}, Awaiting.NONE),
+        ({}, Awaiting.NONE),
+    ],
+)
+def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], state: Awaiting) -> None:
+    found = awaited([seen(**changes)], A)
+    assert (found.state, found.number) == (state, 1)
+    assert found.is_final is (state is not Awaiting.PENDING)
+    assert (found.verdict is not None) is (state is Awaiting.DONE)
+    assert found.newer == (B if state is Awaiting.SUPERSEDED else None)
+
+
+def test_a_draft_is_told_apart_from_what_nobody_judges() -> None:
+    assert "draft" in awaited([seen(is_held=True)], A).why
+    assert "skipped" in awaited([seen()], A).why
+
+
+def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> None:
+    found: Awaited = awaited([seen(1, verdict=accepted()), seen(2, head=B), seen(3, head=B, is_busy=True)], A)
+    assert (found.number, found.state, found.others) == (1, Awaiting.DONE, (2, 3))
+    assert awaited([seen(1), seen(2, verdict=accepted())], A).number == 2

@@ -1,0 +1,61 @@
+"""The keys of `.github/assay.yml` are the fields of the configuration, and its signals are the judge's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.domain.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
+from worker.domain.config_keys import ConfigKeys, seconds, to_config, to_keys
+from worker.domain.dossier import Policy
+from worker.domain.signal_names import SIGNAL_NAMES
+from worker.judge.heuristics.registry import NAMES
+
+
+def test_the_signals_that_a_file_may_name_are_the_judges() -> None:
+    assert list(SIGNAL_NAMES) == sorted(NAMES)
+
+
+def test_every_key_is_a_field_of_the_configuration_and_every_field_a_key() -> None:
+    fields = {*Policy.model_fields, *RepositoryConfig.model_fields} - {"policy"}
+    assert set(ConfigKeys.model_fields) - {"version"} == fields
+    assert set(to_keys(RepositoryConfig())) == fields
+
+
+def test_a_key_that_is_left_out_has_the_configurations_default() -> None:
+    assert to_config({}) == RepositoryConfig()
+    keys = ConfigKeys()
+    assert to_config({name: getattr(keys, name) for name in ConfigKeys.model_fields}) == RepositoryConfig()
+
+
+def test_what_a_file_says_of_authors_is_told_from_what_it_leaves_to_the_operator() -> None:
+    made = to_config({"authors": Authors(people=Handling.OBSERVE)})
+    assert made.authors.model_fields_set == {"people"}
+    assert to_config({}).authors.model_fields_set == set()
+
+
+def test_policy_and_steering_find_their_places() -> None:
+    made = to_config({"mode": "observe", "quiet_window": 5.0, "version": 1})
+    assert (made.policy.mode, made.quiet_window) == ("observe", 5.0)
+    assert to_keys(made)["mode"] == "observe"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [(45, 45), (0.5, 0.5), ("45s", 45), ("10m", 600), ("2h", 7200), ("1.5m", 90), ("24h", 86400)]
+)
+def test_durations_are_seconds_or_have_a_unit(said: object, meant: float) -> None:
+    assert seconds(said) == meant
+
+
+@pytest.mark.parametrize("said", ["45", "45 s", "s", "-1s", "25h", "1d", "", -1, 86401, True, None, [], float("nan")])
+def test_what_is_no_duration_says_what_one_is(said: object) -> None:
+    with pytest.raises(ValueError, match=r"^seconds from 0 to 86400, or a text like 45s, 10m or 2h$"):
+        seconds(said)
+
+
+@given(st.one_of(st.text(max_size=12), st.floats(), st.integers(), st.from_regex(r"[0-9]{1,6}[smh]", fullmatch=True)))
+def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
+    try:
+        found = seconds(said)
+    except ValueError:
+        return
+    assert 0 <= found <= LONGEST_WAIT_S

@@ -1,0 +1,196 @@
+"""What a merge group is told follows from where its pull request stands; every doubt is closed."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.worker.render.samples import HEAD, abstained, accepted, dossier, rejected
+from worker.domain.check import Conclusion
+from worker.domain.diff import diff_of
+from worker.domain.group_answer import (
+    Accepted,
+    Member,
+    Passes,
+    Published,
+    Stops,
+    Waits,
+    Why,
+    answered,
+    carried_over,
+    is_same_change,
+    newest,
+    standing,
+)
+from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.ledger import LedgerEntry, changed_lines
+from worker.domain.merge_group import MergeGroup
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
+
+AT = datetime(2026, 11, 21, tzinfo=UTC)
+GROUP = "9" * 40
+DIFF = """diff --git a/a.py b/a.py
+--- a/a.py
++++ b/a.py
+@@ -1,2 +1,2 @@
+ x = 1
+-y = 2
++y = 3
+"""
+MOVED = DIFF.replace("@@ -1,2 +1,2 @@\n x = 1", "@@ -8,2 +9,2 @@\n z = 1")
+OTHER = DIFF.replace("y = 3", "y = 4")
+NO_FILE = "--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n-x\n"
+
+
+def entry(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> LedgerEntry:
+    made = verdict or accepted()
+    fields: dict[str, Any] = {
+        "eval_id": made.eval_id,
+        "created_at": made.created_at,
+        "round": 1,
+        "fence": 1,
+        "head_sha": made.subject.head_sha,
+        "fingerprint": made.fingerprint,
+        "diff_summary": "",
+        "changed_lines": changed_lines(diff_of(DIFF)),
+        "verdict": made,
+    }
+    return LedgerEntry(**{**fields, **changes})
+
+
+def shown(conclusion: str | None, title: str = "Words") -> Published:
+    return Published(CheckRunId(5), conclusion, title)
+
+
+def member(published: Published | None, recorded: LedgerEntry | None = None, *, is_closed: bool = False) -> Member:
+    return Member(is_closed, published, recorded)
+
+
+def group(at: datetime = AT) -> MergeGroup:
+    return MergeGroup(
+        installation_id=InstallationId(100),
+        repository_id=RepositoryId(7),
+        repository="acme/widgets",
+        head_sha=GROUP,
+        base_sha="b" * 40,
+        base_ref="refs/heads/main",
+        head_ref="refs/heads/any",
+        delivery_id=DeliveryId("one"),
+        at=at,
+    )
+
+
+def child(parent: LedgerEntry, group: str = GROUP, kind: SubjectKind = SubjectKind.MERGE_GROUP) -> LedgerEntry:
+    subject = parent.verdict.subject.model_copy(update={"kind": kind, "head_sha": group})
+    changes = {"subject": subject, "parent_eval_id": parent.eval_id, "eval_id": EvalId("child")}
+    return entry(parent.verdict.model_copy(update=changes), head_sha=parent.head_sha)
+
+
+def test_an_accept_on_record_passes_once_it_is_compared() -> None:
+    accept = accepted()
+    recorded = entry(accept)
+    found = standing(member(shown("success"), recorded))
+    assert found == Accepted(accept, recorded, shown("success"))
+
+
+@pytest.mark.parametrize("recorded", [None, entry(rejected()), entry(abstained(AbstainReason.BUDGET))])
+def test_green_without_an_accept_on_record_does_not_pass(recorded: LedgerEntry | None) -> None:
+    assert standing(member(shown("success"), recorded)) == Stops(Why.UNRECORDED, shown("success"))
+
+
+@pytest.mark.parametrize("published", [None, shown(None)])
+@pytest.mark.parametrize("recorded", [None, entry()])
+def test_what_is_not_told_yet_is_waited_for(published: Published | None, recorded: LedgerEntry | None) -> None:
+    assert standing(member(published, recorded)) == Waits()
+
+
+@pytest.mark.parametrize(("word", "conclusion"), [("neutral", Conclusion.NEUTRAL), ("skipped", Conclusion.SKIPPED)])
+def test_what_passes_without_a_verdict_passes_as_such(word: str, conclusion: Conclusion) -> None:
+    overridden = shown(word, "Overridden by @alice: we ship")
+    assert standing(member(overridden, entry(rejected()))) == Passes(conclusion, overridden)
+
+
+def test_a_reject_stops_with_its_verdict() -> None:
+    recorded = entry(rejected())
+    assert standing(member(shown("failure"), recorded)) == Stops(Why.REJECTED, shown("failure"), recorded.verdict)
+
+
+@pytest.mark.parametrize("word", ["failure", "action_required", "cancelled", "timed_out", "stale", "a new word"])
+def test_whatever_else_its_check_says_stops(word: str) -> None:
+    assert standing(member(shown(word))) == Stops(Why.NOT_JUDGED, shown(word))
+    accept = entry()
+    assert standing(member(shown(word), accept)) == Stops(Why.NOT_JUDGED, shown(word), accept.verdict)
+
+
+@pytest.mark.parametrize("word", ["success", "neutral", "skipped", "failure"])
+def test_a_closed_pull_request_stops_whatever_its_check_says(word: str) -> None:
+    found = standing(member(shown(word), entry(), is_closed=True))
+    assert found == Stops(Why.CLOSED, shown(word))
+
+
+def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:
+    first, second = entry(), entry(rejected())
+    other = entry(head_sha="8" * 40)
+    assert newest((first, second, child(second), other), HEAD) == second
+    assert newest((other,), HEAD) is None
+
+
+def test_an_answer_on_record_is_this_groups_and_of_this_verdict() -> None:
+    parent = entry()
+    there = child(parent)
+    assert answered((parent, there), group(), parent) == there
+    assert answered((parent, child(parent, "7" * 40)), group(), parent) is None
+    assert answered((parent, child(parent, kind=SubjectKind.SUBMISSION)), group(), parent) is None
+    assert answered((parent, there), group(), entry(eval_id=EvalId("newer"))) is None
+
+
+def test_that_nobody_judged_it_is_no_answer_to_who_asks_again() -> None:
+    parent = entry()
+    subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": GROUP})
+    changes = {"subject": subject, "parent_eval_id": parent.eval_id}
+    nobody = entry(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
+    assert answered((parent, nobody), group(AT), parent) == nobody
+    assert answered((parent, nobody), group(AT + timedelta(seconds=1)), parent) is None
+
+
+def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
+    accept = accepted(
+        judge_kind=JudgeKind.LLM,
+        judge_model="m",
+        judge_cost_usd=Decimal("0.02"),
+        tokens=Tokens(input=5),
+        signals={"a": 1},
+    )
+    made = carried_over(accept, GROUP, EvalId("new"), AT)
+    assert (made.eval_id, made.parent_eval_id, made.carried_from) == ("new", accept.eval_id, accept.eval_id)
+    assert (made.subject.kind, made.subject.head_sha, made.subject.number) == ("merge_group", GROUP, 12)
+    assert (made.judge_cost_usd, made.tokens, made.judge_latency_ms, made.created_at) == (Decimal(0), Tokens(), 0, AT)
+    assert made.signals == {"a": 1, "pointers_at": HEAD}
+    assert (made.concern, made.evidence, made.judge_model) == (accept.concern, accept.evidence, "m")
+
+
+def test_what_was_carried_before_names_where_it_was_judged_and_an_unknown_price_stays_unknown() -> None:
+    accept = accepted(carried_from=EvalId("first"), judge_kind=JudgeKind.LLM, judge_model="m", judge_cost_usd=None)
+    made = carried_over(accept, GROUP, EvalId("new"), AT)
+    assert (made.carried_from, made.judge_cost_usd) == ("first", None)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_same_lines_are_the_same_change_wherever_they_stand(is_kept: bool) -> None:  # noqa: FBT001 - both ways
+    kept = dossier(diff=DIFF) if is_kept else None
+    assert is_same_change(DIFF, entry(), kept)
+    assert is_same_change(MOVED, entry(), kept)
+    assert not is_same_change(OTHER, entry(), kept)
+    assert not is_same_change("", entry(), kept)
+
+
+def test_another_mode_is_another_change() -> None:
+    mode = DIFF.replace("--- a/a.py", "old mode 100644\nnew mode 100755\n--- a/a.py")
+    assert not is_same_change(mode, entry(), dossier(diff=DIFF))
+
+
+def test_what_can_not_be_read_or_has_no_hashes_counts_as_changed() -> None:
+    assert not is_same_change(NO_FILE, entry(), dossier(diff=DIFF))
+    assert not is_same_change(DIFF, entry(), dossier(diff=NO_FILE))
+    assert not is_same_change("", entry(changed_lines={}), None)

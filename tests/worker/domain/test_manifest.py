@@ -1,0 +1,115 @@
+"""The manifest: what is asked of GitHub, and that no address gets into it that a person could not mean."""
+
+import pytest
+
+from worker.domain.manifest import Wish, WishError, guessed, is_here, manifest, register_url, usable, web_url, wish
+from worker.domain.permissions import OptIn, asked
+
+HOME = "https://assay.example.org"
+
+
+def test_a_manifest_asks_for_what_the_table_says_and_nothing_else() -> None:
+    made = manifest(wish(HOME, "", "acme", ["merge_queue"]), {"pull_request", "merge_group", "installation"})
+    assert made == {
+        "name": "Assay for acme",
+        "description": "Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
+        "url": HOME,
+        "hook_attributes": {"url": f"{HOME}/github/webhooks", "active": True},
+        "redirect_url": f"{HOME}/setup/callback",
+        "public": False,
+        "default_permissions": asked([OptIn.MERGE_QUEUE]),
+        "default_events": ["merge_group", "pull_request"],
+    }
+
+
+def test_an_event_whose_permission_is_not_asked_for_is_left_out() -> None:
+    assert manifest(wish(HOME, "", "", []), {"pull_request", "merge_group"})["default_events"] == ["pull_request"]
+
+
+def test_a_name_is_as_long_as_github_allows() -> None:
+    assert manifest(wish(HOME, "", "", []), ())["name"] == "Assay"
+    assert len(str(manifest(wish(HOME, "", "a" * 39, []), ())["name"])) == 34
+
+
+def test_deliveries_may_go_through_a_tunnel_and_unknown_opt_ins_are_nothing() -> None:
+    assert wish(f" {HOME}/ ", "https://tunnel.example/abc", " acme ", ["comments", "administration"]) == Wish(
+        HOME, "https://tunnel.example/abc", "acme", frozenset({OptIn.COMMENTS})
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://assay.example.org",
+        "https://a.b:8443/assay",
+        "http://localhost:8000",
+        "http://127.0.0.1:1",
+        "http://[::1]:8000",
+    ],
+)
+def test_an_address_is_taken_as_it_is(address: str) -> None:
+    assert usable(address, "It") == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "", "assay.example.org", "ftp://a.b", "javascript:alert(1)", "https://", "https://a b", "https://user:pw@a.b",
+        "https://a.b?x=1", "https://a.b#x", 'https://a.b/"><script>', "https://a.b/\r\nX: y", "https://ä.b",
+        "http://assay.example.org", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "https://" + "a" * 200,
+        "https://a.b:999999", "https://a.b@evil.example", "https://a.bé",
+    ],
+)  # fmt: skip
+def test_an_address_that_could_mislead_is_refused_with_what_is_expected(address: str) -> None:
+    with pytest.raises(WishError, match=r"^It: expected https://HOST"):
+        usable(address, "It")
+
+
+@pytest.mark.parametrize("organization", ["a/b", "-a", "a" * 40, "a b", "../settings", "a?x"])
+def test_an_organization_is_a_plain_name(organization: str) -> None:
+    with pytest.raises(WishError, match=r"^The organization"):
+        wish(HOME, "", organization, [])
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("assay.example.org", "https://assay.example.org"),
+        ("localhost:8000", "http://localhost:8000"),
+        ("[::1]:8000", "http://[::1]:8000"),
+        ("a.b:8443", "https://a.b:8443"),
+        ('x"><script>', ""),
+        ("a.b/evil", ""),
+        ("user@a.b", ""),
+        ("a" * 151, ""),
+        ("", ""),
+    ],
+)
+def test_what_a_host_header_says_is_offered_only_where_it_is_a_host(host: str, address: str) -> None:
+    assert guessed(host) == address
+
+
+def test_an_address_of_this_machine_is_one_that_github_does_not_reach() -> None:
+    assert is_here("http://localhost:8000/x")
+    assert not is_here(HOME)
+
+
+@pytest.mark.parametrize(
+    ("api", "web"),
+    [
+        ("https://api.github.com", "https://github.com"),
+        ("https://ghe.example.org/api/v3", "https://ghe.example.org"),
+        ("https://ghe.example.org/api/v3/", "https://ghe.example.org"),
+        ("https://api.acme.ghe.com", "https://acme.ghe.com"),
+        ("http://127.0.0.1:4000", "http://127.0.0.1:4000"),
+    ],
+)
+def test_people_use_github_where_its_api_belongs_to(api: str, web: str) -> None:
+    assert web_url(api) == web
+
+
+def test_the_manifest_goes_to_ones_own_settings_or_the_organizations() -> None:
+    assert register_url("https://api.github.com", "", "s&t") == "https://github.com/settings/apps/new?state=s%26t"
+    assert register_url("https://g.example/api/v3", "acme", "s") == (
+        "https://g.example/organizations/acme/settings/apps/new?state=s"
+    )

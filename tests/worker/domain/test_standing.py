@@ -1,0 +1,115 @@
+"""Who is judged, who waits, who is left alone. Invariant: what is asked for by hand is judged."""
+
+from typing import Any
+
+import pytest
+
+from worker.domain.config import Authors, Handling
+from worker.domain.dossier import Commit, PullRequest
+from worker.domain.greeting import Greeting
+from worker.domain.request import BY_HAND, DRAFT_TOO, AuthorKind, Trigger
+from worker.domain.standing import (
+    About,
+    Hold,
+    Judge,
+    Old,
+    Skip,
+    kind_of,
+    kind_of_account,
+    standing,
+    with_operators,
+)
+
+AGENT, BOT, PERSON = AuthorKind.AGENT, AuthorKind.BOT, AuthorKind.PERSON
+UNASKED = sorted(set(Trigger) - BY_HAND)
+
+
+def about(author: AuthorKind = AGENT, trigger: Trigger = Trigger.PUSHED, **facts: bool) -> About:
+    return About(author=author, trigger=trigger, **facts)
+
+
+def pull(author: str = "alice", head_ref: str = "fix", message: str = "Retry") -> PullRequest:
+    sha = "1" * 40
+    commits = (Commit(sha=sha, message=message, author="alice"),)
+    fields: dict[str, Any] = {"title": "", "body": "", "base_sha": sha, "head_sha": sha, "commits": commits}
+    return PullRequest(repository="acme/widgets", number=1, author=author, head_ref=head_ref, **fields)
+
+
+@pytest.mark.parametrize("trigger", UNASKED)
+def test_without_a_word_agents_are_judged_and_nobody_else(trigger: Trigger) -> None:
+    assert standing(about(AGENT, trigger), Authors()) == Judge()
+    assert standing(about(PERSON, trigger), Authors()) == Skip(PERSON)
+    assert standing(about(BOT, trigger), Authors()) == Skip(BOT)
+
+
+@pytest.mark.parametrize("author", AuthorKind)
+@pytest.mark.parametrize("trigger", sorted(BY_HAND))
+def test_what_is_asked_for_by_hand_is_judged_whoever_wrote_it_draft_or_not(
+    trigger: Trigger, author: AuthorKind
+) -> None:
+    asked = about(author, trigger, draft=True, is_old=True)
+    assert standing(asked, Authors(agents=Handling.SKIP)) == Judge()
+
+
+def test_a_draft_waits_until_somebody_asks() -> None:
+    held = [one for one in UNASKED if standing(about(trigger=one, draft=True), Authors()) == Hold()]
+    assert held == sorted(set(Trigger) - DRAFT_TOO)
+
+
+def test_a_head_that_was_judged_once_stays_judged() -> None:
+    later = about(PERSON, Trigger.CI, draft=True, was_judged=True)
+    assert standing(later, Authors()) == Judge()
+
+
+def test_what_was_there_before_is_left_alone_until_something_happens_to_it() -> None:
+    assert standing(about(trigger=Trigger.SWEEP, is_old=True), Authors()) == Old()
+    assert standing(about(trigger=Trigger.SWEEP), Authors()) == Judge()
+    assert standing(about(trigger=Trigger.PUSHED, is_old=True), Authors()) == Judge()
+
+
+def test_who_is_only_observed_is_judged_and_never_blocked() -> None:
+    authors = Authors(people=Handling.OBSERVE)
+    assert standing(about(PERSON), authors) == Judge(observes=True)
+    assert standing(about(PERSON, Trigger.COMMAND), authors) == Judge(observes=True)
+    assert standing(about(PERSON, draft=True), authors) == Hold()
+
+
+def test_what_a_repository_says_of_authors_counts_and_for_the_rest_the_operators_word() -> None:
+    operators = Authors(people=Handling.JUDGE, bots=Handling.OBSERVE)
+    assert with_operators(Authors(people=Handling.SKIP), operators) == Authors(
+        people=Handling.SKIP, bots=Handling.OBSERVE
+    )
+    assert with_operators(Authors(), operators) == operators
+
+
+@pytest.mark.parametrize(
+    ("login", "account_type", "head_ref", "kind"),
+    [
+        ("Copilot", "Bot", "fix", AGENT),
+        ("alice", "User", "copilot/fix-7", AGENT),
+        ("alice", "User", "fix", PERSON),
+        ("dependabot[bot]", "Bot", "dependabot/npm", BOT),
+        ("renovate", "Bot", "renovate/all", BOT),
+        ("renovate[bot]", "", "renovate/all", BOT),
+    ],
+)
+def test_an_account_and_a_branch_tell_who_opened_it(
+    login: str, account_type: str, head_ref: str, kind: AuthorKind
+) -> None:
+    assert kind_of_account(login, account_type, head_ref) is kind
+
+
+def test_commits_show_the_agent_behind_a_person() -> None:
+    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    assert kind_of(pull(message=signed), PERSON) is AGENT
+    assert kind_of(pull()) is PERSON
+    assert kind_of(pull(), AGENT) is AGENT
+    assert kind_of(pull(), BOT) is BOT
+    assert kind_of(pull(author="dependabot[bot]")) is BOT
+
+
+def test_a_greeting_is_the_same_however_often_it_is_heard() -> None:
+    fields = {"installation_id": 1, "repository_id": 2, "repository": "acme/widgets"}
+    first = Greeting.model_validate({**fields, "since": "2026-11-20T12:00:00Z"})
+    again = Greeting.model_validate({**fields, "since": "2026-11-20T13:00:00Z"})
+    assert (first.id, again.id) == ("1:2:0", "1:2:0")

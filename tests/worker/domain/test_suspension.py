@@ -1,0 +1,63 @@
+"""Until when a pause lasts, and what a verdict remembers of it."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from worker.domain.suspension import Suspension, UntilError, end_of, signals_of, suspension_of, when
+
+NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("90m", NOW + timedelta(minutes=90)),
+        ("2h", NOW + timedelta(hours=2)),
+        ("3d", NOW + timedelta(days=3)),
+        ("1w", NOW + timedelta(weeks=1)),
+        ("2026-11-20T18:00Z", datetime(2026, 11, 20, 18, tzinfo=UTC)),
+        ("2026-11-20T18:00", datetime(2026, 11, 20, 18, tzinfo=UTC)),
+        ("2026-11-20T18:00+02:00", datetime(2026, 11, 20, 16, tzinfo=UTC)),
+        ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC)),
+    ],
+)
+def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: str, meant: datetime) -> None:
+    assert end_of(said, NOW) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("tomorrow", '"tomorrow" is no time. Expected: how long, like 90m, 2h or 3d'),
+        ("0m", '"0m" is over already: it is 2026-11-20 15:00 UTC.'),
+        ("2026-11-20T15:00Z", "is over already"),
+        ("2026-11-01", "is over already"),
+    ],
+)
+def test_an_end_that_is_none_or_is_over_is_refused(said: str, why: str) -> None:
+    with pytest.raises(UntilError) as refused:
+        end_of(said, NOW)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "suspension",
+    [
+        Suspension(by="alice", until=NOW, reason="a storm"),
+        Suspension(by="alice"),
+        Suspension(until=NOW),
+        Suspension(reason="a storm"),
+    ],
+)
+def test_a_verdict_remembers_who_until_when_and_why(suspension: Suspension) -> None:
+    assert suspension_of(signals_of(suspension)) == suspension
+
+
+def test_a_verdict_that_was_not_paused_remembers_nothing() -> None:
+    assert signals_of(Suspension(at=NOW, repository="acme/widgets")) == {}
+    assert suspension_of({"paused_by": "operator"}) is None
+
+
+def test_times_are_told_in_utc() -> None:
+    assert when(NOW.astimezone(timezone(timedelta(hours=5)))) == "2026-11-20 15:00 UTC"

@@ -1,0 +1,84 @@
+"""The ends of failing jobs' logs."""
+
+import pytest
+
+from worker.domain.dossier import Ci, CiCheck
+from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
+from worker.github.client import Api
+from worker.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, last_lines, with_logs
+from worker.github.replies import GraphContext
+from worker.system_clock import SystemClock
+
+JOB = "https://github.com/acme/widgets/actions/runs/77/job/"
+
+
+class Shelf(Api):
+    """An Api that holds logs by their path, and nothing else."""
+
+    def __init__(self, logs: dict[str, bytes | AssayError]) -> None:
+        super().__init__((), "https://api.github.com", SystemClock())
+        self.logs = logs
+        self.asked: list[str] = []
+
+    def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        self.asked.append(path)
+        assert most_kept < most_read
+        found = self.logs[path.split("/")[-2]]
+        if isinstance(found, AssayError):
+            raise found
+        return found
+
+
+def logs_of(logs: dict[str, bytes | AssayError]) -> tuple[JobLogs, list[str]]:
+    api = Shelf(logs)
+    return JobLogs(api, "acme/widgets"), api.asked
+
+
+def reported(name: str, job: str | None) -> GraphContext:
+    url = f"{JOB}{job}" if job else "https://ci.example.org/1"
+    return GraphContext.model_validate({"__typename": "CheckRun", "name": name, "detailsUrl": url})
+
+
+def test_a_log_loses_its_times_and_colours_and_keeps_its_end() -> None:
+    log = "\ufeff2026-11-20T20:00:00.1234567Z \x1b[31mred\x1b[0m\r\n\n2026-11-20T20:00:01.1Z done\n"
+    assert last_lines(log) == "red\ndone"
+
+
+def test_a_long_log_is_cut_at_a_line() -> None:
+    kept = last_lines("\n".join(f"line {number}" for number in range(5000)))
+    assert len(kept) <= TAIL_CHARACTERS
+    assert kept.startswith("line ")
+    assert kept.endswith("line 4999")
+
+
+def test_only_the_first_failing_jobs_are_read() -> None:
+    names = ("a", "b", "c", "d")
+    failing = [CiCheck(name=name, conclusion="failure") for name in names]
+    passing = CiCheck(name="e", conclusion="success")
+    contexts = [reported(name, job) for name, job in zip((*names, "e"), ("1", None, "3", "4", "5"), strict=True)]
+    logs, asked = logs_of({"1": b"first", "3": b"third"})
+    ci = with_logs(Ci(checks=(*failing, passing)), contexts, logs)
+
+    assert [one.log_tail for one in ci.checks] == ["first", "", "third", "", ""]
+    assert len(asked) == MOST_LOGS
+
+
+def test_green_ci_needs_no_log() -> None:
+    ci = Ci(checks=(CiCheck(name="a", conclusion="success"),))
+    logs, asked = logs_of({})
+    assert with_logs(ci, [reported("a", "1")], logs) is ci
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "error", [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500")], ids=lambda one: type(one).__name__
+)
+def test_a_log_that_is_not_to_be_had_is_left_out(error: AssayError) -> None:
+    logs, _ = logs_of({"1": error})
+    assert logs.tail("1") == ""
+
+
+def test_a_used_up_rate_limit_is_said() -> None:
+    logs, _ = logs_of({"1": RateLimited("GitHub", SystemClock().now())})
+    with pytest.raises(RateLimited):
+        logs.tail("1")

@@ -1,0 +1,190 @@
+"""What the first check says. Invariant: nothing that lets a pull request pass, unless it was asked who wrote it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.processes.scripted_court import Checks, World
+from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
+from worker.domain.check import CheckContent
+from worker.domain.config import Authors, Handling
+from worker.domain.dossier import Commit, PullRequest
+from worker.domain.greeting import Greeting
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, RepositoryName
+from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.github.listing import Looked, OpenPull
+from worker.publish import CheckDesk
+from worker.reception import MOST_AT_ONCE, Reception
+from worker.render.standing import draft
+from worker.settings import Timing
+from worker.store import door
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+NAME = f"100/1 {HEAD}"
+QUIET = Timing(quiet_window=45)
+CONTENT = draft()
+
+
+@dataclass
+class Looks:
+    """What GitHub would say of a pull request's author."""
+
+    author: str = "alice"
+    message: str = "Retry"
+    draft: bool = False
+    authors: Authors | None = field(default_factory=Authors)
+    listed: tuple[OpenPull, ...] = ()
+    asked: int = 0
+
+    def look(self, request: JudgeRequest) -> Looked:
+        self.asked += 1
+        told = PullRequest(
+            repository=request.repository,
+            number=request.pull.number,
+            title="",
+            body="",
+            author=self.author,
+            base_sha=HEAD,
+            head_sha=HEAD,
+            draft=self.draft,
+            commits=(Commit(sha=HEAD, message=self.message, author=self.author),),
+        )
+        return Looked(told, self.authors)
+
+    def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
+        assert (installation, repository) == (100, "acme/widgets")
+        yield from self.listed
+
+
+@pytest.fixture
+def looks() -> Looks:
+    return Looks()
+
+
+@pytest.fixture
+def reception(store: Store, looks: Looks) -> Reception:
+    checks = store.checks()
+    desk = CheckDesk(Checks(store), checks)
+    return Reception(desk, checks, store.pulls, looks, SystemClock(), Authors(), timedelta(hours=1))
+
+
+def opened(
+    store: Store, reception: Reception, author: AuthorKind | None, timing: Timing = QUIET, **changes: Any
+) -> str:
+    request = wish(author=author, **changes)
+    door.want(store.wire, request, timing)
+    reception.open(request, HEAD)
+    return World(store).checks()[NAME]
+
+
+def is_due(store: Store) -> bool:
+    return store.pulls.plan(pull()) is not None
+
+
+def test_an_agents_check_says_when_judging_starts_and_nobody_has_to_be_asked(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    assert opened(store, reception, AuthorKind.AGENT)[:30] == "in_progress: Judging starts at"
+    assert store.checks().is_resting(pull(), HEAD)
+    assert looks.asked == 0
+    assert is_due(store)
+
+
+def test_without_a_window_it_is_judged_now(store: Store, reception: Reception) -> None:
+    assert opened(store, reception, AuthorKind.AGENT, Timing(quiet_window=0)) == "in_progress: Judging"
+    assert not store.checks().is_resting(pull(), HEAD)
+
+
+def test_a_persons_check_is_skipped_and_nothing_is_due_any_more(store: Store, reception: Reception) -> None:
+    assert opened(store, reception, AuthorKind.PERSON) == "skipped: Skipped: written by a person"
+    assert not is_due(store)
+    assert store.checks().open_checks(pull()) == {}
+
+
+def test_an_agent_behind_a_person_is_judged(store: Store, reception: Reception, looks: Looks) -> None:
+    looks.message = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
+    assert is_due(store)
+
+
+def test_what_the_repository_says_counts(store: Store, reception: Reception, looks: Looks) -> None:
+    looks.authors = Authors(people=Handling.JUDGE)
+    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
+
+
+def test_where_the_configuration_can_not_be_read_nothing_is_let_through(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    looks.authors = None
+    assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
+    assert is_due(store)
+
+
+def test_what_somebody_asked_for_is_not_looked_into(store: Store, reception: Reception, looks: Looks) -> None:
+    assert opened(store, reception, AuthorKind.PERSON, trigger=Trigger.COMMAND) == "in_progress: Judging"
+    assert looks.asked == 0
+
+
+def test_a_draft_waits_without_a_deadline(store: Store, reception: Reception) -> None:
+    assert opened(store, reception, AuthorKind.AGENT, draft=True) == "in_progress: Draft: judged when it is ready"
+    assert store.checks().overdue() == ()
+    assert store.checks().is_resting(pull(), HEAD)
+
+
+def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: Reception) -> None:
+    opened(store, reception, AuthorKind.AGENT)
+    assert "Draft" in opened(store, reception, AuthorKind.AGENT, draft=True, trigger=Trigger.EDITED)
+    reception.desk.restart(wish(), HEAD)
+    assert World(store).checks()[NAME] == "in_progress: Judging"
+    assert opened(store, reception, AuthorKind.AGENT) == "in_progress: Judging"
+
+
+def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks) -> None:
+    class Slow(Checks):
+        """While it writes, a judge begins."""
+
+        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+            super().update(request, check, content)
+            store.checks().opened(request.pull, HEAD, check)
+
+    checks = store.checks()
+    checks.rests(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
+    desk = CheckDesk(Slow(store), checks)
+    reception = Reception(desk, checks, store.pulls, looks, SystemClock(), Authors(), timedelta(hours=1))
+    opened(store, reception, AuthorKind.AGENT)
+    request = store.pulls.request(pull())
+    assert request is not None
+    assert request.trigger is Trigger.LATE
+
+
+def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1) -> OpenPull:
+    return OpenPull(number, head_sha, AT - timedelta(days=days), draft=False, author=AuthorKind.AGENT)
+
+
+def greeting() -> Greeting:
+    return Greeting(
+        installation_id=InstallationId(100), repository_id=RepositoryId(7), repository="acme/widgets", since=AT
+    )
+
+
+def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_does(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    store.checks().claim(pull(2), HEAD)
+    looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
+    assert reception.greet(greeting())
+    assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
+    assert reception.greet(greeting())
+
+
+def test_many_old_ones_take_several_turns(store: Store, reception: Reception, looks: Looks) -> None:
+    looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MOST_AT_ONCE + 2))
+    assert not reception.greet(greeting())
+    assert len(World(store).checks()) == MOST_AT_ONCE
+    assert reception.greet(greeting())
+    assert len(World(store).checks()) == MOST_AT_ONCE + 1
+    assert NEWER not in {name.split()[1] for name in World(store).checks()}

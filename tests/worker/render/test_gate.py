@@ -1,0 +1,162 @@
+"""What `assay doctor` says of permissions, installations and a repository's gate, word for word."""
+
+from collections.abc import Iterable
+
+from inline_snapshot import snapshot
+
+from worker.domain.gate import Gate, Installed, Requirement
+from worker.domain.permissions import OptIn, asked
+from worker.render.columns import Page
+from worker.render.doctor import Examined, doctor_report
+from worker.render.gate import gate_lines, installation_lines, permission_lines
+
+OURS = 4711
+ALL = asked(OptIn)
+URL = "https://github.com/organizations/acme/settings/installations/100"
+
+
+def told(lines: Iterable[Examined]) -> str:
+    return doctor_report(list(lines), Page(110)).rpartition("\n\n")[0] + "\n"
+
+
+def installed(permissions: dict[str, str], account: str = "acme", *, is_suspended: bool = False) -> Installed:
+    return Installed(100, account, permissions, URL, is_suspended)
+
+
+def gate(*sources: int | None, permissions: dict[str, str] = ALL, has_queue: bool | None = False) -> Gate:
+    required = tuple(Requirement("branch protection" if one == 7 else "a ruleset", one) for one in sources)
+    return Gate("acme/widgets", installed(permissions), "main", required, has_queue)
+
+
+def test_an_app_with_everything_and_one_with_nothing_but_the_core() -> None:
+    assert told(permission_lines(ALL)) == snapshot("ok       App permissions         all there\n")
+    assert told(permission_lines(asked([]))) == snapshot("""\
+ok       App permissions         all there
+ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
+                                 comment, commands no reaction and no answer, and nobody is asked for a
+                                 review; verdicts stand on the check alone
+ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
+                                 answer: where Assay is required, a merge queue waits until it times out
+""")
+
+
+def test_an_app_that_lacks_what_judging_needs() -> None:
+    lacks = {name: level for name, level in ALL.items() if name != "actions"} | {"checks": "read"}
+    assert told(permission_lines(lacks)) == snapshot("""\
+wrong    App permissions         the App lacks actions: read (to read the logs of failing jobs); checks: write
+                                 (to write the one check that Assay is, and see the others). Add it in the
+                                 App's settings: Permissions & events, Repository permissions.
+""")
+
+
+def test_installations_that_are_as_they_should_be_are_counted() -> None:
+    assert told(installation_lines(ALL, [installed(ALL)], "https://x")) == snapshot(
+        "ok       Installations           1 installation, with all that the App asks for\n"
+    )
+    assert told(installation_lines(ALL, [installed(ALL)] * 3, "https://x")) == snapshot(
+        "ok       Installations           3 installations, with all that the App asks for\n"
+    )
+    assert told(installation_lines(ALL, [], "https://github.com/apps/assay")) == snapshot("""\
+missing  Installations           the App is installed nowhere. Choose its repositories at
+                                 https://github.com/apps/assay/installations/new
+""")
+
+
+def test_an_installation_that_has_not_approved_merge_queues_is_named() -> None:
+    before = {name: level for name, level in ALL.items() if name != "merge_queues"}
+    assert told(
+        installation_lines(ALL, [installed(ALL), installed(before, account="globex")], "https://x")
+    ) == snapshot("""\
+wrong    Installation globex     has not approved merge_queues: read (100); merge groups get no answer: where
+                                 Assay is required, a merge queue waits until it times out. Its owner does so
+                                 at https://github.com/organizations/acme/settings/installations/100
+""")
+
+
+def test_an_installation_that_lacks_more_says_what_does_not_work() -> None:
+    lacks = asked([]) | {"checks": "read"}
+    assert told(installation_lines(ALL, [installed(lacks, is_suspended=True)], "https://x")) == snapshot("""\
+wrong    Installation acme       it is suspended (100): nothing is judged there. Its owner ends that at
+                                 https://github.com/organizations/acme/settings/installations/100
+wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write
+                                 (100); checks: write is needed to write the one check that Assay is, and see
+                                 the others; the agent gets no comment, commands no reaction and no answer,
+                                 and nobody is asked for a review; verdicts stand on the check alone; merge
+                                 groups get no answer: where Assay is required, a merge queue waits until it
+                                 times out. Its owner does so at
+                                 https://github.com/organizations/acme/settings/installations/100
+""")
+
+
+def test_what_nobody_asks_for_is_not_missed() -> None:
+    assert told(installation_lines(asked([]), [installed(asked([]))], "https://x")) == snapshot(
+        "ok       Installations           1 installation, with all that the App asks for\n"
+    )
+
+
+def test_a_check_that_is_required_from_us_alone() -> None:
+    assert told(gate_lines(gate(OURS), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
+ok       Merge queue             none on main
+""")
+
+
+def test_a_check_that_anybody_may_post() -> None:
+    assert told(gate_lines(gate(None), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+wrong    Required check          Assay is required on main by a ruleset, but from any source: whoever may
+                                 write there can post a status of that name and merge. Choose assay-acme as
+                                 its source, where it is required.
+ok       Merge queue             none on main
+""")
+
+
+def test_a_check_that_another_app_has_to_post() -> None:
+    assert told(gate_lines(gate(OURS, 7), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+wrong    Required check          Assay is required on main by a ruleset and branch protection from another App
+                                 (7), so ours never counts and nothing can be merged. Choose assay-acme as its
+                                 source instead.
+ok       Merge queue             none on main
+""")
+
+
+def test_a_check_that_is_not_required() -> None:
+    assert told(gate_lines(gate(), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+missing  Required check          Assay is not required on main, so no merge waits for it. To make it a gate:
+                                 Settings, Rules, Rulesets, require the status check Assay, with assay-acme as
+                                 its source.
+ok       Merge queue             none on main
+""")
+
+
+def test_a_queue_with_and_without_its_permission() -> None:
+    assert told(gate_lines(gate(OURS, has_queue=True), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
+ok       Merge queue             on for main, and Assay answers for its groups
+""")
+    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=True), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
+wrong    Merge queue             on for main, but acme (installation 100) has not granted merge_queues: read:
+                                 merge groups get no answer: where Assay is required, a merge queue waits
+                                 until it times out. Ask for it in the App's settings: Permissions & events,
+                                 Repository permissions; the owner approves it at
+                                 https://github.com/organizations/acme/settings/installations/100
+""")
+    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=None), OURS, "assay-acme")) == snapshot("""\
+ok       Installed               on acme/widgets (installation 100)
+ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
+ok       Merge queue             none by a ruleset on main; whether branch protection has one can't be seen
+                                 without merge_queues: read
+""")
+
+
+def test_a_repository_where_the_app_is_not() -> None:
+    assert told(gate_lines(Gate("acme/widgets"), OURS, "assay-acme")) == snapshot("""\
+missing  Installed               the App is not installed on acme/widgets, or there is no such repository.
+                                 Install it there.
+""")

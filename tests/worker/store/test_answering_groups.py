@@ -1,0 +1,339 @@
+"""A merge group is answered from what is on record; who died over it leaves nothing undone, and nobody waits for ever."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.render.samples import accepted, rejected
+from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
+from tests.worker.store.test_following import adding
+from tests.worker.store.test_groups import group, runs_out
+from tests.worker.store.watching import Standing, judged, told
+from worker.domain import keys
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.group_answer import Published
+from worker.domain.ids import CheckRunId, DeliveryId
+from worker.domain.merge_group import GroupEnd, MergeGroup
+from worker.errors import Gone, Unavailable
+from worker.github.groups import Head
+from worker.merge_group import ABANDONED, GroupClerk, Terms
+from worker.store.connection import Store
+
+DIFF = adding("upload.py", "    return send(data, tries=3)")
+OTHER = adding("upload.py", "    return send(data, tries=1)")
+NUMBER = 7
+WAIT = timedelta(minutes=10)
+
+
+def group_id() -> str:
+    """All tests are about one group."""
+    return group().id
+
+
+@dataclass
+class Played:
+    """GitHub, as far as a group's clerk sees it, and what it was shown."""
+
+    head_now: Head | None = None
+    check: Published | None = None
+    change: str | None = DIFF
+    trouble: Exception | None = None
+    shown: list[CheckContent] = field(default_factory=list[CheckContent])
+    numbers: set[int] = field(default_factory=set[int])
+    asked: list[str] = field(default_factory=list[str])
+
+    def head(self, group: MergeGroup, number: int) -> Head | None:
+        self._asks(group, f"head {number}")
+        if self.trouble is not None:
+            raise self.trouble
+        return self.head_now
+
+    def published(self, group: MergeGroup, number: int, head_sha: str) -> Published | None:
+        self._asks(group, f"check {number} {head_sha[:1]}")
+        return self.check
+
+    def diff(self, group: MergeGroup) -> str | None:
+        self._asks(group, "diff")
+        return self.change
+
+    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
+        assert group.id == group_id()
+        self.numbers.add(number)
+        self.shown.append(content)
+
+    def is_open(self, group: MergeGroup) -> bool:
+        return group.id == group_id() and bool(self.shown) and self.shown[-1].conclusion is None
+
+    def _asks(self, group: MergeGroup, what: str) -> None:
+        assert group.id == group_id()
+        self.asked.append(what)
+
+    @property
+    def last(self) -> tuple[Conclusion | None, str]:
+        return self.shown[-1].conclusion, self.shown[-1].title
+
+
+@dataclass
+class Office:
+    """A clerk at a counter with a real store behind it."""
+
+    store: Store
+    github: Played
+    clock: Standing
+    submitted: list[str] = field(default_factory=list[str])
+
+    def looks(self) -> bool:
+        """Look at the next group; whether there was one."""
+        opened = self.store.groups.next()
+        if opened is not None:
+            self.clerk.answer(opened)
+        return opened is not None
+
+    @property
+    def clerk(self) -> GroupClerk:
+        return GroupClerk(
+            waiting=self.store.groups,
+            source=self.github,
+            screen=self.github,
+            ledger=self.store.ledger,
+            dossiers=self.store.archive,
+            submit=lambda _, token: self.submitted.append(token),
+            clock=self.clock,
+            terms=Terms(WAIT, 2, "https://github.com"),
+        )
+
+    @property
+    def is_done(self) -> bool:
+        return self.store.wire.call("ZCARD", keys.GROUPS.name) == 0
+
+
+@pytest.fixture
+def office(store: Store) -> Office:
+    return Office(store, Played(Head(HEAD, is_closed=False)), Standing(AT + timedelta(seconds=1)))
+
+
+def accepted_on_record(office: Office, **changes: Any) -> None:
+    judged(office.store, NUMBER, accepted(**changes), DIFF)
+    office.github.check = Published(CheckRunId(5), "success", "Accepted")
+
+
+def children(office: Office) -> list[Any]:
+    entries = office.store.ledger.entries(pull(NUMBER))
+    return [one.verdict for one in entries if one.verdict.subject.kind == "merge_group"]
+
+
+def test_the_same_change_is_accepted_at_once_recorded_and_told(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    assert office.looks()
+    assert [one.conclusion for one in office.github.shown] == [None, Conclusion.SUCCESS]
+    assert (office.github.asked, office.github.numbers) == (["head 7", "check 7 1", "diff"], {NUMBER})
+    (made,) = children(office)
+    assert (made.judge_cost_usd, made.subject.head_sha) == (0, group().head_sha)
+    assert {one.head_sha for one in office.store.ledger.entries(pull(NUMBER))} == {HEAD, group().head_sha}
+    assert [one["subject_kind"] for one in told(office.store, "eval.completed")][-1:] == ["merge_group"]
+    assert office.is_done
+    assert office.submitted == []
+
+
+def test_who_died_after_recording_is_followed_by_one_who_publishes(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    office.looks()
+    office.store.groups.put(group("again"))
+    office.looks()
+    assert office.github.last == (Conclusion.SUCCESS, "Accepted with #7: the same change")
+    assert len(children(office)) == 1
+
+
+def test_where_no_dossier_is_kept_the_ledgers_hashes_tell(office: Office) -> None:
+    accepted_on_record(office)
+    for one in office.store.ledger.entries(pull(NUMBER)):
+        office.store.wire.call("DEL", keys.dossier(one.eval_id).name)
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last[0] is Conclusion.SUCCESS
+
+
+def test_another_change_is_given_to_a_judge(office: Office) -> None:
+    accepted_on_record(office)
+    office.github.change = OTHER
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (None, "Judging: this commit differs from #7")
+    assert len(office.submitted) == 1
+    assert not office.is_done
+    runs_out(office.store)
+    office.looks()
+    assert office.submitted == office.submitted[:1] * 2, "it waits for its turn under the same name"
+
+
+def test_one_that_is_given_up_meanwhile_is_given_to_nobody(office: Office) -> None:
+    accepted_on_record(office)
+    office.github.change = OTHER
+    office.store.groups.put(group())
+    opened = office.store.groups.next()
+    assert opened
+    office.store.groups.put(group("gone", ended=GroupEnd.DEQUEUED))
+    office.clerk.answer(opened)
+    assert office.submitted == []
+    office.looks()
+    assert office.github.last == (Conclusion.CANCELLED, "Not needed any more")
+    assert office.is_done
+
+
+def test_a_diff_that_github_does_not_show_stops(office: Office) -> None:
+    accepted_on_record(office)
+    office.github.change = None
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: too large to compare with #7")
+
+
+def test_a_rejected_pull_request_is_named(office: Office) -> None:
+    judged(office.store, NUMBER, rejected(), DIFF)
+    office.github.check = Published(CheckRunId(5), "failure", "Rejected: half finished")
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
+    assert office.is_done
+
+
+def test_what_is_out_of_scope_is_so_at_once(office: Office) -> None:
+    office.github.check = Published(CheckRunId(5), "skipped", "Out of scope: a person's")
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (Conclusion.SKIPPED, "As #7: Out of scope: a person's")
+    assert "diff" not in office.github.asked
+
+
+@pytest.mark.parametrize("head", [None, Head(HEAD, is_closed=True)])
+def test_a_pull_request_that_is_gone_or_closed_stops(office: Office, head: Head | None) -> None:
+    accepted_on_record(office)
+    office.github.head_now = head
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: #7 is closed")
+
+
+def test_a_strange_ref_fails_closed_and_asks_github_nothing(office: Office) -> None:
+    strange = group().model_copy(update={"head_ref": f"{group().head_ref}-pr-8-{HEAD}"})
+    accepted_on_record(office)
+    office.store.groups.put(strange)
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: this group names no pull request")
+    assert (office.github.asked, office.github.numbers, office.is_done) == ([], {0}, True)
+
+
+# Waiting
+
+
+def test_while_its_pull_request_is_judged_redis_alone_is_asked(office: Office) -> None:
+    office.store.pulls.want(wish(NUMBER))
+    office.store.groups.put(group())
+    for _ in range(3):
+        assert office.looks()
+        runs_out(office.store)
+    assert office.github.asked == []
+    assert [one.title for one in office.github.shown] == [
+        "Looking up the verdict on #7",
+        "Waiting for the verdict on #7",
+    ]
+
+
+def test_it_is_answered_when_the_verdict_lands(office: Office) -> None:
+    office.store.groups.put(group())
+    office.looks()
+    assert office.github.last == (None, "Waiting for the verdict on #7")
+    accepted_on_record(office)
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last[0] is Conclusion.SUCCESS
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_past_the_deadline_it_is_not_judged(office: Office, is_due: bool) -> None:  # noqa: FBT001 - both ways
+    if is_due:
+        office.store.pulls.want(wish(NUMBER))
+        becomes_due(office.store, pull(NUMBER))
+    office.store.groups.put(group())
+    office.looks()
+    office.clock.at = AT + WAIT
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: #7 has no verdict yet")
+    assert office.is_done
+
+
+# Ends and failures
+
+
+def test_what_ended_before_it_was_looked_at_needs_no_check(office: Office) -> None:
+    office.store.groups.put(group("gone", ended=GroupEnd.MERGED))
+    office.looks()
+    assert (office.github.shown, office.is_done) == ([], True)
+
+
+def test_what_its_judge_could_not_do_is_said(office: Office) -> None:
+    office.store.groups.put(group())
+    opened = office.store.groups.next()
+    assert opened
+    office.store.groups.later(opened.queued.model_copy(update={"failed": "GitHub said no"}), timedelta(0))
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: Assay failed")
+    assert "GitHub said no" in office.github.shown[-1].summary
+
+
+def test_one_that_kills_whoever_looks_at_it_is_given_up(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    for _ in range(3):
+        assert office.store.groups.next()
+        runs_out(office.store)
+    office.looks()
+    assert "3 times" in office.github.shown[-1].summary
+    assert office.is_done
+
+
+def test_an_outage_leaves_it_where_it_is(office: Office) -> None:
+    office.github.trouble = Unavailable("GitHub", "502")
+    office.store.groups.put(group())
+    with pytest.raises(Unavailable):
+        office.looks()
+    assert not office.is_done
+
+
+def test_nobody_waits_in_a_repository_that_is_gone(office: Office) -> None:
+    office.github.trouble = Gone("deleted")
+    office.store.groups.put(group())
+    office.looks()
+    assert office.is_done
+
+
+def test_what_can_not_be_told_for_hours_is_let_go(office: Office) -> None:
+    office.github.trouble = Unavailable("GitHub", "502")
+    office.store.groups.put(group())
+    office.clock.at = AT + WAIT + ABANDONED
+    office.looks()
+    assert (office.github.shown, office.is_done) == ([], True)
+
+
+def test_a_verdict_of_the_groups_own_is_published_as_it_was_recorded(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group(DeliveryId("first")))
+    office.looks()
+    (carried,) = children(office)
+    parent = next(one for one in office.store.ledger.entries(pull(NUMBER)) if one.verdict.parent_eval_id is None)
+    own = rejected(
+        eval_id="0199ffff-0000-7000-8000-000000000001",
+        parent_eval_id=parent.eval_id,
+        subject=carried.subject,
+    )
+    later = AT + timedelta(hours=1)
+    entry = parent.model_copy(update={"eval_id": own.eval_id, "verdict": own, "created_at": later})
+    office.store.ledger.append(pull(NUMBER), entry, ())
+    office.store.groups.put(group("second"))
+    office.looks()
+    assert office.github.last == (Conclusion.FAILURE, "Merge group of #7: Rejected: half finished at upload.py:17")

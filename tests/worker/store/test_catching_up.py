@@ -1,0 +1,174 @@
+"""Catching up: bounded, each delivery a few times, and what has its state is left alone."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.worker.store.played import HEAD, pull, wish
+from worker.catching_up import MOST_AGAIN, MOST_WANTED, Redelivering, Sweeping
+from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.missed import Sent
+from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.errors import RateLimited
+from worker.github.around import Around, ListedRepository
+from worker.github.listing import OpenPull
+from worker.store.connection import Store
+from worker.store.progress import MOST_TIMES, RedisProgress
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HERE = InstallationId(100)
+
+
+class Hand:
+    """A clock that stands."""
+
+    def __init__(self) -> None:
+        self.at = NOW
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic_ms(self) -> int:
+        return 0
+
+
+class Hooks:
+    """GitHub's list of deliveries: each attempt of *guids* failed."""
+
+    def __init__(self, *guids: str) -> None:
+        self.sent = [self._attempt(number, guid) for number, guid in enumerate(guids)]
+        self.asked: list[int] = []
+        self.looked_from: list[datetime] = []
+
+    def since(self, at: datetime) -> list[Sent]:
+        self.looked_from.append(at)
+        return [one for one in self.sent if one.at >= at]
+
+    def again(self, sent: Sent) -> bool:
+        self.asked.append(sent.id)
+        self.sent.append(self._attempt(1000 + len(self.sent), sent.guid))
+        return True
+
+    def _attempt(self, number: int, guid: str) -> Sent:
+        return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=500)
+
+
+def test_a_delivery_that_fails_every_time_is_given_up(store: Store) -> None:
+    hooks = Hooks("broken")
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    assert [redelivering.run() for _ in range(MOST_TIMES + 2)] == [1] * MOST_TIMES + [0, 0]
+
+
+def test_so_many_at_a_time_and_the_others_the_next_time(store: Store) -> None:
+    hooks = Hooks(*(f"d{number}" for number in range(MOST_AGAIN + 1)))
+    assert Redelivering(hooks, RedisProgress(store.wire), Hand()).run() == MOST_AGAIN
+
+
+def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_of_time(store: Store) -> None:
+    hooks, clock = Hooks(), Hand()
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    redelivering.run()
+    clock.at = NOW + timedelta(minutes=5)
+    redelivering.run()
+    clock.at = NOW + timedelta(days=30)
+    redelivering.run()
+    assert hooks.looked_from == [NOW - timedelta(hours=1), NOW - timedelta(minutes=10), NOW + timedelta(days=27)]
+
+
+class Town:
+    """Repositories by the page, each with its open pull requests."""
+
+    def __init__(self, *pages: Sequence[Around]) -> None:
+        self.pages = pages
+        self.seen: list[int] = []
+        self.is_closed = False
+
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[ListedRepository, ...], bool]:
+        assert installation == HERE
+        if self.is_closed:
+            raise RateLimited("GitHub", NOW)
+        self.seen.append(number)
+        found = tuple(
+            ListedRepository(id=one.repository_id, full_name=one.repository) for one in self.pages[number - 1]
+        )
+        return found, number < len(self.pages)
+
+    def look(self, installation: InstallationId, repositories: Sequence[ListedRepository]) -> Iterator[Around]:
+        assert installation == HERE
+        names = {one.full_name for one in repositories}
+        yield from (one for page in self.pages for one in page if one.repository in names)
+
+
+class Book:
+    """What is known of heads, and what was asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.wanted: list[JudgeRequest] = []
+        self.greeted: list[int] = []
+
+    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self.store.checks().is_known(pull, head_sha)
+
+    def was_heard_of(self, pull: PullRef) -> bool:
+        return self.store.pulls.request(pull) is not None
+
+    def want(self, request: JudgeRequest) -> None:
+        self.wanted.append(request)
+
+    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
+        assert head_sha == HEAD
+        self.greeted.append(request.pull.number)
+
+
+def around(repository: int, *numbers: int, opened_at: datetime = NOW) -> Around:
+    pulls = (
+        OpenPull(number=one, head_sha=HEAD, opened_at=opened_at, draft=False, author=AuthorKind.AGENT)
+        for one in numbers
+    )
+    return Around(f"acme/r{repository}", RepositoryId(repository), tuple(pulls))
+
+
+@pytest.fixture
+def book(store: Store) -> Book:
+    return Book(store)
+
+
+def sweeping(town: Town, book: Book) -> Sweeping:
+    return Sweeping(town, book, RedisProgress(book.store.wire), Hand())
+
+
+def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:
+    book.store.checks().opened(pull(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
+    assert sweeping(Town([around(7, 1, 2)]), book).run(HERE, NOW - timedelta(days=1)) == 1
+    [request] = book.wanted
+    assert (request.pull.number, request.trigger, request.head_sha) == (2, Trigger.SWEEP, HEAD)
+
+
+def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_asked_for_it(book: Book) -> None:
+    book.store.pulls.want(wish(2))
+    town = Town([around(7, 1, 2, opened_at=NOW - timedelta(days=2))])
+    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == 2
+    assert (book.greeted, [one.pull.number for one in book.wanted]) == ([1], [2])
+
+
+def test_every_sweep_goes_on_where_the_one_before_it_stopped(book: Book) -> None:
+    town = Town(*([around(number)] for number in range(1, 6)))
+    sweep = sweeping(town, book)
+    sweep.run(HERE, NOW)
+    sweep.run(HERE, NOW)
+    assert town.seen == [1, 2, 3, 4, 5]
+    sweep.run(HERE, NOW)
+    assert town.seen[5:] == [1, 2, 3]
+
+
+def test_so_many_heads_at_a_time(book: Book) -> None:
+    town = Town([around(7, *range(1, MOST_WANTED + 10))])
+    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == MOST_WANTED
+
+
+def test_a_sweep_waits_while_pull_requests_need_what_is_left(book: Book) -> None:
+    town = Town([around(7, 1)])
+    town.is_closed = True
+    assert sweeping(town, book).run(HERE, NOW) == 0

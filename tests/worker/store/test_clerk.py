@@ -1,0 +1,275 @@
+"""What follows from a command, in a real Redis, with people who are played."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
+from worker.commands import Clerk
+from worker.domain.authority import Role
+from worker.domain.decisions import NOTHING, PRESSED
+from worker.domain.request import Arrival, Ask, CommandName, Trigger
+from worker.errors import RateLimited
+from worker.ports import Proposal
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+ROLES = {"alice": Role.ADMIN, "carol": Role.MAINTAIN, "bob": Role.WRITE, "trudy": Role.TRIAGE, "mallory": Role.READ}
+
+
+@dataclass
+class Desk:
+    """GitHub's side: *author* opened the pull request. `seen`: what is left at comments; `said`: our own comments."""
+
+    author: str = "copilot"
+    head_sha: str = HEAD
+    is_open: bool = True
+    limited: int = 0
+    seen: list[str] = field(default_factory=list[str])
+    said: list[str] = field(default_factory=list[str])
+    looked: int = 0
+
+    def role(self, ask: Ask) -> Role:
+        return ROLES[ask.login]
+
+    def proposal(self, ask: Ask) -> Proposal:
+        assert ask.repository
+        self.looked += 1
+        return Proposal(author=self.author, head_sha=self.head_sha, is_open=self.is_open)
+
+    def react(self, ask: Ask, sign: str) -> None:
+        if ask.comment_id is not None:
+            self.seen.append(sign)
+
+    def say(self, ask: Ask, text: str) -> bool:
+        assert ask.repository
+        if self.limited:
+            self.limited -= 1
+            raise RateLimited("GitHub", AT)
+        self.said.append(text)
+        return True
+
+
+def asked(command: CommandName = CommandName.REJUDGE, login: str = "bob", delivery: str = "d1", **changes: Any) -> Ask:
+    standard = {
+        "pull": pull(),
+        "repository": "acme/widgets",
+        "comment_id": 5,
+        "login": login,
+        "command": command,
+        "delivery_id": delivery,
+        "asked_at": AT,
+        "reason": "a reason" if command in {CommandName.CONTEST, CommandName.OVERRIDE} else "",
+    }
+    return Ask.model_validate({**standard, **changes})
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def clerk(store: Store, desk: Desk) -> Clerk:
+    return Clerk(desk, store, SystemClock(), lambda ask, _: ask.login in {"carol", "bob"})
+
+
+def wanted(store: Store) -> Trigger | None:
+    request = store.pulls.request(pull())
+    return request and request.trigger
+
+
+@pytest.mark.parametrize(
+    ("command", "login", "trigger"),
+    [
+        (CommandName.REJUDGE, "bob", Trigger.COMMAND),
+        (CommandName.FORCE, "bob", Trigger.FORCE),
+        (CommandName.CONTEST, "bob", Trigger.CONTEST),
+        (CommandName.OVERRIDE, "carol", Trigger.COMMAND),
+        (CommandName.PAUSE, "carol", None),
+        (CommandName.RESUME, "carol", Trigger.RESUMED),
+        (CommandName.HELP, "bob", None),
+    ],
+)
+def test_who_may_is_heard(store: Store, command: CommandName, login: str, trigger: Trigger | None) -> None:
+    desk = Desk()
+    Clerk(desk, store, SystemClock(), lambda ask, _: ask.login == "bob").answer(asked(command, login))
+    assert (desk.seen, wanted(store)) == (["eyes"], trigger)
+
+
+@pytest.mark.parametrize(
+    "command", [one for one in CommandName if one not in {CommandName.APPROVED, CommandName.CHANGES}]
+)
+@pytest.mark.parametrize("login", ["mallory", "trudy"])
+def test_who_may_not_write_is_refused_before_more_is_asked(
+    store: Store, desk: Desk, clerk: Clerk, command: CommandName, login: str
+) -> None:
+    clerk.answer(asked(command, login))
+    assert (desk.seen, len(desk.said), desk.looked, wanted(store)) == (["-1"], 1, 0, None)
+    assert store.decisions.of(pull(), HEAD) == NOTHING
+
+
+def test_a_refusal_is_told_once_to_each_person(desk: Desk, clerk: Clerk) -> None:
+    for number, login in enumerate(("mallory", "Mallory", "trudy")):
+        clerk.answer(asked(login=login.lower(), delivery=f"d{number}", comment_id=number + 1))
+    assert desk.seen == ["-1"] * 3
+    assert ["mallory" in one for one in desk.said] == [True, False]
+
+
+@pytest.mark.parametrize("command", [CommandName.FORCE, CommandName.CONTEST, CommandName.OVERRIDE])
+def test_nobody_overrules_a_verdict_on_their_own_pull_request(
+    store: Store, desk: Desk, clerk: Clerk, command: CommandName
+) -> None:
+    desk.author = "Alice"
+    clerk.answer(asked(command, "alice"))
+    assert (desk.seen, wanted(store)) == (["-1"], None)
+    assert "own pull request" in desk.said[0]
+
+
+def test_an_author_may_have_it_judged_again(store: Store, desk: Desk, clerk: Clerk) -> None:
+    desk.author = "bob"
+    clerk.answer(asked())
+    assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
+
+
+def test_a_bot_is_never_answered(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.OVERRIDE, "alice", is_bot=True))
+    clerk.answer(asked(login="alice", delivery="d2", is_bot=True, misspelt="rejuge"))
+    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
+
+
+def test_a_misspelt_command_is_answered_once_with_the_nearest(desk: Desk, clerk: Clerk) -> None:
+    for number in (1, 2):
+        clerk.answer(asked(misspelt="rejuge", delivery=f"d{number}", comment_id=number))
+    assert desk.seen == ["confused", "confused"]
+    assert desk.said == [
+        "There is no command `/rejuge`. The nearest one is `/rejudge`; `/assay help` lists all of them."
+    ]
+
+
+def test_a_reason_that_is_missing_is_asked_for(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.OVERRIDE, "alice", reason=""))
+    assert (desk.seen, wanted(store)) == (["-1"], None)
+    assert "`/override REASON`" in desk.said[0]
+
+
+def test_a_pull_request_that_was_closed_meanwhile_is_left_alone(store: Store, desk: Desk, clerk: Clerk) -> None:
+    desk.is_open = False
+    clerk.answer(asked())
+    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
+
+
+def test_the_same_words_in_an_edited_comment_are_followed_once(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.CONTEST))
+    first = store.decisions.of(pull(), HEAD).contest
+    clerk.answer(asked(CommandName.CONTEST, delivery="d2"))
+    assert (desk.seen, store.decisions.of(pull(), HEAD).contest) == (["eyes"], first)
+    clerk.answer(asked(CommandName.CONTEST, delivery="d3", reason="a better one"))
+    assert store.decisions.of(pull(), HEAD).open_reason == "a better one"
+
+
+def test_an_errand_that_broke_off_goes_on_and_asks_for_nothing_twice(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.FORCE))
+    said = store.decisions.of(pull(), HEAD)
+    store.decisions.judged(pull(), HEAD, said)
+    clerk.answer(asked(CommandName.FORCE))
+    assert desk.seen == ["eyes", "eyes"]
+    assert store.decisions.of(pull(), HEAD).anew_since == said.anew_since, "a verdict made since answers it"
+
+
+def test_words_that_the_rate_limit_kept_back_are_said_later(desk: Desk, clerk: Clerk) -> None:
+    desk.limited = 1
+    with pytest.raises(RateLimited):
+        clerk.answer(asked(CommandName.HELP))
+    clerk.answer(asked(CommandName.HELP))
+    assert len(desk.said) == 1
+
+
+def test_an_override_is_written_down_with_name_and_reason(store: Store, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.OVERRIDE, "carol"))
+    override = store.decisions.of(pull(), HEAD).override
+    assert override is not None
+    assert (override.login, override.reason, override.eval_id) == ("carol", "a reason", None)
+
+
+def test_an_override_of_a_commit_that_its_author_can_not_have_seen_is_refused(
+    store: Store, desk: Desk, clerk: Clerk
+) -> None:
+    later = Arrival(head_sha=HEAD, at=AT + timedelta(seconds=1))
+    store.pulls.want(wish(arrived=later))
+    clerk.answer(asked(CommandName.OVERRIDE, "alice"))
+    assert (desk.seen, store.decisions.of(pull(), HEAD)) == (["-1"], NOTHING)
+    assert "`111111111111`, the newest commit" in desk.said[0]
+    clerk.answer(asked(CommandName.OVERRIDE, "alice", "d2", comment_id=6, asked_at=AT + timedelta(seconds=2)))
+    assert store.decisions.of(pull(), HEAD).override is not None
+
+
+@pytest.mark.parametrize("command", [CommandName.OVERRIDE, CommandName.CONTEST])
+def test_what_is_said_of_an_older_commit_is_not_said_of_the_newest(
+    store: Store, desk: Desk, clerk: Clerk, command: CommandName
+) -> None:
+    clerk.answer(asked(command, "alice", comment_id=None, in_review=True, head_sha=NEWER))
+    assert (wanted(store), store.decisions.of(pull(), HEAD), store.decisions.of(pull(), NEWER)) == (
+        None,
+        NOTHING,
+        NOTHING,
+    )
+    assert desk.seen == []
+
+
+def test_a_press_contests_without_words_and_takes_none_away(store: Store, desk: Desk, clerk: Clerk) -> None:
+    press: dict[str, Any] = {"comment_id": None, "head_sha": HEAD, "reason": ""}
+    clerk.answer(asked(CommandName.CONTEST, **press))
+    assert store.decisions.of(pull(), HEAD).open_reason == PRESSED
+    clerk.answer(asked(CommandName.CONTEST, delivery="d2"))
+    clerk.answer(asked(CommandName.CONTEST, delivery="d3", **press))
+    assert (store.decisions.of(pull(), HEAD).open_reason, desk.seen) == ("a reason", ["eyes"])
+
+
+def test_a_refused_press_leaves_nothing_but_a_line_in_the_log(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(login="mallory", comment_id=None, head_sha=HEAD))
+    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
+
+
+def test_a_pause_says_how_long_and_why_and_ends_with_resume(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.PAUSE, "carol", reason="for 2h a release"))
+    stopped = store.switches.stopped(pull().installation_id, pull().repository_id)
+    assert stopped is not None
+    assert (stopped.suspension.by, stopped.suspension.reason) == ("carol", "a release")
+    assert stopped.suspension.until is not None
+    clerk.answer(asked(CommandName.RESUME, "carol", "d2", comment_id=6))
+    clerk.answer(asked(CommandName.RESUME, "carol", "d3", comment_id=7))
+    assert store.switches.stopped(pull().installation_id, pull().repository_id) is None
+    assert [one.split(".")[0].split(" until")[0] for one in desk.said] == [
+        "Judging is paused in this repository",
+        "Judging goes on",
+        "Judging was not paused here",
+    ]
+
+
+def test_a_pause_of_no_length_is_refused(store: Store, desk: Desk, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.PAUSE, "carol", reason="for 2hours"))
+    assert desk.seen == ["-1"]
+    assert '"2hours" is no time' in desk.said[0]
+    assert store.switches.stopped(pull().installation_id, pull().repository_id) is None
+
+
+@pytest.mark.parametrize(("command", "approved"), [(CommandName.APPROVED, True), (CommandName.CHANGES, False)])
+def test_a_code_owners_review_counts_for_the_commit_that_it_is_about(
+    store: Store, clerk: Clerk, command: CommandName, *, approved: bool
+) -> None:
+    clerk.answer(asked(command, comment_id=None, head_sha=HEAD))
+    review = store.decisions.of(pull(), HEAD).review
+    assert review is not None
+    assert (review.login, review.is_approved, wanted(store)) == ("bob", approved, Trigger.COMMAND)
+
+
+@pytest.mark.parametrize(("login", "head_sha"), [("alice", HEAD), ("bob", NEWER), ("mallory", HEAD)])
+def test_a_review_of_somebody_else_or_of_another_commit_decides_nothing(
+    store: Store, desk: Desk, clerk: Clerk, login: str, head_sha: str
+) -> None:
+    clerk.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
+    assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
+    assert store.decisions.of(pull(), HEAD).review is None

@@ -1,0 +1,137 @@
+"""The last good configuration of a repository: kept encrypted, given back where the newest can't be used, forgotten with it."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.worker.render.samples import dossier
+from tests.worker.store.played import pull, wish
+from tests.worker.store.test_kept import judging
+from worker.assemble import complete
+from worker.board import Silent
+from worker.configuring import ci_wait, config_of, with_last_good
+from worker.domain import keys
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.value import replace
+from worker.judge.bench import Bench
+from worker.local.recorded import RecordedSource
+from worker.pipeline import CiPatience, Deps, assemble, patience_with
+from worker.record import Keepers
+from worker.rulebook import load_prompt, load_rubric
+from worker.store.connection import Store
+from worker.store.wire import whole
+from worker.system_clock import SystemClock
+
+OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
+KEY = keys.config(pull().installation_id, pull().repository_id)
+
+
+def having(own: str | None = None, *, owners: str | None = None, is_binary: bool = False) -> Dossier:
+    texts = [ConfigText(origin=OWN, text=own)] if own is not None or is_binary else []
+    texts += [] if owners is None else [ConfigText(origin=OWNERS, text=owners)]
+    return dossier(config=tuple(texts))
+
+
+def heard(store: Store, read: Dossier) -> list[str | None]:
+    """What stands in for each file of it."""
+    return [one.last_good for one in with_last_good(read, pull(), store.configs).config]
+
+
+def test_a_file_with_a_mistake_is_replaced_by_the_last_one_without(store: Store) -> None:
+    assert heard(store, having("mode: observe", owners="ci_wait: 5m")) == [None, None]
+    broken = with_last_good(having("mode: x", owners="ci_wait: 5m"), pull(), store.configs)
+    assert [one.last_good for one in broken.config] == ["mode: observe", None]
+    assert config_of(broken).policy.mode == "observe"
+    assert heard(store, having(is_binary=True, owners="ci_wait: x")) == ["mode: observe", "ci_wait: 5m"]
+
+
+def test_the_newest_one_without_a_mistake_is_the_last_good_one(store: Store) -> None:
+    for text in ("mode: observe", "ci_wait: 5m", "mode: x"):
+        last = heard(store, having(text))
+    assert last == ["ci_wait: 5m"]
+
+
+def test_where_there_was_none_without_a_mistake_nothing_stands_in(store: Store) -> None:
+    assert heard(store, having("mode: x")) == [None]
+    assert heard(store, having()) == []
+
+
+def test_a_file_that_was_deleted_is_no_last_good_one(store: Store) -> None:
+    heard(store, having("mode: observe", owners="ci_wait: 5m"))
+    heard(store, having(owners="ci_wait: 5m"))
+    assert heard(store, having("mode: x", owners="a: 1")) == [None, "ci_wait: 5m"]
+
+
+def test_what_is_kept_already_is_not_written_again_and_lives_on(store: Store) -> None:
+    heard(store, having("mode: observe"))
+    before = store.wire.call("HGET", KEY.name, OWN)
+    store.wire.call("EXPIRE", KEY.name, 5)
+    heard(store, having("mode: observe"))
+    assert store.wire.call("HGET", KEY.name, OWN) == before
+    assert whole(store.wire.call("TTL", KEY.name)) > 5
+
+
+def test_whoever_acts_before_anything_is_read_finds_the_last_good_ones(store: Store) -> None:
+    assert store.configs.known(pull()) == {}
+    heard(store, having("mode: observe", owners="ci_wait: 5m"))
+    assert store.configs.known(pull()) == {OWN: "mode: observe", OWNERS: "ci_wait: 5m"}
+
+
+def test_the_door_stays_quiet_for_as_long_as_the_newest_good_file_says(store: Store) -> None:
+    window = keys.window(pull().installation_id, pull().repository_id).name
+    for text, kept in (("quiet_window: 2m", b"120000"), ("quiet_window: x", b"120000"), ("mode: block", None)):
+        heard(store, having(text))
+        assert store.wire.call("GET", window) == kept
+
+
+def test_nobody_reads_in_redis_what_stands_in_it(store: Store) -> None:
+    heard(store, having("never_send: [canary-of-the-config]"))
+    assert b"canary" not in bytes(str(store.wire.call("HGETALL", KEY.name)), "utf-8")
+
+
+def test_a_configuration_goes_with_its_repository() -> None:
+    assert KEY.name.startswith(keys.prefix("config", pull().installation_id, pull().repository_id))
+    assert "config" in keys.OF_PULLS
+
+
+def test_the_policy_of_a_dossier_is_the_files_and_a_recorded_one_stays() -> None:
+    assert complete(having("mode: observe")).policy == Policy(mode="observe")
+    assert complete(having("ci_wait: 5m")).policy is None
+    recorded = having("mode: observe").model_copy(update={"policy": Policy(model="x")})
+    assert complete(recorded).policy == Policy(model="x")
+
+
+def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(store: Store) -> None:
+    heard(store, having("signals: {stub_body: off}"))
+    source = RecordedSource(having("signals: {stub_body: x}"))
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=store.ledger,
+        keepers=Keepers(store.ledger, store.archive, store.events, judging(store).lease),
+        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+        demoted=frozenset({"stub_body", "test_empty"}),
+        configs=store.configs,
+    )
+    found = assemble(wish(), deps)
+    assert found.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"})
+    assert [one.last_good for one in found.config] == ["signals: {stub_body: off}"]
+    assert assemble(wish(), replace(deps, source=RecordedSource(found))).config == found.config
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"), [("", 60), ("ci_wait: 5s", 5), ("ci_wait: 10m", 600), ("ci_wait: 24h", 3000), ("ci_wait: x", 60)]
+)
+def test_a_repository_waits_for_ci_as_it_says_up_to_the_checks_deadline(text: str, waits: float) -> None:
+    by_operator, longest = timedelta(seconds=60), timedelta(seconds=3000)
+    assert ci_wait(having(text), by_operator, longest) == timedelta(seconds=waits)
+    patience = CiPatience(by_operator, timedelta(seconds=1), None, longest)
+    assert patience_with(having(text), patience).wait == timedelta(seconds=waits)
+
+
+def test_a_laptop_waits_for_nothing_and_without_a_file_nothing_is_asked() -> None:
+    nothing = CiPatience(timedelta(0), timedelta(0), None)
+    assert patience_with(having("ci_wait: 5m"), nothing).wait == timedelta(0)
+    assert patience_with(having(), nothing) is nothing

@@ -1,0 +1,147 @@
+"""A merge group that differs is judged by the same court, and recorded beside the accept of its pull request."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from tests.worker.judge.courtroom import bench
+from tests.worker.judge.making import dossier
+from tests.worker.render.samples import accepted, rejected
+from tests.worker.store.played import AT, HEAD, pull
+from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
+from tests.worker.store.test_groups import group
+from tests.worker.store.watching import Standing, judged, told
+from worker.domain.audit import Heard
+from worker.domain.check import Conclusion
+from worker.domain.dossier import Dossier
+from worker.domain.group_answer import Published
+from worker.domain.ids import CheckRunId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.merge_group import GroupEnd
+from worker.domain.request import JudgeRequest
+from worker.errors import LeaseLost
+from worker.github.groups import Head
+from worker.group_judge import GroupJudge, Tried
+from worker.judge.bench import Bench
+from worker.record import Shelves, Telling
+from worker.store.connection import Store
+from worker.store.groups import TakenGroup
+
+
+@dataclass
+class Room:
+    """A court room with code checks alone. `meanwhile`: what happens while it sits."""
+
+    meanwhile: Callable[[], object] = lambda: None
+    asked: list[JudgeRequest] = field(default_factory=list[JudgeRequest])
+
+    def hear(self, request: JudgeRequest, taken: TakenGroup, hold: Callable[[Dossier, Bench], Heard]) -> Tried:
+        self.asked.append(request)
+        known = dossier(diff=OTHER)
+        commit = known.pull_request.model_copy(update={"head_sha": taken.lease.group.head_sha})
+        made = known.model_copy(update={"pull_request": commit})
+        heard = hold(made, bench())
+        self.meanwhile()
+        return Tried(heard, made)
+
+
+@pytest.fixture
+def office(store: Store) -> Office:
+    github = Played(Head(HEAD, is_closed=False), Published(CheckRunId(5), "success", "Accepted"), OTHER)
+    return Office(store, github, Standing(AT + timedelta(seconds=1)))
+
+
+def sits(office: Office, room: Room) -> None:
+    """Take the group that was given, and judge it."""
+    office.looks()
+    taken = office.store.groups.take(group().id, office.submitted[-1])
+    assert taken is not None
+    judge(office, room, taken)
+
+
+def judge(office: Office, room: Room, taken: TakenGroup) -> None:
+    store, github = office.store, office.github
+    GroupJudge(
+        waiting=store.groups,
+        source=github,
+        screen=github,
+        hearing=room,
+        ledger=store.ledger,
+        shelves=Shelves(store.ledger, store.archive),
+        telling=Telling(),
+        clock=office.clock,
+        site_url="https://github.com",
+    ).judge(taken)
+
+
+def of_group(office: Office) -> list[LedgerEntry]:
+    entries = office.store.ledger.entries(pull(NUMBER))
+    return [one for one in entries if one.verdict.subject.kind == "merge_group"]
+
+
+def test_what_differs_is_judged_recorded_and_published(office: Office) -> None:
+    parent = judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    room = Room()
+    sits(office, room)
+    (made,) = of_group(office)
+    assert (made.verdict.parent_eval_id, made.verdict.carried_from) == (parent.eval_id, None)
+    assert made.verdict.subject.head_sha == group().head_sha
+    assert [(one.pull, one.head_sha) for one in room.asked] == [(pull(NUMBER), HEAD)]
+    assert office.github.shown[-1].conclusion is Conclusion.NEUTRAL, "as of a pull request where no model is set up"
+    assert office.github.shown[-1].title.startswith("Merge group of #7: Not judged")
+    assert [one["eval_id"] for one in told(office.store, "eval.started", "eval.completed")] == [made.eval_id] * 2
+    assert office.is_done
+    assert office.store.archive.find(made.eval_id) is not None
+
+
+def test_who_died_after_recording_is_followed_by_one_who_publishes(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    sits(office, Room())
+    office.store.groups.put(group("again"))
+    office.looks()
+    assert office.github.shown[-1].title.startswith("Merge group of #7: Not judged")
+    assert len(of_group(office)) == 1
+
+
+def test_where_nothing_is_kept_the_verdict_alone_is_published(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    sits(office, Room())
+    office.store.wire.call("DEL", f"assay:dossier:{of_group(office)[0].eval_id}")
+    office.store.groups.put(group("again"))
+    office.looks()
+    assert office.github.shown[-1].title.startswith("Merge group of #7: Not judged")
+
+
+def test_a_judge_whose_group_was_given_up_writes_nothing(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    with pytest.raises(LeaseLost):
+        sits(office, Room(lambda: office.store.groups.put(group("gone", ended=GroupEnd.DEQUEUED))))
+    assert of_group(office) == []
+    assert office.github.last == (None, "Judging: this commit differs from #7")
+
+
+@pytest.mark.parametrize("case", ["rejected", "gone", "moved", "answered", "strange"])
+def test_what_is_not_to_be_judged_any_more_is_looked_at_again(office: Office, case: str) -> None:
+    store, room = office.store, Room()
+    asked = group().model_copy(update={"head_ref": "strange"}) if case == "strange" else group()
+    judged(store, NUMBER, accepted(), DIFF)
+    store.groups.put(asked)
+    if case == "answered":
+        sits(office, Room())
+        store.groups.put(group("again"))
+    if case == "rejected":
+        judged(store, NUMBER, rejected(), DIFF)
+    office.github.head_now = {"gone": None, "moved": Head("e" * 40, is_closed=False)}.get(case, office.github.head_now)
+    opened = store.groups.next()
+    assert opened is not None
+    taken = store.groups.take(asked.id, store.groups.give(opened.group) or "")
+    assert taken is not None
+    judge(office, room, taken)
+    assert room.asked == []
+    assert store.groups.next() is not None

@@ -1,0 +1,60 @@
+"""Verdicts whose author may have to be told, and the note of what they were told."""
+
+from datetime import timedelta
+
+from tests.worker.store.played import HEAD, NEWER, on_record, pull
+from worker.domain import keys
+from worker.domain.feedback import Letter, Note
+from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.store.connection import Store
+
+
+def letter(number: int = 1, head_sha: Sha = HEAD) -> Letter:
+    return Letter(
+        pull=pull(number), head_sha=head_sha, eval_id=EvalId(f"eval-{head_sha[0]}"), delivery_id=DeliveryId("d")
+    )
+
+
+def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
+    store.letters.put(letter())
+    first = store.letters.next()
+    assert first is not None
+    assert (first.letter, first.attempt) == (letter(), 1)
+    assert store.letters.next() is None
+
+    store.letters.later(letter(), timedelta(0))
+    again = store.letters.next()
+    assert again is not None
+    assert again.attempt == 2
+
+    store.letters.done(letter())
+    store.letters.done(letter())
+    store.letters.later(letter(), timedelta(0))
+    assert store.letters.next() is None
+
+
+def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
+    store.letters.put(letter())
+    assert store.letters.next() is not None
+    store.letters.put(letter(head_sha=NEWER))
+    store.letters.done(letter())
+    found = store.letters.next()
+    assert found is not None
+    assert (found.letter.head_sha, found.attempt) == (NEWER, 1)
+
+
+def test_letters_of_other_pull_requests_stay_apart(store: Store) -> None:
+    store.letters.put(letter(1))
+    store.letters.put(letter(2))
+    assert {found.letter.pull.number for found in (store.letters.next(), store.letters.next()) if found} == {1, 2}
+
+
+def test_a_note_is_kept_of_a_pull_request_that_is_known(store: Store) -> None:
+    note = Note(nonce="n", comment_id=7, head_sha=HEAD)
+    store.notes.put(pull(), note)
+    assert store.notes.of(pull()) is None
+    on_record(store, pull())
+    store.notes.put(pull(), note)
+    assert store.notes.of(pull()) == note
+    assert isinstance(left := store.wire.call("TTL", keys.note(pull()).name), int)
+    assert left > 0

@@ -1,0 +1,254 @@
+"""Whom a verdict that needs a person asks, and what follows when it was contested; in a real Redis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.worker.render.samples import abstained, accepted, dossier, rejected
+from tests.worker.store.played import AT, pull, wish
+from worker.domain.authority import Role
+from worker.domain.codeowners import Owner
+from worker.domain.config import Review
+from worker.domain.decisions import Contest, Override
+from worker.domain.dossier import Dossier, UnreadFile, UnreadReason
+from worker.domain.happenings import Happened, Happening
+from worker.domain.ids import EvalId, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.errors import Forbidden, RateLimited, Unavailable
+from worker.pipeline import Dropped, Judged
+from worker.render.decisions import Called
+from worker.reviewing import Owning, People, changed
+from worker.store.connection import Store
+
+HEAD = "a" * 40
+NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)
+DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+
+
+@dataclass
+class Reviewers:
+    """GitHub's side: *file* is CODEOWNERS. `asked`, `labels`: what came of it."""
+
+    file: str | None = "* @bob @octocat\n*.bin @acme/platform\n"
+    error: Exception | None = None
+    asked: list[str] = field(default_factory=list[str])
+    labels: list[str] = field(default_factory=list[str])
+
+    def owners(self, pull: PullRef, repository: str, base_sha: Sha) -> str | None:
+        assert (pull.number, repository, base_sha) == (1, "acme/widgets", "b" * 40)
+        if self.error:
+            raise self.error
+        return self.file
+
+    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+        assert request.pull.number == 1
+        self.asked += [one.name for one in owners]
+        return tuple(owners)
+
+    def label(self, request: JudgeRequest, name: str) -> None:
+        assert request.pull.number == 1
+        self.labels.append(name)
+
+
+@dataclass
+class Notes:
+    """What is noted down as having happened."""
+
+    noted: list[Happening] = field(default_factory=list[Happening])
+
+    def put(self, happening: Happening) -> None:
+        self.noted.append(happening)
+
+
+@pytest.fixture
+def reviewers() -> Reviewers:
+    return Reviewers()
+
+
+def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> People:
+    return People(store.decisions, reviewers, lambda _: review or Review())
+
+
+def of(**changes: Any) -> Dossier:
+    return dossier(diff=DIFF, files_unread=(UnreadFile(path="x.bin", reason=UnreadReason.BINARY),), **changes)
+
+
+def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:
+    one = people(store, reviewers, Review(label="needs a person"))
+    called = one.call(wish(), NEEDS_ONE, of())
+    assert called == Called(("acme/platform", "bob", "octocat"))
+    assert one.call(wish(), NEEDS_ONE, of()) == called
+    assert (sorted(reviewers.asked), reviewers.labels) == (["acme/platform", "bob", "octocat"], ["needs a person"])
+
+
+def test_the_author_is_never_asked(store: Store, reviewers: Reviewers) -> None:
+    author = of().pull_request.author
+    reviewers.file = f"* @{author.upper().removesuffix('[BOT]')} @bob"
+    pull_request = of().pull_request.model_copy(update={"author": author.removesuffix("[bot]")})
+    called = people(store, reviewers).call(wish(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request}))
+    assert called == Called(("bob",))
+
+
+@pytest.mark.parametrize("file", [None, "", "*.rb @bob"], ids=["no file", "empty", "of others"])
+def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
+    store: Store, reviewers: Reviewers, file: str | None
+) -> None:
+    reviewers.file = file
+    one = people(store, reviewers)
+    assert one.call(wish(), NEEDS_ONE, of()) == Called(has_owners=False)
+    reviewers.error = AssertionError("asked again")
+    assert one.call(wish(), NEEDS_ONE, of()) == Called(has_owners=False)
+    assert reviewers.asked == []
+
+
+@pytest.mark.parametrize(
+    "verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)], ids=["yes", "no", "other"]
+)
+def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain) -> None:
+    assert people(store, reviewers).call(wish(), verdict, of()) is None
+    assert people(store, reviewers, Review(codeowners=False)).call(wish(), NEEDS_ONE, of()) is None
+    assert reviewers.asked == []
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"), [(Forbidden("no"), True), (Unavailable("GitHub", "502"), False)], ids=["forbidden", "down"]
+)
+def test_what_github_refuses_stops_nothing_and_is_tried_again(
+    store: Store, reviewers: Reviewers, error: Exception, *, refused: bool
+) -> None:
+    reviewers.error = error
+    one = people(store, reviewers)
+    assert one.call(wish(), NEEDS_ONE, of()) == Called(refused=refused)
+    reviewers.error = None
+    assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+
+
+def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers) -> None:
+    reviewers.error = RateLimited("GitHub", AT)
+    with pytest.raises(RateLimited):
+        people(store, reviewers).call(wish(), NEEDS_ONE, of())
+
+
+def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() -> None:
+    broken = of().model_copy(update={"diff": "diff --git nonsense\n@@ x\n"})
+    assert changed(broken)[-1] == "x.bin"
+
+
+# --- whose review counts
+
+
+def recorded(verdict: Accept | Reject | Abstain, **changes: Any) -> LedgerEntry:
+    standard = {
+        "eval_id": verdict.eval_id,
+        "created_at": verdict.created_at,
+        "round": 1,
+        "fence": 1,
+        "head_sha": HEAD,
+        "fingerprint": verdict.fingerprint,
+        "diff_summary": "",
+        "verdict": verdict,
+    }
+    return LedgerEntry.model_validate({**standard, **changes})
+
+
+@dataclass
+class Ledger:
+    kept: tuple[LedgerEntry, ...]
+
+    def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
+        assert pull.number == 1
+        return self.kept
+
+
+def review_by(login: str) -> Ask:
+    fields = {"login": login, "command": CommandName.APPROVED, "comment_id": None, "head_sha": HEAD}
+    return Ask.model_validate(
+        {"pull": pull(), "repository": "acme/widgets", "delivery_id": "d", "asked_at": AT, "in_review": True, **fields}
+    )
+
+
+@pytest.mark.parametrize(
+    ("login", "verdict", "counts"),
+    [
+        ("BOB", NEEDS_ONE, True),
+        ("octocat", abstained(AbstainReason.TOO_LARGE), True),
+        ("mallory", NEEDS_ONE, False),
+        ("acme", NEEDS_ONE, False),
+        ("bob", rejected(), False),
+        ("bob", None, False),
+    ],
+    ids=["owner", "another", "stranger", "a team is no person", "not a person's", "unjudged"],
+)
+def test_an_owners_review_counts_where_a_person_has_to_decide(
+    reviewers: Reviewers, login: str, verdict: Accept | Reject | Abstain | None, *, counts: bool
+) -> None:
+    ledger: Any = Ledger(() if verdict is None else (recorded(rejected()), recorded(verdict)))
+    owning = Owning(reviewers, ledger, lambda _, __: of())
+    assert owning.owns_any(review_by(login), Role.WRITE) is counts
+
+
+@pytest.mark.parametrize("role", Role)
+def test_for_a_team_speaks_who_may_override_anyway(reviewers: Reviewers, role: Role) -> None:
+    ledger: Any = Ledger((recorded(NEEDS_ONE),))
+    owning = Owning(reviewers, ledger, lambda _, __: of())
+    assert owning.owns_any(review_by("erin"), role) is (role in {Role.MAINTAIN, Role.ADMIN})
+    reviewers.file = "* @bob"
+    assert not owning.owns_any(review_by("erin"), role)
+
+
+# --- what a contest came to
+
+
+def heard(store: Store, verdict: Accept | Reject | Abstain, *before: Accept | Reject | Abstain) -> list[Happened]:
+    store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
+    said = store.decisions.of(pull(), HEAD)
+    entries = [recorded(one, eval_id=EvalId(f"before-{number}")) for number, one in enumerate(before)]
+    ledger = (*entries, recorded(verdict))
+    notes: Any = Notes()
+    outcome = Judged(verdict, of().model_copy(update={"ledger": ledger}), None, said)
+    people(store, Reviewers()).heard(wish(), outcome, notes)
+    return [one.what for one in notes.noted]
+
+
+@pytest.mark.parametrize("verdict", [accepted(), NEEDS_ONE], ids=["accepted", "a person's"])
+def test_a_reject_that_did_not_stand_is_told(store: Store, verdict: Accept | Abstain) -> None:
+    assert heard(store, verdict, accepted(), rejected()) == [Happened.CONTEST_UPHELD]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "before"),
+    [(rejected(), (rejected(),)), (accepted(), ()), (abstained(AbstainReason.BUDGET), (rejected(),))],
+    ids=["stands", "none before", "not judged"],
+)
+def test_a_contest_that_came_to_nothing_is_not_told_as_right(
+    store: Store, verdict: Accept | Reject | Abstain, before: tuple[Reject, ...]
+) -> None:
+    assert heard(store, verdict, *before) == []
+
+
+@pytest.mark.parametrize(("verdict", "is_open"), [(accepted(), False), (rejected(), False), (NEEDS_ONE, True)])
+def test_a_contest_is_open_until_somebody_decided(
+    store: Store, verdict: Accept | Reject | Abstain, *, is_open: bool
+) -> None:
+    heard(store, verdict, rejected())
+    assert (store.decisions.of(pull(), HEAD).anew_since is not None) is is_open
+
+
+def test_what_was_overridden_was_judged_by_nobody(store: Store, reviewers: Reviewers) -> None:
+    store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
+    store.decisions.override(pull(), HEAD, Override(login="alice", reason="A hotfix.", at=AT))
+    notes: Any = Notes()
+    outcome = Judged(rejected(), of(), None, store.decisions.of(pull(), HEAD))
+    people(store, reviewers).heard(wish(), outcome, notes)
+    assert store.decisions.of(pull(), HEAD).anew_since == AT
+
+
+def test_what_nobody_asked_for_anew_changes_nothing(store: Store, reviewers: Reviewers) -> None:
+    notes: Any = Notes()
+    people(store, reviewers).heard(wish(), Judged(accepted(), of()), notes)
+    people(store, reviewers).heard(wish(), Dropped("closed"), notes)
+    assert notes.noted == []

@@ -1,0 +1,54 @@
+"""Check runs that were left open by whoever wrote too late and died before he could say so."""
+
+from tests.worker.store.played import HEAD, NEWER, pull, wish
+from tests.worker.store.test_pulls import taken
+from worker.domain import keys
+from worker.domain.ids import CheckRunId
+from worker.domain.request import PullRef, Trigger
+from worker.settings import Timing
+from worker.store.checks import OverdueCheck
+from worker.store.connection import Store
+from worker.store.pulls import Finish
+
+CHECK = CheckRunId(77)
+
+
+def opened_long_ago(store: Store, ref: PullRef, head_sha: str = HEAD) -> None:
+    store.checks().opened(ref, head_sha, CHECK)
+    store.wire.call("ZINCRBY", keys.DEADLINES.name, -Timing().lease * 2000, keys.check(ref, head_sha).name)
+
+
+def judged(store: Store) -> None:
+    store.pulls.want(wish())
+    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+
+
+def test_an_open_check_that_nobody_would_conclude_is_found_once_every_judge_that_lives_would_have(store: Store) -> None:
+    judged(store)
+    store.checks().opened(pull(), HEAD, CHECK)
+    assert store.checks().stray() == (), "whoever writes it may still be at it"
+    opened_long_ago(store, pull())
+    assert store.checks().stray() == (OverdueCheck(pull=pull(), head_sha=HEAD, check=CHECK),)
+
+
+def test_one_whose_pull_request_is_to_be_judged_or_that_is_concluded_or_rests_is_none(store: Store) -> None:
+    judged(store)
+    opened_long_ago(store, pull())
+    store.checks().concluded(pull(), HEAD)
+    assert store.checks().stray() == ()
+    store.checks().rests(pull(), HEAD, CHECK, is_watched=False)
+    opened_long_ago(store, pull(0), NEWER)
+    assert store.checks().stray() == (), "a merge group has no pull request's state"
+    opened_long_ago(store, pull())
+    store.pulls.want(wish())
+    assert store.checks().stray() == ()
+
+
+def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
+    assert not store.pulls.want_for(pull(), CHECK), "nobody ever asked for this pull request"
+    judged(store)
+    assert store.pulls.want_for(pull(), CHECK)
+    again = taken(store)
+    assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
+    store.pulls.finish(again.lease, Finish.JUDGED)
+    assert not store.pulls.want_for(pull(), CHECK)

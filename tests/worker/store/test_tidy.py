@@ -1,0 +1,69 @@
+"""What the court does every hour: it forgets who left, and keeps what is counted no longer than what it is counted of."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.analytics.told import HERE, HOUR, NOON, completed
+from tests.worker.store.played import pull, settings
+from tests.worker.store.test_kept import entry, judging
+from tests.world.redis import Redis
+from worker.bootstrap import Court, open_court
+from worker.domain import keys
+from worker.domain.ids import EvalId, InstallationId
+from worker.settings import AppCredentials
+from worker.store.connection import Store
+from worker.store.leaving import Leaving
+from worker.store.wire import items, text
+
+GONE, STAYS = pull().installation_id, InstallationId(200)
+OLD, NEW = NOON - 50 * HOUR, NOON
+
+
+@pytest.fixture
+def court(store: Store, redis_server: Redis) -> Iterator[Court]:
+    app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
+    with open_court(settings(redis_server.url, app=app), store) as opened:
+        yield opened
+
+
+def tell(store: Store, installation: InstallationId, *eval_ids: str) -> None:
+    for eval_id, when in zip(eval_ids, (OLD, NEW), strict=False):
+        at_ms, kind, raw = completed(eval_id, when)
+        store.wire.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
+
+
+def hours(store: Store, installation: InstallationId) -> set[str]:
+    fields = map(text, items(store.wire.call("HKEYS", keys.rollup(installation).name)))
+    return {field.partition(":")[0] for field in fields if field.startswith("h")}
+
+
+def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(store: Store, court: Court) -> None:
+    taken = judging(store)
+    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    store.leaving().leaves(GONE)
+    court.tidy()
+    assert store.records().find(EvalId("e")) is not None, "its grace is not over"
+    store.leaving().is_back(GONE)
+    Leaving(store.wire, timedelta(0)).leaves(GONE)
+    tell(store, STAYS, "e1")
+    for _ in range(2):
+        court.tidy()
+    assert store.records().find(EvalId("e")) is None
+    assert store.leaving().due() == ()
+    assert (STAYS in store.records().installations(), GONE in store.records().installations()) == (True, False)
+
+
+def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(
+    store: Store, court: Court
+) -> None:
+    tell(store, HERE, "e1", "e2")
+    court.tidy()
+    both = hours(store, HERE)
+    assert len(both) == 2
+    store.wire.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
+    court.tidy()
+    assert len(hours(store, HERE)) == 1
+    assert hours(store, HERE) < both

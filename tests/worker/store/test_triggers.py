@@ -1,0 +1,370 @@
+"""What the door writes down decides when a pull request is judged, and what wakes it again."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from worker.domain import keys
+from worker.domain.greeting import Greeting
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId
+from worker.domain.request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
+from worker.domain.value import Value
+from worker.settings import Timing
+from worker.store import door
+from worker.store.connection import Store
+from worker.store.door import Outcome
+from worker.store.pulls import Answer, Finish, Limits, Taken
+from worker.store.wire import text, whole
+from worker.waking import by_ci
+
+CALLS = count(1)
+HERE = (InstallationId(100), RepositoryId(7))
+QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
+
+
+class At(Value):
+    """A commit that something is heard of."""
+
+    head_sha: str = HEAD
+    installation_id: InstallationId = HERE[0]
+    repository_id: RepositoryId = HERE[1]
+
+
+def wanted(store: Store, **changes: Any) -> Outcome:
+    return door.want(store.wire, wish(**changes), QUIET).outcome
+
+
+def nudged(store: Store, head_sha: str = HEAD) -> Outcome:
+    return door.nudge(store.wire, At(head_sha), QUIET)
+
+
+def due_in(store: Store) -> float | None:
+    """Seconds until it is judged; None: nothing is due."""
+    plan = store.pulls.plan(pull())
+    return None if plan is None else (plan.due_at - datetime.now(UTC)).total_seconds()  # noqa: TID251 - Redis' own clock
+
+
+def field(store: Store, name: str) -> str:
+    return text(store.wire.call("HGET", keys.pull(pull()).name, name))
+
+
+def taken(store: Store) -> Taken:
+    becomes_due(store, pull())
+    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(3, 3))
+    assert given is not None
+    found = store.pulls.take(pull(), given.fence)
+    assert found is not None
+    return found
+
+
+def judged(store: Store, later: JudgeRequest | None = None) -> Answer:
+    return store.pulls.finish(taken(store).lease, Finish.JUDGED, later=later)
+
+
+def near(found: float | None, expected: float) -> bool:
+    return found is not None and abs(found - expected) < 1.5
+
+
+@pytest.mark.parametrize("trigger", [Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED])
+def test_what_is_still_pushed_to_waits_for_the_quiet_window(store: Store, trigger: Trigger) -> None:
+    wanted(store, trigger=trigger)
+    assert near(due_in(store), 45)
+
+
+@pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED}))
+def test_everything_else_is_looked_at_at_once_or_soon(store: Store, trigger: Trigger) -> None:
+    wanted(store, trigger=trigger)
+    found = due_in(store)
+    assert found is not None
+    assert found < 2.5
+
+
+def test_a_repository_may_set_its_own_quiet_window_and_forget_it_again(store: Store) -> None:
+    door.set_window(store.wire, *HERE, 600)
+    wanted(store)
+    plan = store.pulls.plan(pull())
+    assert near(due_in(store), 600)
+    assert plan is not None
+    assert plan.window_s == 600
+    door.set_window(store.wire, *HERE, None)
+    wanted(store, head_sha=NEWER)
+    assert near(due_in(store), 45)
+
+
+def test_news_does_not_cut_a_quiet_window_short_and_a_case_does(store: Store) -> None:
+    wanted(store)
+    wanted(store, trigger=Trigger.EDITED)
+    assert near(due_in(store), 45)
+    wanted(store, trigger=Trigger.CASE)
+    assert near(due_in(store), 0)
+
+
+@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TOO))
+def test_a_draft_is_not_due_and_its_check_is_opened(store: Store, trigger: Trigger) -> None:
+    assert wanted(store, trigger=trigger, draft=True) is Outcome.QUEUED
+    assert due_in(store) is None
+    assert field(store, "state") == ""
+    opening = store.pulls.next_to_open()
+    assert opening is not None
+    assert opening.request.draft
+
+
+@pytest.mark.parametrize("trigger", [Trigger.READY, Trigger.REVIEW, Trigger.CASE, Trigger.COMMAND])
+def test_a_draft_is_judged_once_somebody_asks_or_it_is_ready(store: Store, trigger: Trigger) -> None:
+    wanted(store, draft=True)
+    wanted(store, trigger=trigger, draft=trigger is not Trigger.READY)
+    assert near(due_in(store), 0)
+
+
+def test_what_becomes_a_draft_in_its_quiet_window_waits_and_its_check_says_so(store: Store) -> None:
+    wanted(store)
+    store.pulls.opened(pull(), HEAD)
+    assert store.pulls.next_to_open() is None
+    assert wanted(store, trigger=Trigger.EDITED, draft=True) is Outcome.COALESCED
+    assert due_in(store) is None
+    assert store.pulls.next_to_open() is not None
+
+
+def test_a_push_to_a_draft_does_not_take_back_what_was_asked_for(store: Store) -> None:
+    wanted(store, draft=True)
+    wanted(store, trigger=Trigger.REVIEW, draft=True)
+    wanted(store, head_sha=NEWER, draft=True)
+    assert taken(store).request.trigger is Trigger.REVIEW
+
+
+@pytest.mark.parametrize(
+    ("asked", "then", "judged_as"),
+    [
+        (Trigger.COMMAND, Trigger.PUSHED, Trigger.COMMAND),
+        (Trigger.RERUN, Trigger.PUSHED, Trigger.COMMAND),
+        (Trigger.COMMAND, Trigger.RERUN, Trigger.RERUN),
+        (Trigger.FORCE, Trigger.RERUN, Trigger.FORCE),
+        (Trigger.CONTEST, Trigger.CI, Trigger.CONTEST),
+        (Trigger.REVIEW, Trigger.PUSHED, Trigger.PUSHED),
+    ],
+)
+def test_what_was_asked_for_by_hand_stays_asked_for(
+    store: Store, asked: Trigger, then: Trigger, judged_as: Trigger
+) -> None:
+    wanted(store, trigger=asked)
+    wanted(store, trigger=then, head_sha=NEWER)
+    assert taken(store).request.trigger is judged_as
+
+
+def test_a_review_request_is_nothing_where_nothing_waits(store: Store) -> None:
+    wanted(store)
+    judged(store)
+    assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
+    assert due_in(store) is None
+
+
+def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> None:
+    came = Arrival(head_sha=HEAD, at=AT)
+    wanted(store, arrived=came)
+    wanted(store, trigger=Trigger.COMMAND, head_sha=None, requested_at=AT + timedelta(minutes=3))
+    assert taken(store).request.arrived == came
+    wanted(store, trigger=Trigger.RERUN, head_sha=NEWER)
+    assert field(store, "came") == ""
+
+
+# Other checks
+
+
+def test_checks_that_are_about_nothing_wake_nobody(store: Store) -> None:
+    assert nudged(store) is Outcome.UNKNOWN
+    wanted(store)
+    assert nudged(store) is Outcome.UNKNOWN
+    assert near(due_in(store), 45)
+    judged(store)
+    assert nudged(store) is Outcome.UNKNOWN
+
+
+def waits_for_ci(store: Store, poll_s: float = 600) -> None:
+    wanted(store)
+    assert store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(seconds=poll_s)) is Answer.LATER
+
+
+def test_who_waits_for_ci_looks_once_soon_after_the_last_of_a_burst(store: Store) -> None:
+    waits_for_ci(store)
+    assert [nudged(store), nudged(store)] == [Outcome.COALESCED] * 2
+    assert near(due_in(store), 2)
+    assert taken(store).waiting_since is not None
+
+
+def test_a_burst_without_an_end_is_looked_at_all_the_same(store: Store) -> None:
+    waits_for_ci(store)
+    nudged(store)
+    store.wire.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -9_900)
+    nudged(store)
+    found = due_in(store)
+    assert found is not None
+    assert found < 0.5
+
+
+def test_a_look_that_comes_sooner_anyway_is_not_put_off(store: Store) -> None:
+    waits_for_ci(store, poll_s=0.5)
+    nudged(store)
+    assert near(due_in(store), 0.5)
+    assert due_in(store) is None or (due_in(store) or 0) < 0.6
+
+
+def test_another_head_is_not_woken(store: Store) -> None:
+    wanted(store, head_sha=NEWER)
+    waits_for_ci(store)
+    assert nudged(store, NEWER) is Outcome.UNKNOWN
+    assert due_in(store) is None or (due_in(store) or 0) > 500
+
+
+def ends_for_ci(store: Store) -> Answer:
+    found = taken(store)
+    return store.pulls.finish(found.lease, Finish.JUDGED, later=by_ci(found.request, found.lease.fence, AT))
+
+
+def test_a_verdict_that_ci_stood_in_the_way_of_is_made_again_when_it_moves(store: Store) -> None:
+    wanted(store)
+    assert ends_for_ci(store) is Answer.CLOSED
+    assert due_in(store) is None
+    assert nudged(store) is Outcome.COALESCED
+    assert near(due_in(store), 2)
+    assert taken(store).request.trigger is Trigger.CI
+
+
+def test_checks_that_move_while_it_is_judged_are_not_missed(store: Store) -> None:
+    wanted(store)
+    found = taken(store)
+    nudged(store)
+    later = by_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later) is Answer.AGAIN
+    assert near(due_in(store), 2)
+    again = taken(store)
+    nudged(store)
+    assert store.pulls.finish(again.lease, Finish.WAIT, timedelta(seconds=600)) is Answer.LATER
+    assert near(due_in(store), 2)
+
+
+def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store) -> None:
+    wanted(store)
+    ends_for_ci(store)
+    waits: list[float] = []
+    while nudged(store) is Outcome.COALESCED:
+        waits.append(due_in(store) or 0)
+        ends_for_ci(store)
+    assert len(waits) == door.MOST_LOOKS
+    assert waits[2] < 3
+    assert waits[-1] > 300
+    wanted(store, head_sha=NEWER)
+    ends_for_ci(store)
+    assert nudged(store, NEWER) is Outcome.COALESCED
+
+
+# Several pull requests, and closed ones
+
+
+def test_a_head_is_known_with_every_pull_request_that_it_is_of(store: Store) -> None:
+    wanted(store, number=1)
+    wanted(store, number=2)
+    wanted(store, number=3, head_sha=NEWER)
+    assert sorted(one.pull.number for one in door.with_head(store.wire, At())) == [1, 2]
+
+
+def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(store: Store) -> None:
+    for number in (1, 2):
+        wanted(store, number=number)
+        store.outcomes.rivals(pull(number), "mark")
+    door.shut(store.wire, pull(2))
+    assert [one.pull.number for one in door.closing(store.wire, *HERE, "mark")] == [1]
+    assert door.closing(store.wire, *HERE, "another") == ()
+
+
+def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
+    door.shut(store.wire, pull())
+    wanted(store)
+    judged(store)
+    door.shut(store.wire, pull())
+    assert due_in(store) is None
+    wanted(store, draft=True)
+    store.checks().rests(pull(), HEAD, CheckRunId(5), is_watched=False)
+    door.shut(store.wire, pull())
+    assert near(due_in(store), 0)
+
+
+def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_counts_again(store: Store) -> None:
+    wanted(store)
+    door.shut(store.wire, pull())
+    assert near(due_in(store), 0)
+    assert door.with_head(store.wire, At()) == ()
+    wanted(store, trigger=Trigger.REOPENED)
+    assert len(door.with_head(store.wire, At())) == 1
+
+
+def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
+    wanted(store)
+    found = taken(store)
+    door.shut(store.wire, pull())
+    assert store.pulls.finish(found.lease, Finish.JUDGED) is Answer.AGAIN
+
+
+# What nobody judges after all
+
+
+def test_what_is_left_alone_is_not_due_any_more_unless_something_else_was_asked(store: Store) -> None:
+    request = wish(author=AuthorKind.PERSON)
+    door.want(store.wire, request, QUIET)
+    assert store.pulls.rest(request)
+    assert due_in(store) is None
+    assert not store.pulls.rest(request)
+    wanted(store, trigger=Trigger.COMMAND)
+    assert not store.pulls.rest(request)
+    assert near(due_in(store), 0)
+    pushed = wish(author=AuthorKind.PERSON)
+    door.want(store.wire, pushed, QUIET)
+    assert not store.pulls.rest(pushed)
+
+
+def test_a_check_that_only_waits_is_known_as_such_until_judging_begins_or_it_is_done(store: Store) -> None:
+    checks = store.checks()
+    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=False)
+    assert checks.is_resting(pull(), HEAD)
+    assert checks.open_checks(pull()) == {HEAD: 5}
+    assert checks.is_known(pull(), HEAD)
+    assert whole(store.wire.call("ZCARD", keys.DEADLINES.name)) == 0
+    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=True)
+    assert whole(store.wire.call("ZCARD", keys.DEADLINES.name)) == 1
+    checks.opened(pull(), HEAD, CheckRunId(5))
+    assert not checks.is_resting(pull(), HEAD)
+    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=True)
+    checks.concluded(pull(), HEAD)
+    assert not checks.is_resting(pull(), HEAD)
+    assert not checks.is_known(pull(), NEWER)
+
+
+# Repositories that are new to us
+
+
+def greeting(repository: int = 7) -> Greeting:
+    return Greeting(
+        installation_id=HERE[0], repository_id=RepositoryId(repository), repository="acme/widgets", since=AT
+    )
+
+
+def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Store) -> None:
+    door.greet(store.wire, [])
+    door.greet(store.wire, [greeting(number) for number in range(1, 103)])
+    door.greet(store.wire, [greeting(1)])
+    assert whole(store.wire.call("ZCARD", keys.GREETINGS.name)) == 102
+    found = store.greetings.next()
+    assert found is not None
+    store.greetings.done(found.greeting)
+    assert whole(store.wire.call("ZCARD", keys.GREETINGS.name)) == 101
+
+
+def test_what_is_left_of_a_repository_comes_after_a_while(store: Store) -> None:
+    store.greetings.goes_on(greeting(), timedelta(minutes=1))
+    assert store.greetings.next() is None
+    store.greetings.later(greeting().model_copy(update={"page": 1}), timedelta(0))
+    found = store.greetings.next()
+    assert found is not None
+    assert found.greeting.page == 1

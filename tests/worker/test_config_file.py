@@ -1,0 +1,200 @@
+"""`.github/assay.yml` read strictly: every mistake with its key, its place, what was expected and what was found."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.config_file import MOST_PROBLEMS, configured, policy_of, read_config
+from worker.domain.config import Authors, Feedback, Handling, RepositoryConfig, Review
+from worker.domain.config_keys import to_config, to_keys
+from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.signal_names import SIGNAL_NAMES
+from worker.domain.verdict import AbstainReason, Category
+
+
+def problems(text: str | None) -> list[str]:
+    return [f"{one.line}:{one.column} {one.message}" for one in read_config(text).problems]
+
+
+def own(text: str | None, last_good: str | None = None) -> ConfigText:
+    return ConfigText(origin=ConfigOrigin.REPOSITORY, text=text, last_good=last_good)
+
+
+def default(text: str) -> ConfigText:
+    return ConfigText(origin=ConfigOrigin.ORGANISATION, text=text)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# mode: observe\n", "{}", "---\n"])
+def test_an_empty_file_sets_nothing(text: str) -> None:
+    assert (dict(read_config(text).given), problems(text)) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mode: blok", '1:7 `mode`: expected block or observe, found "blok"'),
+        ("mode:", "1:6 `mode`: expected block or observe, found nothing"),
+        ("\nmod: block", "2:1 `mod`: there is no such key; is `mode` meant?"),
+        ("review:\n  lable: x", "2:3 `review.lable`: there is no such key; is `label` meant?"),
+        ("authors:\n  foo: judge", "2:3 `authors.foo`: there is no such key; known are agents, people, bots"),
+        ("signals:\n  stub_bodi: off", "2:3 `signals.stub_bodi`: there is no such key; is `stub_body` meant?"),
+        ("signals:\n  x: off", "2:3 `signals.x`: there is no such key; docs/signals.md names all"),
+        ("signals:\n  stub_body: on", '2:14 `signals.stub_body`: expected off or suspicion, found "on"'),
+        ("categories:\n  weak: block", "2:3 `categories.weak`: there is no such key; is `weak_test` meant?"),
+        ("abstains: [1, 2]", "1:11 `abstains`: expected keys with values, each on a line of its own, found a list of 2"),
+        ("require_issue: yes", '1:16 `require_issue`: expected true or false, found "yes"'),
+        ("never_send: x", '1:13 `never_send`: expected a list, found "x"'),
+        ("never_send:\n- a\n- 3", "3:3 `never_send[1]`: expected a text, found 3"),
+        ("never_send: ['']", '1:14 `never_send[0]`: expected a text that is not empty, found ""'),
+        ("model: {a: 1}", "1:8 `model`: expected a text, found keys with values"),
+        ("quiet_window: 45x", '1:15 `quiet_window`: expected seconds from 0 to 86400, or a text like 45s, 10m or 2h, found "45x"'),
+        ("version: 2", "1:10 `version`: expected 1, found 2"),
+        ("review:\n  label: " + "x" * 60, f'2:10 `review.label`: expected at most 50 characters, found "{"x" * 39} …'),
+        ("- mode", "1:1 expected keys with values, each on a line of its own, found a list of 1"),
+        ("mode: [", "1:8 expected the node content, but found '<stream end>'"),
+        ("mode: block\nmode: observe", '2:1 the key "mode" stands twice'),
+        ("a: &x 1\nb: *x", "2:4 aliases are not allowed"),
+        ("mode: !!str block", "1:7 tags are not allowed"),
+        ('model: "\\ud800"', "1:1 a character that does not exist (half of a surrogate pair)"),
+        ("x" * 70_000, "1:1 longer than 64 KB"),
+        (None, "1:1 not a text of up to 64 KB"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_place_what_was_expected_and_what_was_found(text: str | None, said: str) -> None:
+    assert problems(text) == [said]
+    assert dict(read_config(text).given) == {}
+
+
+def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
+    (negated,) = problems("never_send: ['!a']")
+    assert "without ! and without white space" in negated
+    assert problems("never_send: [" + "a, " * 201 + "]") == [
+        "1:13 `never_send`: expected at most 200 entries, found a list of 201"
+    ]
+
+
+def test_all_mistakes_are_told_in_the_order_of_the_file_and_one_spoils_all_of_it() -> None:
+    reading = read_config("mode: observe\nci_wait: never\nmodel: 3\nx: 1\n")
+    assert [(one.line, one.key) for one in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
+    assert dict(reading.given) == {}
+
+
+def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
+    (said,) = problems(f"{'mode' * 40}: 1")
+    assert said == (
+        f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, "
+        "signals, never_send, model, authors, feedback, review, quiet_window, ci_wait, ci_expect, ci_ignore"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"k{number}: 1\n" for number in range(7000)),
+        "signals:\n" + "".join(f"  {'stub_bodi' * 5}{number}: off\n" for number in range(1000)),
+        "[" * 60_000,
+        "never_send:\n" + "- a\n" * 16_000,
+    ],
+)
+def test_a_file_made_to_be_slow_is_not(text: str) -> None:
+    before = time.process_time()
+    assert 0 < len(read_config(text).problems) <= MOST_PROBLEMS
+    assert time.process_time() - before < 10
+
+
+def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
+    texts = [own("mode: block\nauthors: {people: judge}\n"), default("authors: {bots: judge}\nci_wait: 5m\n")]
+    found = configured(texts)
+    assert found.config == RepositoryConfig(authors=Authors(people=Handling.JUDGE), ci_wait=300)
+    assert found.origins == {
+        "authors": ConfigOrigin.REPOSITORY,
+        "ci_wait": ConfigOrigin.ORGANISATION,
+        "mode": ConfigOrigin.REPOSITORY,
+    }
+    assert configured(texts[::-1]).config == found.config
+
+
+def test_a_file_that_cannot_be_used_leaves_the_rest_as_it_is() -> None:
+    found = configured([own("mode: x"), default("ci_wait: 5m")])
+    assert found.config == RepositoryConfig(ci_wait=300)
+    assert [(one.origin, one.is_replaced) for one in found.refused] == [(ConfigOrigin.REPOSITORY, False)]
+
+
+def test_the_last_good_one_counts_instead_of_one_that_cannot_be_used_and_of_no_other() -> None:
+    found = configured([own("mode: x", last_good="mode: observe")])
+    assert (found.config.policy.mode, found.refused[0].is_replaced) == ("observe", True)
+    assert configured([own("", last_good="mode: observe")]).config == RepositoryConfig()
+
+
+def test_what_only_steers_leaves_the_policy_as_if_there_were_no_file() -> None:
+    assert policy_of([own("quiet_window: 5s\nmode: block\n")]) is None
+    assert policy_of([own("mode: observe\n")]) == Policy(mode="observe")
+    assert policy_of([]) is None
+
+
+SECONDS = st.floats(0, 86_400).map(lambda one: round(one, 2))
+CONFIGS = st.builds(
+    RepositoryConfig,
+    policy=st.builds(
+        Policy,
+        mode=st.sampled_from(["block", "observe"]),
+        categories=st.dictionaries(st.sampled_from(Category), st.sampled_from(["block", "observe"])),
+        abstains=st.dictionaries(st.sampled_from(AbstainReason), st.sampled_from(["block", "neutral"])),
+        require_issue=st.booleans(),
+        signals=st.dictionaries(st.sampled_from(SIGNAL_NAMES), st.sampled_from(["off", "suspicion"])),
+        never_send=st.lists(st.from_regex(r"[a-z*?.][a-z*/. ]{0,20}", fullmatch=True), max_size=5).map(tuple),
+        model=st.none() | st.from_regex(r"[a-z0-9-]{1,30}", fullmatch=True),
+    ),
+    authors=st.builds(Authors),
+    feedback=st.builds(Feedback, agents=st.booleans(), people=st.booleans()),
+    review=st.builds(Review, codeowners=st.booleans(), label=st.none() | st.just("needs review")),
+    quiet_window=st.none() | SECONDS,
+    ci_wait=st.none() | SECONDS,
+)
+
+
+@settings(deadline=None)
+@given(CONFIGS)
+def test_what_was_read_and_is_written_is_read_the_same(config: RepositoryConfig) -> None:
+    reading = read_config(json.dumps(to_keys(config)))
+    assert reading.problems == ()
+    assert to_config(reading.given) == config
+
+
+WORDS = st.sampled_from(
+    [
+        "mode",
+        "categories",
+        "signals",
+        "never_send",
+        "authors",
+        "people",
+        "review",
+        "label",
+        "x",
+        "block",
+        "off",
+        "45s",
+        "~",
+    ]
+)
+FILES = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), WORDS, st.text()
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(), FILES.map(json.dumps)))
+def test_any_text_is_read_or_refused_at_a_line_that_it_has(text: str) -> None:
+    reading = read_config(text)
+    assert not (reading.given and reading.problems)
+    lines = len(text.splitlines()) + 1
+    assert all(1 <= one.line <= lines and one.column >= 1 and one.words for one in reading.problems)
+    configured([own(text)])

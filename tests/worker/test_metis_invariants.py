@@ -1,0 +1,185 @@
+"""Metis' invariants (its specification, 12) that hold whatever happens in whatever order: see tests/README.md."""
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.store.played import HEAD, NEWER, pull, settings, wish
+from tests.world.redis import Redis
+from worker.domain.events import EvalTrigger, Event, started, terminal
+from worker.domain.ids import EvalId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
+from worker.record import Telling, begun_of
+from worker.store.connection import Store, open_store
+from worker.store.pulls import Finish
+from worker.store.wire import items
+
+# 1. Append-only
+
+
+class Done(NamedTuple):
+    """What somebody does: judges a head anew, judges an earlier verdict again, or writes an earlier one once more.
+
+    *which*: of all verdicts so far; *opinions*: children that come with it.
+    """
+
+    what: str
+    which: int
+    score: float
+    opinions: int
+
+
+DONE = st.builds(
+    Done, st.sampled_from(["judge", "again", "overwrite"]), st.integers(0, 30), st.floats(0, 0.49), st.integers(0, 2)
+)
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    server = Redis.started()
+    with open_store(settings(server.url)) as opened:
+        yield opened
+    server.end()
+
+
+class History:
+    """A pull request's ledger and its installation's stream, as they grow."""
+
+    def __init__(self, store: Store) -> None:
+        store.wire.call("FLUSHALL")
+        self.store = store
+        self.made: list[LedgerEntry] = []
+
+    def does(self, one: Done) -> None:
+        lease = self.store.pulls.seize(wish())
+        earlier = self.made[one.which % len(self.made)] if self.made else None
+        if one.what == "judge" or earlier is None:
+            self._append(self._entry(lease.fence, one.score, None), one)
+        elif one.what == "again":
+            self._append(self._entry(earlier.fence, one.score, earlier.eval_id), one)
+        else:  # the same id, and other content
+            verdict = rejected(eval_id=earlier.eval_id, score=one.score, concern="Something else.")
+            changed = earlier.model_copy(update={"verdict": verdict, "head_sha": NEWER})
+            self.store.ledger.append(pull(), changed, (terminal(verdict, EvalTrigger.BATCH),))
+        self.store.pulls.finish(lease, Finish.JUDGED)
+
+    def _append(self, entry: LedgerEntry, one: Done) -> None:
+        self.made.append(entry)
+        children = [self._entry(entry.fence, one.score, entry.eval_id, nth=nth) for nth in range(one.opinions)]
+        if entry.verdict.parent_eval_id is None:
+            self.store.events.begin(pull(), entry.fence, begun_of(entry.verdict, Telling()))
+        beside = [(child, _whole(child)) for child in children]
+        self.store.ledger.append(pull(), entry, _whole(entry)[entry.verdict.parent_eval_id is None :], beside)
+        self.made += children
+
+    def _entry(self, fence: int, score: float, parent: EvalId | None, nth: int = 0) -> LedgerEntry:
+        verdict = rejected(eval_id=EvalId(f"{len(self.made) + nth:04}"), score=score, parent_eval_id=parent)
+        return LedgerEntry(
+            eval_id=verdict.eval_id, created_at=verdict.created_at, round=1, fence=fence, head_sha=HEAD,
+            fingerprint=verdict.fingerprint, diff_summary="", verdict=verdict,
+        )  # fmt: skip
+
+    def ledger(self) -> dict[str, str]:
+        return {one.eval_id: one.model_dump_json() for one in self.store.ledger.entries(pull())}
+
+    def told(self) -> list[str]:
+        return [repr(one) for one in items(self.store.wire.call("XRANGE", "assay:100:events", "-", "+"))]
+
+
+def _whole(entry: LedgerEntry) -> tuple[Event, Event]:
+    return started(begun_of(entry.verdict, Telling())), terminal(entry.verdict, EvalTrigger.BUS)
+
+
+@tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(DONE, max_size=8))
+def test_whatever_is_judged_judged_again_or_written_twice_no_earlier_entry_or_event_ever_changes(
+    store: Store, steps: list[Done]
+) -> None:
+    history = History(store)
+    for one in steps:
+        entries, told = history.ledger(), history.told()
+        history.does(one)
+        assert entries.items() <= history.ledger().items()
+        assert history.told()[: len(told)] == told
+    assert set(history.ledger()) == {one.eval_id for one in history.made}
+    ends = [one for one in history.told() if "eval.completed" in one]
+    assert len(ends) == len(history.made), "each verdict is told once"
+
+
+# 2. One score field, 4. cost is recorded
+
+UNIT = st.floats(0, 1)
+COST = st.none() | st.decimals(0, 100, places=9)
+
+
+class Money(NamedTuple):
+    """Who judged, and what that cost; None: no price is known for the model."""
+
+    kind: JudgeKind
+    cost: Decimal | None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        is_code = self.kind is JudgeKind.HEURISTIC
+        return {
+            "judge_kind": self.kind,
+            "judge_model": None if is_code else "claude-haiku-5-5",
+            "judge_cost_usd": Decimal(0) if is_code else self.cost,
+            "judge_pricing_version": None if is_code or self.cost is None else "2026-11",
+        }
+
+
+MONEY = st.builds(Money, st.sampled_from(JudgeKind), COST)
+SIGNALS = st.dictionaries(
+    st.from_regex(r"[a-z_]{1,12}", fullmatch=True), st.none() | st.booleans() | st.integers() | UNIT, max_size=4
+)
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> Accept | Reject | Abstain:
+    score, money = draw(UNIT), draw(MONEY)
+    fields = {**money.fields, "confidence": draw(UNIT), "signals": draw(SIGNALS), "composite": draw(st.floats(1, 10))}
+    if draw(st.booleans()):
+        return abstained(draw(st.sampled_from(AbstainReason)), score=score, **fields)
+    return accepted(score=score, **fields) if score >= 0.5 else rejected(score=score, **fields)
+
+
+@given(verdicts())
+def test_a_verdict_has_one_score_a_number_from_0_to_1_and_all_else_is_a_signal(
+    verdict: Accept | Reject | Abstain,
+) -> None:
+    body = json.loads(terminal(verdict, EvalTrigger.BUS).dump())
+    assert body["score"] == round(verdict.score, 4)
+    assert 0 <= body["score"] <= 1
+    assert [name for name in body if "score" in name or "composite" in name] == ["score"]
+    assert not any(isinstance(value, float) for name, value in body.items() if name not in {"score", "confidence"})
+
+
+@given(verdicts())
+def test_what_a_verdict_cost_is_always_told_and_the_prices_it_was_reckoned_by(
+    verdict: Accept | Reject | Abstain,
+) -> None:
+    body = json.loads(terminal(verdict, EvalTrigger.BUS).dump())
+    told = body["judge_cost_usd"]
+    if verdict.judge_kind is JudgeKind.HEURISTIC:
+        assert (told, body["judge_pricing_version"]) == ("0", None)
+    elif verdict.judge_cost_usd is None:
+        assert (told, body["judge_pricing_version"]) == (None, None), "unknown is not free"
+    else:
+        assert re.fullmatch(r"\d+(\.\d+)?", told), "a decimal without an exponent"
+        assert (Decimal(told), body["judge_pricing_version"]) == (verdict.judge_cost_usd, "2026-11")
+
+
+@given(st.decimals("0.000000001", 100, places=9))
+def test_a_verdict_of_code_alone_that_cost_something_can_not_be_built(cost: Decimal) -> None:
+    with pytest.raises(ValueError, match="no model and no price"):
+        rejected(judge_cost_usd=cost)

@@ -1,0 +1,92 @@
+"""By all that is known of a head: is it judged here. Invariant: the repository's word counts over the operator's."""
+
+import pytest
+
+from tests.worker.render.samples import dossier, rejected
+from tests.worker.store.played import AT, pull
+from worker.domain.config import Authors, Handling
+from worker.domain.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.ids import DeliveryId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.standing import Hold, Judge, Old, Skip
+from worker.domain.verdict import Category
+from worker.render.standing import draft, old, skipped
+from worker.scope import observed, scope_of, shown
+
+NOBODY = Authors(agents=Handling.SKIP)
+
+
+def asked(trigger: Trigger = Trigger.PUSHED, author: AuthorKind | None = None) -> JudgeRequest:
+    return JudgeRequest(
+        pull=pull(),
+        repository="acme/widgets",
+        head_sha=None,
+        trigger=trigger,
+        delivery_id=DeliveryId("d"),
+        requested_at=AT,
+        author=author,
+    )
+
+
+def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: str = "") -> Dossier:
+    raw = dossier()
+    commits = (Commit(sha=raw.pull_request.head_sha, message=message, author=author),)
+    told = {"author": author, "author_agent": None, "head_ref": "fix", "commits": commits, "draft": is_draft}
+    texts = (ConfigText(origin=ConfigOrigin.REPOSITORY, text=config),) if config else ()
+    changed = raw.pull_request.model_copy(update=told)
+    return raw.model_copy(update={"pull_request": changed, "config": texts, "ledger": ()})
+
+
+def test_commits_tell_of_the_agent_behind_a_person() -> None:
+    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+    assert scope_of(asked(author=AuthorKind.PERSON), by("alice", message=signed), Authors()) == Judge()
+    assert scope_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Skip(AuthorKind.PERSON)
+
+
+def test_what_a_repository_says_counts_and_else_the_operator() -> None:
+    config = "authors:\n  people: judge\n"
+    assert scope_of(asked(), by("alice", config=config), Authors()) == Judge()
+    assert scope_of(asked(), by("dependabot[bot]", config=config), Authors(bots=Handling.OBSERVE)) == Judge(
+        observes=True
+    )
+
+
+def test_a_draft_waits() -> None:
+    assert scope_of(asked(), by("Copilot", is_draft=True), Authors()) == Hold()
+
+
+def test_a_head_that_was_judged_stays_judged() -> None:
+    verdict, known = rejected(), by("alice")
+    entry = LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=1,
+        head_sha=known.pull_request.head_sha,
+        fingerprint=verdict.fingerprint,
+        diff_summary="",
+        verdict=verdict,
+    )
+    later = known.model_copy(update={"ledger": (entry,)})
+    assert scope_of(asked(Trigger.CI), later, Authors()) == Judge()
+    assert scope_of(asked(Trigger.CI), known, Authors()) == Skip(AuthorKind.PERSON)
+
+
+def test_on_a_laptop_everything_is_judged() -> None:
+    assert scope_of(asked(), by("alice", is_draft=True), None) == Judge()
+
+
+def test_what_is_observed_neither_passes_nor_blocks_in_any_category() -> None:
+    policy = Policy(categories={Category.WEAK_TEST: "block"})
+    found = observed(by("alice").model_copy(update={"policy": policy})).policy
+    assert found == Policy(mode="observe")
+    assert observed(by("alice").model_copy(update={"policy": None})).policy == Policy(mode="observe")
+
+
+@pytest.mark.parametrize(
+    ("left", "content"),
+    [(Hold(), draft()), (Skip(AuthorKind.BOT), skipped(AuthorKind.BOT)), (Old(), old())],
+)
+def test_each_way_of_not_being_judged_has_its_words(left: Hold | Skip | Old, content: object) -> None:
+    assert shown(left) == content

@@ -1,0 +1,25 @@
+"""Which verdicts come again when other checks move. Invariant: a verdict on the change never does."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.store.played import AT, HEAD, wish
+from worker.domain.request import AuthorKind, Trigger
+from worker.domain.verdict import AbstainReason
+from worker.waking import OF_CI, by_ci, wakes
+
+
+def test_only_what_nobody_judged_because_of_ci_comes_again() -> None:
+    assert {reason for reason in AbstainReason if wakes(abstained(reason))} == OF_CI
+    assert not wakes(accepted())
+    assert not wakes(rejected())
+
+
+@pytest.mark.parametrize("trigger", [Trigger.PUSHED, Trigger.COMMAND])
+def test_what_is_asked_for_then_is_the_newest_head_and_whose_it_is(trigger: Trigger) -> None:
+    request = wish(trigger=trigger, head_sha=HEAD, author=AuthorKind.BOT, outages=2)
+    later = by_ci(request, 7, AT + timedelta(hours=1))
+    assert (later.trigger, later.head_sha, later.author, later.outages) == (Trigger.CI, None, AuthorKind.BOT, 0)
+    assert (later.delivery_id, later.requested_at) == ("ci-7", AT + timedelta(hours=1))

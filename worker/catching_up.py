@@ -1,0 +1,151 @@
+"""Catches up with what was missed: deliveries that never arrived, and open pull requests whose head has no state.
+
+Does not judge. Invariant: bounded in requests, a delivery is asked for at most MOST_TIMES, and a head that has its check run is
+left alone.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from worker.domain.ids import DeliveryId, InstallationId, Sha
+from worker.domain.missed import OLDEST, Sent, missed
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.value import Value
+from worker.errors import Forbidden, Gone, RateLimited
+from worker.github.around import Around, ListedRepository
+from worker.github.listing import OpenPull
+from worker.ports import Clock
+
+LOG: Final = logging.getLogger(__name__)
+
+OVERLAP: Final = timedelta(minutes=10)
+"""How much of the time before the last look is looked at again: what was under way then has its end now."""
+FIRST_LOOK: Final = timedelta(hours=1)
+MOST_AGAIN: Final = 100
+MOST_WANTED: Final = 100
+"""How many heads of an installation are taken up in one go: the others come with the next."""
+MOST_ROUNDS: Final = 3
+"""Pages of a hundred repositories that one sweep looks at: at most 3 * 6 requests for repositories with few pull requests."""
+
+
+class Deliveries(Protocol):
+    """What GitHub delivered. Raises as PullSource does."""
+
+    def since(self, at: datetime) -> list[Sent]: ...
+
+    def again(self, sent: Sent) -> bool: ...
+
+
+class Look(Protocol):
+    """An installation's repositories and their open pull requests. Raises as PullSource does."""
+
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[ListedRepository, ...], bool]: ...
+
+    def look(self, installation: InstallationId, repositories: Sequence[ListedRepository]) -> Iterator[Around]: ...
+
+
+class Progress(Protocol):
+    """How far earlier looks came. May be called twice; raises Unavailable."""
+
+    def looked_at(self) -> datetime | None: ...
+
+    def looked(self, at: datetime) -> None: ...
+
+    def may_again(self, guid: str, attempt: int) -> bool:
+        """Whether this delivery was not asked for too often; the same *attempt* again counts once."""
+        ...
+
+    def page(self, installation: InstallationId) -> int: ...
+
+    def turn_to(self, installation: InstallationId, page: int) -> None: ...
+
+
+class Redelivering(Value):
+    """Deliveries that never arrived."""
+
+    deliveries: Deliveries
+    progress: Progress
+    clock: Clock
+
+    def run(self) -> int:
+        """Have delivered again what never arrived; how many deliveries that were."""
+        now = self.clock.now()
+        last = self.progress.looked_at()
+        since = max(now - OLDEST, (last - OVERLAP) if last else now - FIRST_LOOK)
+        again = 0
+        for one in missed(self.deliveries.since(since), now)[:MOST_AGAIN]:
+            if self.progress.may_again(one.guid, one.id) and self.deliveries.again(one):
+                again += 1
+        self.progress.looked(now)
+        return again
+
+
+class Heads(Protocol):
+    """What is known of heads, and how they are taken up."""
+
+    def is_known(self, pull: PullRef, head_sha: Sha) -> bool: ...
+
+    def was_heard_of(self, pull: PullRef) -> bool: ...
+
+    def want(self, request: JudgeRequest) -> None: ...
+
+    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Say that it was opened before Assay came."""
+        ...
+
+
+class Sweeping(Value):
+    """Open pull requests without a state for their head get one."""
+
+    look: Look
+    heads: Heads
+    progress: Progress
+    clock: Clock
+
+    def run(self, installation: InstallationId, since: datetime) -> int:
+        """Look at the next pages of an installation, which exists *since* then; how many heads were taken up."""
+        taken, number = 0, self.progress.page(installation)
+        try:
+            for _ in range(MOST_ROUNDS):
+                repositories, has_more = self.look.page(installation, number)
+                for around in self.look.look(installation, repositories):
+                    taken += self._of(installation, around, since, MOST_WANTED - taken)
+                number = number + 1 if has_more else 1
+                self.progress.turn_to(installation, number)
+                if number == 1 or taken >= MOST_WANTED:
+                    break
+        except (Forbidden, Gone, RateLimited) as refused:
+            LOG.info("a sweep waits: %s", refused, extra={"installation_id": installation})
+        return taken
+
+    def _of(self, installation: InstallationId, around: Around, since: datetime, most: int) -> int:
+        taken = 0
+        for one in around.pulls:
+            pull = PullRef(installation_id=installation, repository_id=around.repository_id, number=one.number)
+            if taken >= most:
+                break
+            if self.heads.is_known(pull, one.head_sha):
+                continue
+            request = self._request(pull, around, one)
+            if one.opened_at < since and not self.heads.was_heard_of(pull):
+                self.heads.greet(request, one.head_sha)
+            else:
+                self.heads.want(request)
+            taken += 1
+        return taken
+
+    def _request(self, pull: PullRef, around: Around, one: OpenPull) -> JudgeRequest:
+        return JudgeRequest(
+            pull=pull,
+            repository=around.repository,
+            head_sha=one.head_sha,
+            trigger=Trigger.SWEEP,
+            delivery_id=DeliveryId(
+                f"swept-{pull.repository_id}-{one.number}-{one.head_sha[:12]}-{self.clock.now():%Y%m%d%H%M}"
+            ),
+            requested_at=self.clock.now(),
+            author=one.author,
+            draft=one.draft,
+        )

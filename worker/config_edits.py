@@ -1,0 +1,137 @@
+"""What a pull request changes about how pull requests are judged: `.github/assay.yml`, and the rules files.
+
+Does not decide by it: the base's files count, whatever stands here. Invariant: an edit of either is never passed over, and is
+called weaker where less would be judged or blocked than before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any, Final
+
+from worker.config_file import Configured, Problem, configured, read_config
+from worker.domain.config_keys import to_keys
+from worker.domain.config_place import PLACE
+from worker.domain.diff import ChangeKind, DiffError, diff_of
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, are_rules
+from worker.domain.value import Value
+from worker.domain.verdict import AbstainReason
+
+NESTED: Final = frozenset({"categories", "abstains", "signals", "authors", "feedback", "review"})
+BY_DEFAULT: Final[Mapping[str, object]] = {
+    "signals": "fact",
+    f"abstains.{AbstainReason.PAUSED}": "neutral",
+    "abstains": "block",
+}
+"""What an entry that is left out amounts to; of categories it is the mode, of the rest the type's default."""
+
+RANKS: Final[Mapping[str, Sequence[object]]] = {
+    "mode": ("observe", "block"),
+    "categories": ("observe", "block"),
+    "abstains": ("neutral", "block"),
+    "require_issue": (False, True),
+    "signals": ("off", "suspicion", "fact"),
+    "authors": ("skip", "observe", "judge"),
+}
+"""By the key: its values, the weakest first. What is not listed can't be called weaker or stronger."""
+
+
+FREE: Final = frozenset({"never_send", "model", "review"})
+"""Keys whose values are words of whoever wrote them."""
+
+
+class Owners(Enum):
+    """Stands for what the owner's default says in its own words: that file may be private, and a check be read by anybody."""
+
+    DEFAULT = "the owner's default"
+
+
+class Edit(Value):
+    """One key that would have another value. `old`, `new` None: not set."""
+
+    key: str
+    old: object
+    new: object
+    is_weaker: bool
+
+
+class Proposed(Value):
+    """What the pull request proposes. `problems`: why its version of the file can't be used. `is_unread`: nobody knows what it says."""
+
+    edits: tuple[Edit, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    rules: tuple[str, ...] = ()
+    is_unread: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.edits or self.problems or self.rules or self.is_unread)
+
+
+def proposed(dossier: Dossier) -> Proposed:
+    """What this change does to the files by which changes are judged."""
+    try:
+        files = diff_of(dossier.diff).files
+    except DiffError:
+        return Proposed()
+    paths = {path for file in files for path in (file.path, file.old_path) if path}
+    rules = tuple(sorted(path for path in paths if is_rules_file(path)))
+    return _with_config(dossier, rules) if PLACE in paths else Proposed(rules=rules)
+
+
+def is_rules_file(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return path in AT_THE_ROOT or name in NAMES or (folder in FOLDERS and are_rules(folder, name))
+
+
+def _with_config(dossier: Dossier, rules: tuple[str, ...]) -> Proposed:
+    texts = {file.path: file.text for file in dossier.files or () if file.exists}
+    is_left = any(file.path == PLACE for file in diff_of(dossier.diff).files if file.change is not ChangeKind.DELETED)
+    if is_left and PLACE not in texts:
+        return Proposed(rules=rules, is_unread=True)
+    if is_left and (problems := read_config(texts[PLACE]).problems):
+        return Proposed(rules=rules, problems=problems)
+    others = [one for one in dossier.config if one.origin is not ConfigOrigin.REPOSITORY]
+    own = [ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[PLACE])] if is_left else []
+    return Proposed(tuple(edits(dossier.config, [*others, *own])), rules=rules)
+
+
+def edits(before: Sequence[ConfigText], after: Sequence[ConfigText]) -> Iterator[Edit]:
+    """The keys whose values differ, in the order of the reference."""
+    was, will_be = configured(before), configured(after)
+    old, new = flat(to_keys(was.config)), flat(to_keys(will_be.config))
+    for key in dict.fromkeys((*old, *new)):
+        if old.get(key) != new.get(key):
+            yield Edit(key, _told(key, old, was), _told(key, new, will_be), _is_weaker(key, old, new))
+
+
+def _told(key: str, values: Mapping[str, object], found: Configured) -> object:
+    family = key.partition(".")[0]
+    is_theirs = family in FREE and found.origins.get(family) is ConfigOrigin.ORGANISATION
+    return Owners.DEFAULT if is_theirs else values.get(key)
+
+
+def flat(keys: Mapping[str, Any]) -> dict[str, object]:
+    """`{"authors": {"people": "skip"}}` as `{"authors.people": "skip"}`."""
+    made: dict[str, object] = {}
+    for key, value in keys.items():
+        if key in NESTED:
+            made |= {f"{key}.{name}": one for name, one in value.items()}
+        else:
+            made[key] = value
+    return made
+
+
+def _is_weaker(key: str, old: Mapping[str, object], new: Mapping[str, object]) -> bool:
+    ranks = RANKS.get(key.partition(".")[0])
+    if ranks is None:
+        return False
+    return ranks.index(_effective(key, new)) < ranks.index(_effective(key, old))
+
+
+def _effective(key: str, values: Mapping[str, object]) -> object:
+    """What a key amounts to, also where it is left out."""
+    family = key.partition(".")[0]
+    if key in values:
+        return values[key]
+    return values["mode"] if family == "categories" else BY_DEFAULT.get(key, BY_DEFAULT[family])

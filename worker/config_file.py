@@ -1,0 +1,203 @@
+"""`.github/assay.yml`: its text to configuration, or to what is wrong in it, key by key.
+
+Does not fetch it and does not decide what counts instead (`worker.configuring` does). Invariant: any text gives a reading, in
+bounded time, never an exception; a file with one mistake sets nothing; and each mistake has its line, what was expected there
+and what was found.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from worker.domain.config import RepositoryConfig
+from worker.domain.config_keys import ConfigKeys, to_config
+from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.value import Value
+from worker.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml
+
+MOST_PROBLEMS: Final = 20
+LONGEST_FOUND: Final = 40
+LONGEST_NAME: Final = 60
+"""No key's name is longer; what is longer is not looked for among them."""
+
+WORDS: Final[Mapping[str, str]] = {
+    "bool_type": "true or false",
+    "dict_type": "keys with values, each on a line of its own",
+    "model_type": "keys with values, each on a line of its own",
+    "tuple_type": "a list",
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "a pattern as in a .gitignore, without ! and without white space before it",
+}
+"""What pydantic's errors say was expected, where they carry no more than their kind."""
+
+UNREADABLE: Final = f"not a text of up to {MOST_BYTES // 1024} KB"
+
+
+class Problem(Value):
+    """One mistake. `key`: its path, empty for the whole file."""
+
+    key: str
+    line: int
+    column: int
+    words: str
+
+    @property
+    def message(self) -> str:
+        return f"`{self.key}`: {self.words}" if self.key else self.words
+
+
+class Reading(Value):
+    """What a file sets, by its keys; nothing where it has a problem."""
+
+    given: Mapping[str, object] = MappingProxyType({})
+    problems: tuple[Problem, ...] = ()
+
+
+@lru_cache(maxsize=8)
+def read_config(text: str | None) -> Reading:
+    """Read a file. None: what is there is no text, or too long to be read."""
+    if text is None:
+        return Reading(problems=(Problem("", 1, 1, UNREADABLE),))
+    try:
+        value, marks = load_marked_yaml(text.removeprefix("\ufeff"))
+    except StrictYamlError as error:
+        return Reading(problems=(Problem("", error.line or 1, error.column or 1, error.problem),))
+    if value is None:
+        return Reading()
+    try:
+        read = ConfigKeys.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        found = sorted(_problems(error, value, marks), key=lambda one: (one.line, one.column))
+        return Reading(problems=tuple(found))
+    given = {name: getattr(read, name) for name in ConfigKeys.model_fields if name in read.model_fields_set}
+    return Reading(MappingProxyType(given))
+
+
+def _problems(error: ValidationError, value: object, marks: Marks) -> Iterator[Problem]:
+    for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
+        is_key = one["loc"][-1:] == ("[key]",) or one["type"] == "extra_forbidden"
+        path = tuple(part for part in one["loc"] if part != "[key]")
+        stands = marks[path]
+        place = stands.key if is_key else stands.value
+        context = cast("Mapping[str, Any]", one.get("ctx") or {})
+        yield _problem(path, place, _unknown(path) if is_key else _expected(one["type"], context, _at(value, path)))
+
+
+def _problem(path: Sequence[str | int], place: Place, words: str) -> Problem:
+    return Problem(_name(path), place.line, place.column, words)
+
+
+def _name(path: Sequence[str | int]) -> str:
+    """`never_send[2]`, `authors.people`; a name of others is cut."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def _at(value: object, path: Sequence[str | int]) -> object:
+    for part in path:
+        value = cast("Any", value)[part]
+    return value
+
+
+def _expected(kind: str, context: Mapping[str, Any], found: object) -> str:
+    match kind:
+        case "literal_error" | "enum":
+            expected = str(context["expected"]).replace("'", "")
+        case "string_too_long":
+            expected = f"at most {context['max_length']} characters"
+        case "too_long":
+            expected = f"at most {context['max_length']} entries"
+        case "value_error":
+            expected = str(context["error"])
+        case _:
+            expected = WORDS[kind]
+    return f"expected {expected}, found {_shown(found)}"
+
+
+def _shown(found: object) -> str:
+    match found:
+        case None:
+            return "nothing"
+        case dict():
+            return "keys with values"
+        case list():
+            return f"a list of {len(cast('list[object]', found))}"
+        case _:
+            return _cut(json.dumps(found, ensure_ascii=False))
+
+
+def _unknown(path: Sequence[str | int]) -> str:
+    """That there is no such key, and the one that may be meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+
+    *above, name = path
+    known = keys_of(above)
+    near = get_close_matches(str(name), known, 1, 0.6) if len(str(name)) <= LONGEST_NAME else []
+    if near:
+        return f"there is no such key; is `{near[0]}` meant?"
+    return (
+        f"there is no such key; known are {', '.join(known)}"
+        if len(known) <= MOST_PROBLEMS
+        else ("there is no such key; docs/signals.md names all")
+    )
+
+
+def keys_of(above: Sequence[str | int]) -> list[str]:
+    """The keys that may stand at the top (nothing *above*), or in one of the keys there."""
+    schema = ConfigKeys.model_json_schema()
+    if above:
+        schema = _resolved(schema["properties"][above[0]], schema)
+        if names := schema.get("propertyNames"):
+            return list(_resolved(names, ConfigKeys.model_json_schema())["enum"])
+    return list(schema["properties"])
+
+
+def _resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = part.get("$ref")
+    return schema["$defs"][reference.rpartition("/")[2]] if reference else part
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]} …"
+
+
+class Refused(Value):
+    """A file that could not be used. `is_replaced`: the last one of it that could be counts instead."""
+
+    origin: ConfigOrigin
+    problems: tuple[Problem, ...]
+    is_replaced: bool
+
+
+class Configured(Value):
+    """What holds. `origins`: whose file sets a key; what is not in it has its default."""
+
+    config: RepositoryConfig = RepositoryConfig()
+    origins: Mapping[str, ConfigOrigin] = MappingProxyType({})
+    refused: tuple[Refused, ...] = ()
+
+
+def configured(texts: Sequence[ConfigText]) -> Configured:
+    """The repository's file over its owner's, key by key at the top level."""
+    given: dict[str, object] = {}
+    origins: dict[str, ConfigOrigin] = {}
+    refused: list[Refused] = []
+    for one in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
+        reading = read_config(one.text)
+        if reading.problems:
+            refused.append(Refused(one.origin, reading.problems, one.last_good is not None))
+            reading = read_config(one.last_good or "")
+        given |= reading.given
+        origins |= dict.fromkeys(reading.given, one.origin)
+    return Configured(to_config(given), origins, tuple(refused))
+
+
+def policy_of(texts: Sequence[ConfigText]) -> Policy | None:
+    """By what the judge judges; None where the files set nothing of it, which is as if there were none."""
+    policy = configured(texts).config.policy
+    return None if policy == Policy() else policy

@@ -1,0 +1,36 @@
+"""What counts where a `.github/assay.yml` can't be used: the last one of it that could.
+
+Does not read the files (`worker.config_file` does) and does not fetch them. Invariant: a mistake in a file stops no judging,
+and a file that can be used counts as it is.
+"""
+
+from datetime import timedelta
+
+from worker.config_file import configured, read_config
+from worker.domain.config import RepositoryConfig
+from worker.domain.dossier import Dossier
+from worker.domain.request import PullRef
+from worker.ports import Configs
+
+
+def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:
+    """Put the last good text beside each that can't be used, remember those that can, and tell the door. Raises Unavailable."""
+    broken = {one.origin for one in dossier.config if read_config(one.text).problems}
+    good = {one.origin: one.text for one in dossier.config if one.origin not in broken and one.text is not None}
+    before = configs.settle(pull, good, broken)
+    if before:
+        texts = [one.model_copy(update={"last_good": before.get(one.origin)}) for one in dossier.config]
+        dossier = dossier.model_copy(update={"config": tuple(texts)})
+    configs.tell_the_door(pull, config_of(dossier).quiet_window)
+    return dossier
+
+
+def config_of(dossier: Dossier) -> RepositoryConfig:
+    """What steers the judging of this pull request; its policy stands in the dossier by itself."""
+    return configured(dossier.config).config
+
+
+def ci_wait(dossier: Dossier, by_operator: timedelta, longest: timedelta) -> timedelta:
+    """How long to wait for CI here. A repository may wait longer than the operator set, but not past *longest*."""
+    chosen = config_of(dossier).ci_wait if dossier.config else None
+    return by_operator if chosen is None else min(timedelta(seconds=chosen), max(longest, by_operator))

@@ -1,0 +1,68 @@
+"""What a repository sets in `.github/assay.yml`: by what its pull requests are judged, and what happens around that.
+
+Does not read YAML and does not fetch it. Invariant: what decides about a change is `policy`, which is a part of the dossier;
+everything else steers who is judged, when, and who is told. A repository without a file has `RepositoryConfig()`.
+"""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from worker.domain.dossier import Policy
+from worker.domain.frozen import Frozen
+
+LONGEST_WAIT_S = 86_400
+
+
+class Handling(StrEnum):
+    """What is done with the pull requests of one kind of author."""
+
+    JUDGE = "judge"
+    OBSERVE = "observe"
+    SKIP = "skip"
+
+
+class Authors(Frozen):
+    """By who wrote it: a coding agent, a person, or another bot (one that updates dependencies, say)."""
+
+    agents: Handling = Field(default=Handling.JUDGE, description="Pull requests that a coding agent wrote.")
+    people: Handling = Field(default=Handling.SKIP, description="Pull requests that a person wrote.")
+    bots: Handling = Field(
+        default=Handling.SKIP, description="Pull requests of other bots, such as those that update dependencies."
+    )
+
+
+class Feedback(Frozen):
+    """Whether a reject is also told in a comment, by who wrote the pull request."""
+
+    agents: bool = Field(default=True, description="Comment on the pull requests of coding agents.")
+    people: bool = Field(default=False, description="Comment on the pull requests of people.")
+
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=50)]
+
+
+class Review(Frozen):
+    """Whom a verdict that needs a person asks, once: the code owners, and by which label; None: no label."""
+
+    codeowners: bool = Field(default=True, description="Ask the code owners of the changed files for a review.")
+    label: Label | None = Field(default=None, description="Put this label on the pull request. Without it: none.")
+
+
+CheckName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+CheckNames = Annotated[tuple[CheckName, ...], Field(max_length=100)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
+
+
+class RepositoryConfig(Frozen):
+    """`quiet_window` and `ci_wait` in seconds; None: as the operator set them. `ci_expect`, `ci_ignore`: names of checks."""
+
+    policy: Policy = Policy()
+    authors: Authors = Authors()
+    feedback: Feedback = Feedback()
+    review: Review = Review()
+    quiet_window: Seconds | None = None
+    ci_wait: Seconds | None = None
+    ci_expect: CheckNames = ()
+    ci_ignore: CheckNames = ()

@@ -1,0 +1,137 @@
+"""The keys of `.github/assay.yml` as people write them: flat, each with its meaning and an example.
+
+Does not read YAML (`worker.config_file` does). Invariant: this is the one list; the reader, the published schema and the
+reference of the keys are made from it, and every key is a field of `RepositoryConfig` or of its `Policy`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+
+from worker.domain.config import LONGEST_WAIT_S, Authors, CheckNames, Feedback, RepositoryConfig, Review
+from worker.domain.dossier import Glob, Policy
+from worker.domain.frozen import Frozen
+from worker.domain.pattern import pattern
+from worker.domain.signal_names import SignalName
+from worker.domain.verdict import AbstainReason, Category
+
+UNITS: Final = {"s": 1, "m": 60, "h": 3600}
+_DURATION: Final = pattern(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
+
+DURATION: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45s, 10m or 2h"
+
+
+def seconds(given: object) -> float:
+    """`45`, `45s` and `10m` as seconds. Raises ValueError."""
+    found = _DURATION.fullmatch(given) if isinstance(given, str) else None
+    number = float(found[1]) * UNITS[found[2]] if found else given
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= LONGEST_WAIT_S:
+        raise ValueError(DURATION)
+    return float(number)
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(seconds),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_S},
+                {"type": "string", "pattern": r"^[0-9]{1,6}(\.[0-9]{1,3})?[smh]$"},
+            ]
+        }
+    ),
+]
+Mode = Literal["block", "observe"]
+Conclusion = Literal["block", "neutral"]
+Model = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+def _key(default: Any, description: str, example: object) -> Any:
+    return Field(default, description=description, examples=[example])
+
+
+class ConfigKeys(Frozen):
+    """What `.github/assay.yml` may hold. All of it may be left out."""
+
+    version: Literal[1] = _key(1, "The version of this format.", 1)
+    mode: Mode = _key(
+        "block",
+        "`block`: a reject fails the check. `observe`: every check is neutral and says what would have been decided.",
+        "observe",
+    )
+    categories: dict[Category, Mode] = _key(
+        {},
+        "For rejects of a category, another mode than `mode`. A category that is observed never blocks.",
+        {"weak_test": "observe"},
+    )
+    abstains: dict[AbstainReason, Conclusion] = _key(
+        {},
+        "What the check concludes when nobody judged, by the reason: `block` (action required) or `neutral`, which "
+        "passes. Without it: as docs/verdict.md says. Where `mode` is `observe`, all are neutral.",
+        {"judge_unavailable": "neutral"},
+    )
+    require_issue: bool = _key(
+        default=False,
+        description="Do not judge a pull request that no issue is linked to: it is `no_criteria`, at no cost.",
+        example=True,
+    )
+    signals: dict[SignalName, Literal["off", "suspicion"]] = _key(
+        {},
+        "Signals of the code checks that are switched off, or that may only raise a suspicion. Their names: "
+        "docs/signals.md.",
+        {"debug_output": "off"},
+    )
+    never_send: Annotated[tuple[Glob, ...], Field(max_length=200)] = _key(
+        (),
+        "Files whose text no model is sent, as in a .gitignore without `!`. A change to one of them counts as not read.",
+        [".env*", "fixtures/customers/**"],
+    )
+    model: Model | None = _key(
+        None,
+        "The model that judges here, if whoever runs Assay allows it (ASSAY_MODELS). Without it: ASSAY_MODEL.",
+        "claude-sonnet-5",
+    )
+    authors: Authors = _key(
+        Authors(),
+        "What is done with pull requests, by who wrote them: `judge`, `observe` (judged, and always neutral) or `skip`. "
+        "What is left out of it: `agents` are judged, the others as ASSAY_PEOPLE and ASSAY_BOTS say.",
+        {"people": "observe"},
+    )
+    feedback: Feedback = _key(Feedback(), "Whether a reject is also told in one comment.", {"agents": False})
+    review: Review = _key(
+        Review(), "Whom a verdict that needs a person asks, once.", {"codeowners": True, "label": "needs-review"}
+    )
+    quiet_window: Duration | None = _key(
+        None,
+        f"How long after the last push judging starts: {DURATION}. It holds from the next pull request on once one was "
+        "judged by this file. Without it: ASSAY_QUIET_WINDOW.",
+        "2m",
+    )
+    ci_wait: Duration | None = _key(
+        None,
+        f"How long other checks are waited for: {DURATION}, and never longer than whoever runs Assay keeps a check "
+        "open. Without it: ASSAY_CI_WAIT.",
+        "45m",
+    )
+    ci_expect: CheckNames = _key(
+        (), "Checks that are waited for as if the branch required them, besides those that it does require.", ["e2e"]
+    )
+    ci_ignore: CheckNames = _key(
+        (), "Checks that are not waited for and prove nothing, such as one that itself waits for Assay.", ["all green"]
+    )
+
+
+def to_config(given: Mapping[str, object]) -> RepositoryConfig:
+    """The configuration of these keys, each with a value that `ConfigKeys` took; all others have their defaults."""
+    policy = {name: value for name, value in given.items() if name in Policy.model_fields}
+    rest = {name: value for name, value in given.items() if name in RepositoryConfig.model_fields}
+    return RepositoryConfig.model_validate({**rest, "policy": Policy.model_validate(policy)})
+
+
+def to_keys(config: RepositoryConfig) -> dict[str, Any]:
+    """The other way: every key with its value, as JSON has it."""
+    said = config.model_dump(mode="json")
+    flat = {**said.pop("policy"), **said}
+    return {name: flat[name] for name in ConfigKeys.model_fields if name in flat}

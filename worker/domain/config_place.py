@@ -1,0 +1,11 @@
+"""Where a repository keeps its configuration: a name that much code needs which reads no configuration.
+
+Does not read it. Invariant: there is no second place.
+"""
+
+from typing import Final
+
+PLACE: Final = ".github/assay.yml"
+"""In each repository; in the repository DEFAULTS of the same owner it is the default of all of them."""
+
+DEFAULTS: Final = ".github"

@@ -1,0 +1,86 @@
+"""What people said about one head of a pull request: overridden, contested, decided by a review.
+
+Does not know who may say it (`worker.domain.authority` does). Invariant: it is about this one commit; a verdict is never
+changed by it, only what its check concludes; and what is said of another commit is no part of it.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import EvalId
+from worker.domain.request import LONGEST_REASON
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, AbstainReason, Verdict
+
+PRESSED: Final = "pressed Contest"
+"""The reason of who contests by a button, which takes no words."""
+
+FOR_A_PERSON: Final = frozenset({AbstainReason.NEEDS_HUMAN, AbstainReason.TOO_LARGE})
+"""What a person's review decides."""
+
+
+class Spoken(Frozen):
+    """`eval_id`: the verdict that stood there then, if there was one."""
+
+    login: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+    at: datetime
+    eval_id: EvalId | None = None
+
+
+class Override(Spoken):
+    """Somebody lets this head pass."""
+
+
+class Contest(Spoken):
+    """Somebody says that the verdict is wrong, and why."""
+
+
+class Reviewed(Spoken):
+    """A code owner's review of this head; the newest counts."""
+
+    is_approved: bool
+
+
+class Said(Value):
+    """All that people said about one head.
+
+    `contested_at`, `forced_at`: when it was asked to be judged anew, for a contest or without one, and nobody did so yet.
+    """
+
+    override: Override | None = None
+    contest: Contest | None = None
+    review: Reviewed | None = None
+    contested_at: datetime | None = None
+    forced_at: datetime | None = None
+
+    @property
+    def anew_since(self) -> datetime | None:
+        """No verdict from before this moment is good enough; None: the recorded one is."""
+        return max((at for at in (self.contested_at, self.forced_at) if at is not None), default=None)
+
+    @property
+    def open_reason(self) -> str | None:
+        """What is held against the verdict, as long as nobody judged it."""
+        return self.contest.reason if self.contest is not None and self.contested_at is not None else None
+
+    def decides(self, verdict: Verdict | None) -> bool:
+        """Whether a person's word concludes the check, and not the verdict (None: there is none)."""
+        return self.override is not None or (self.review is not None and asks_a_person(verdict))
+
+
+NOTHING: Final = Said()
+
+
+def said_json(said: Said) -> dict[str, Any]:
+    """What was said, by kind; empty where nothing was."""
+    words = {"override": said.override, "review": said.review, "contest": said.contest}
+    return {kind: word.model_dump(mode="json") for kind, word in words.items() if word is not None}
+
+
+def asks_a_person(verdict: Verdict | None) -> bool:
+    """Whether this verdict leaves the decision to a person."""
+    return isinstance(verdict, Abstain) and verdict.abstain_reason in FOR_A_PERSON

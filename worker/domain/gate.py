@@ -1,0 +1,67 @@
+"""Whether merges of a repository wait for our check, and what each installation granted.
+
+Does not ask anybody. Invariant: None is "nobody told", and never stands for "no".
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from worker.domain.permissions import RANK
+from worker.domain.value import Value
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Installed(Value):
+    """One installation of the App: whose, and what its owner approved."""
+
+    id: int
+    account: str
+    permissions: Mapping[str, str]
+    url: str = ""
+    is_suspended: bool = False
+
+
+class Requirement(Value):
+    """Where the check is required, and from which App. None: from any source."""
+
+    by: str
+    app_id: int | None
+
+
+class Gate(Value):
+    """`installed` None: the App is not installed there, and nothing more is known."""
+
+    repository: str
+    installed: Installed | None = None
+    branch: str = ""
+    required: tuple[Requirement, ...] = ()
+    has_queue: bool | None = None
+
+
+class Hold(StrEnum):
+    """What the rules make of our check."""
+
+    OURS = "ours"
+    ANYBODYS = "anybodys"
+    ANOTHERS = "anothers"
+    NONE = "none"
+
+
+def hold(gate: Gate, our_app_id: int) -> Hold:
+    """All requirements have to be met, so one that names us is enough, and one that names another App never is."""
+    sources = {one.app_id for one in gate.required}
+    if sources - {our_app_id, None}:
+        return Hold.ANOTHERS
+    if our_app_id in sources:
+        return Hold.OURS
+    return Hold.ANYBODYS if sources else Hold.NONE
+
+
+def unapproved(asked: Mapping[str, str], installed: Installed) -> tuple[str, ...]:
+    """What the App asks for and this installation's owner has not approved (yet), each as `name: level`."""
+    granted = installed.permissions
+    lacks = {name: level for name, level in asked.items() if RANK.get(level, 0) > RANK.get(granted.get(name, ""), 0)}
+    return tuple(f"{name}: {lacks[name]}" for name in sorted(lacks))

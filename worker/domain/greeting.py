@@ -1,0 +1,27 @@
+"""A repository that the App may see since a moment: what was open then is older than Assay there.
+
+Carries no text. Invariant: complete enough to find it, and to tell what was opened before.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+
+
+class Greeting(Frozen):
+    """`since`: when we heard of it. `page`: how often as many were looked at as may be at once."""
+
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    repository: RepositoryName
+    since: datetime
+    page: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def id(self) -> str:
+        """The same, however often it is heard."""
+        return f"{self.installation_id}:{self.repository_id}:{self.page}"

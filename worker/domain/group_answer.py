@@ -1,0 +1,157 @@
+"""What a merge group is told, as far as its pull request decides it: pure, and closed where there is a doubt.
+
+Does not look at the group's own content: whoever may pass because of a recorded accept is compared with it first
+(`worker.merge_group`). Invariant: nothing passes that its pull request's own check does not pass now; and what passes as
+accepted was accepted, on this very head, in a verdict that is on record.
+"""
+
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.check import Conclusion
+from worker.domain.diff import DiffError, diff_of
+from worker.domain.dossier import Dossier
+from worker.domain.fingerprint import of_change
+from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.ledger import LedgerEntry, changed_lines
+from worker.domain.merge_group import MergeGroup
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
+
+
+class Published(Value):
+    """Our own check run on the pull request's head. `conclusion`: GitHub's word; None: it is not done."""
+
+    check: CheckRunId
+    conclusion: str | None
+    title: str
+
+
+class Member(Value):
+    """The pull request that a group tries, as it is now. `published`, `recorded`: of its current head."""
+
+    is_closed: bool
+    published: Published | None
+    recorded: LedgerEntry | None
+
+
+class Why(StrEnum):
+    """Why a group does not pass."""
+
+    STRANGE_REF = "strange_ref"
+    CLOSED = "closed"
+    REJECTED = "rejected"
+    NOT_JUDGED = "not_judged"
+    UNRECORDED = "unrecorded"
+    TOO_LATE = "too_late"
+    NOT_SHOWN = "not_shown"
+
+
+class Waits(Value):
+    """Its pull request has no verdict yet."""
+
+
+class Stops(Value):
+    """It does not pass. `verdict`: what was decided on the pull request's head, if that is the reason."""
+
+    why: Why
+    published: Published | None = None
+    verdict: Accept | Reject | Abstain | None = None
+
+
+class Passes(Value):
+    """Its pull request passes without a verdict of ours: it is out of scope, observed, paused, or overridden."""
+
+    conclusion: Conclusion
+    published: Published
+
+
+class Accepted(Value):
+    """Its pull request is accepted: the group passes if it changes the same, and is judged if it does not."""
+
+    accept: Accept
+    entry: LedgerEntry
+    published: Published
+
+
+Standing = Waits | Stops | Passes | Accepted
+
+BESIDE: Final = {Conclusion.NEUTRAL.value: Conclusion.NEUTRAL, Conclusion.SKIPPED.value: Conclusion.SKIPPED}
+"""What lets a pull request pass though nobody accepted it; its group is told the same."""
+
+
+def standing(member: Member) -> Standing:
+    """What follows for a group from where its pull request stands."""
+    published = member.published
+    if member.is_closed:
+        return Stops(Why.CLOSED, published)
+    if published is None or published.conclusion is None:
+        return Waits()
+    if beside := BESIDE.get(published.conclusion):
+        return Passes(beside, published)
+    verdict = member.recorded.verdict if member.recorded else None
+    if published.conclusion != Conclusion.SUCCESS.value:
+        return Stops(Why.REJECTED if isinstance(verdict, Reject) else Why.NOT_JUDGED, published, verdict)
+    if member.recorded is None or not isinstance(verdict, Accept):
+        return Stops(Why.UNRECORDED, published)
+    return Accepted(verdict, member.recorded, published)
+
+
+def newest(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:
+    """The newest verdict on this head. What was judged beside another one decides nothing."""
+    own = (one for one in reversed(entries) if one.head_sha == head_sha and one.verdict.parent_eval_id is None)
+    return next(own, None)
+
+
+def answered(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
+    """What is on record for this very group already, made from the verdict that its pull request has now.
+
+    That nobody judged it counts only where it was said since somebody asked.
+    """
+    for one in reversed(entries):
+        verdict = one.verdict
+        is_groups = verdict.subject.kind is SubjectKind.MERGE_GROUP and verdict.subject.head_sha == group.head_sha
+        is_settled = not isinstance(verdict, Abstain) or one.created_at >= group.at
+        if is_groups and is_settled and verdict.parent_eval_id == parent.eval_id:
+            return one
+    return None
+
+
+def carried_over(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datetime) -> Accept:
+    """The accept of a pull request, for a group that changes the same: the child of that verdict. It costs nothing.
+
+    Its pointers stay where they were checked, and say so: the base branch may have moved the lines.
+    """
+    subject = accept.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": group_sha})
+    return Accept.model_validate(
+        {
+            **dict(accept),
+            "eval_id": eval_id,
+            "parent_eval_id": accept.eval_id,
+            "carried_from": accept.carried_from or accept.eval_id,
+            "subject": subject,
+            "created_at": at,
+            "judge_cost_usd": None if accept.judge_cost_usd is None else Decimal(0),
+            "judge_latency_ms": 0,
+            "tokens": Tokens(),
+            "signals": {**accept.signals, "pointers_at": accept.subject.head_sha},
+        }
+    )
+
+
+def is_same_change(diff: str, entry: LedgerEntry, recorded: Dossier | None) -> bool:
+    """Whether a group's diff changes just what was judged: files, modes, added and removed lines, wherever they stand.
+
+    Where the dossier is not kept any more, the hashes in the ledger tell as much but for modes and renames. What can't be
+    read, or has no hashes, counts as changed.
+    """
+    try:
+        change = diff_of(diff)
+        if recorded is not None:
+            return of_change(change) == of_change(diff_of(recorded.diff))
+    except DiffError:
+        return False
+    hashes = changed_lines(change)
+    return bool(hashes) and hashes == entry.changed_lines

@@ -1,0 +1,121 @@
+"""The manifest by which GitHub creates the App, and the addresses that go into it.
+
+Does not send anything. Invariant: an address is one that a person typed or confirmed, https unless it is this very machine, and
+without anything that a page or a header could misread; what is asked for comes from `worker.domain.permissions` alone.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypedDict
+from urllib.parse import urlencode, urlsplit
+
+from worker.domain.pattern import pattern
+from worker.domain.permissions import OptIn, asked, events
+from worker.domain.value import Value
+
+WEBHOOKS: Final = "/github/webhooks"
+CALLBACK: Final = "/setup/callback"
+LONGEST_ADDRESS: Final = 200
+ADDRESS: Final = pattern(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d{1,5}))?(/[\w./~-]*)?", re.ASCII)
+LAST_PORT: Final = 65_535
+LONGEST_NAME: Final = 34
+"""GitHub's limit for an App's name."""
+HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Wish(Value):
+    """What somebody filled in: where Assay is, where deliveries go, whose App it becomes ("": their own), and the opt-ins."""
+
+    address: str
+    deliveries: str
+    organization: str
+    opt_ins: frozenset[OptIn]
+
+
+class Hook(TypedDict):
+    url: str
+    active: bool
+
+
+class Manifest(TypedDict):
+    """As GitHub reads it."""
+
+    name: str
+    description: str
+    url: str
+    hook_attributes: Hook
+    redirect_url: str
+    public: bool
+    default_permissions: dict[str, str]
+    default_events: list[str]
+
+
+class WishError(Exception):
+    """A field that can't be used; the message says what is expected."""
+
+
+def wish(address: str, deliveries: str, organization: str, opt_ins: Iterable[str]) -> Wish:
+    """Read the fields of the form. Raises WishError."""
+    here = usable(address, "The address of this Assay")
+    there = usable(deliveries, "Where deliveries go") if deliveries.strip() else here + WEBHOOKS
+    if not re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9-]{0,38})?", organization.strip()):
+        raise WishError("The organization: expected its name as in github.com/NAME, or nothing for your own account.")
+    known = {str(one): one for one in OptIn}
+    return Wish(here, there, organization.strip(), frozenset(known[one] for one in opt_ins if one in known))
+
+
+def usable(address: str, name: str) -> str:
+    """The address without its last slash. Raises WishError."""
+    text = address.strip().rstrip("/")
+    found = ADDRESS.fullmatch(text) if len(text) <= LONGEST_ADDRESS else None
+    expected = f"{name}: expected https://HOST, with a path if need be, and nothing else"
+    if found is None or int(found["port"] or 0) > LAST_PORT:
+        raise WishError(f"{expected}.")
+    if text.startswith("http://") and not is_here(text):
+        raise WishError(
+            f"{expected}. http:// is for this machine alone: the App's key would cross the network readably."
+        )
+    return text
+
+
+def is_here(address: str) -> bool:
+    """Whether this is an address that GitHub can't reach."""
+    return urlsplit(address).hostname in HERE
+
+
+def guessed(host: str) -> str:
+    """The address that a browser asked for, to be confirmed by whoever sits before it. "": it is none."""
+    found = re.fullmatch(r"(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,150})(:\d{1,5})?", host, re.ASCII)
+    if found is None:
+        return ""
+    return f"{'http' if found[1].strip('[]') in HERE else 'https'}://{host}"
+
+
+def web_url(api_url: str) -> str:
+    """Where people use the GitHub whose API this is: github.com, a ghe.com tenant, or an Enterprise Server."""
+    parts = urlsplit(api_url)
+    if parts.netloc == "api.github.com" or parts.netloc.endswith(".ghe.com"):
+        return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
+    return f"{parts.scheme}://{parts.netloc}{re.sub(r'/api/v3$', '', parts.path.rstrip('/'))}"
+
+
+def register_url(api_url: str, organization: str, state: str) -> str:
+    """Where a browser posts the manifest to."""
+    where = f"/organizations/{organization}/settings/apps/new" if organization else "/settings/apps/new"
+    return f"{web_url(api_url)}{where}?{urlencode({'state': state})}"
+
+
+def manifest(wanted: Wish, subscribed: Iterable[str]) -> Manifest:
+    """What GitHub is asked to create."""
+    permissions = asked(wanted.opt_ins)
+    name = f"Assay for {wanted.organization}" if wanted.organization else "Assay"
+    return {
+        "name": name[:LONGEST_NAME],
+        "description": "Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
+        "url": wanted.address,
+        "hook_attributes": {"url": wanted.deliveries, "active": True},
+        "redirect_url": wanted.address + CALLBACK,
+        "public": False,
+        "default_permissions": permissions,
+        "default_events": list(events(subscribed, permissions)),
+    }

@@ -1,0 +1,71 @@
+"""A merge group: the commit on which GitHub's merge queue tries one pull request, before it becomes the base branch.
+
+Does not ask GitHub anything. Groups come one pull request each, chained: the parent of a group is the group before it.
+Invariant: which pull request a group tries is read from its ref alone, anchored at both ends. In a squash queue the commit
+is new and belongs to no pull request, so that nobody may look for it through the commit; whatever is not worded as GitHub
+words it names none.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.pattern import pattern
+
+PERMISSION: Final = "merge_queues"
+"""What the App has to be granted, `read`, for groups to reach it; GitHub shows it as *Merge queues*."""
+
+EVENT: Final = "merge_group"
+"""What it has to be subscribed to; GitHub shows it as *Merge group*."""
+
+BRANCHES: Final = "refs/heads/"
+QUEUE: Final = "refs/heads/gh-readonly-queue/"
+ENTRY: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
+"""What follows the base branch: the one pull request, and the commit that it was put upon."""
+
+
+class GroupEnd(StrEnum):
+    """Why GitHub gave a group up."""
+
+    MERGED = "merged"
+    INVALIDATED = "invalidated"
+    DEQUEUED = "dequeued"
+
+
+class MergeGroup(Frozen):
+    """A group that GitHub wants checked; with `ended`: that nobody waits for any more."""
+
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    repository: RepositoryName
+    head_sha: Sha
+    base_sha: Sha
+    base_ref: str
+    head_ref: str
+    delivery_id: DeliveryId
+    at: datetime
+    ended: GroupEnd | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for all deliveries about it."""
+        return f"{self.installation_id}:{self.repository_id}:{self.head_sha}"
+
+
+class Refusal(StrEnum):
+    """Why a group names no pull request that could be believed."""
+
+    NO_BRANCH = "no_branch"
+    OTHER_REF = "other_ref"
+
+
+def pull_of(head_ref: str, base_ref: str) -> int | Refusal:
+    """The number of the pull request that a group tries. The base branch's name may hold slashes, or look like an entry."""
+    base = base_ref.removeprefix(BRANCHES)
+    if not base or base == base_ref:
+        return Refusal.NO_BRANCH
+    head = f"{QUEUE}{base}"
+    found = ENTRY.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
+    return int(found[1]) if found else Refusal.OTHER_REF

@@ -1,0 +1,141 @@
+"""What the GitHub App asks for: the permissions that judging needs, and those that only add to it.
+
+Does not ask GitHub (`worker.github.examine` does) and knows no words for people (`worker.render.permissions` does). Invariant: what
+is not in these two tables is never asked for; docs/permissions.md, the manifest and `assay doctor` are made of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from worker.domain.value import Value
+
+
+class Level(StrEnum):
+    READ = "read"
+    WRITE = "write"
+
+
+RANK: Final[Mapping[str, int]] = MappingProxyType({Level.READ: 1, Level.WRITE: 2, "admin": 3})
+
+
+class Permission(Value):
+    """One permission. *name* as the API spells it, *title* as GitHub's pages do; *reason*: what it is needed for."""
+
+    name: str
+    level: Level
+    title: str
+    reason: str
+
+    @property
+    def spelled(self) -> str:
+        return f"{self.name}: {self.level}"
+
+
+CORE: Final = (
+    Permission("metadata", Level.READ, "Metadata", "GitHub gives it to every App: names, rulesets, who may command"),
+    Permission("contents", Level.READ, "Contents", "read the change, the files around it, and .github/assay.yml"),
+    Permission("pull_requests", Level.READ, "Pull requests", "read what is judged, and hear of pushes"),
+    Permission("issues", Level.READ, "Issues", "read what was asked for, and comments with commands"),
+    Permission("actions", Level.READ, "Actions", "read the logs of failing jobs"),
+    Permission(
+        "statuses", Level.READ, "Commit statuses", "see CI that reports statuses: nothing may pass while one fails"
+    ),
+    Permission("checks", Level.WRITE, "Checks", "write the one check that Assay is, and see the others"),
+)
+"""Without any one of these nothing is judged, or something would be judged wrongly."""
+
+
+class OptIn(StrEnum):
+    COMMENTS = "comments"
+    MERGE_QUEUE = "merge_queue"
+
+
+class Extra(Value):
+    """A permission that judging does without. *lost*: what does not work without it."""
+
+    opt_in: OptIn
+    permission: Permission
+    lost: str
+
+
+EXTRAS: Final = (
+    Extra(
+        OptIn.COMMENTS,
+        Permission(
+            "pull_requests",
+            Level.WRITE,
+            "Pull requests",
+            "comment on pull requests, react to commands, set a label, ask for a review",
+        ),
+        "the agent gets no comment, commands no reaction and no answer, and nobody is asked for a review; "
+        "verdicts stand on the check alone",
+    ),
+    Extra(
+        OptIn.MERGE_QUEUE,
+        Permission("merge_queues", Level.READ, "Merge queues", "hear of merge groups, and answer for them"),
+        "merge groups get no answer: where Assay is required, a merge queue waits until it times out",
+    ),
+)
+
+NEEDED_BY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "check_run": "checks",
+        "check_suite": "checks",
+        "issue_comment": "issues",
+        "issues": "issues",
+        "label": "metadata",
+        "member": "members",
+        "merge_group": "merge_queues",
+        "pull_request": "pull_requests",
+        "pull_request_review": "pull_requests",
+        "pull_request_review_comment": "pull_requests",
+        "pull_request_review_thread": "pull_requests",
+        "push": "contents",
+        "repository": "metadata",
+        "repository_ruleset": "metadata",
+        "branch_protection_rule": "administration",
+        "status": "statuses",
+        "workflow_job": "actions",
+        "workflow_run": "actions",
+    }
+)
+"""Which permission GitHub wants of who subscribes to an event. A manifest with an event and not its permission is refused."""
+
+UNASKED: Final = frozenset(
+    {"installation", "installation_repositories", "installation_target", "github_app_authorization"}
+)
+"""Every App hears of these, and none subscribes to them."""
+
+
+def extra(opt_in: OptIn) -> Extra:
+    return next(one for one in EXTRAS if one.opt_in is opt_in)
+
+
+def asked(opt_ins: Iterable[OptIn]) -> dict[str, str]:
+    """The permissions of an App with these opt-ins, as a manifest spells them."""
+    wanted = [
+        *CORE,
+        *(extra(one).permission for one in sorted(opt_ins)),
+    ]  # an opt-in raises what is there, and lowers nothing
+    return {one.name: str(one.level) for one in wanted}
+
+
+def events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:
+    """What an App with these permissions may subscribe to, of what we would like to hear."""
+    return tuple(sorted(one for one in set(subscribed) - UNASKED if NEEDED_BY.get(one) in granted))
+
+
+def suffices(granted: Mapping[str, str], permission: Permission) -> bool:
+    return RANK.get(granted.get(permission.name, ""), 0) >= RANK[permission.level]
+
+
+def lacking(granted: Mapping[str, str]) -> tuple[Permission, ...]:
+    """What judging needs and was not granted."""
+    return tuple(one for one in CORE if not suffices(granted, one))
+
+
+def switched_off(granted: Mapping[str, str]) -> tuple[Extra, ...]:
+    """The opt-ins that this does not allow."""
+    return tuple(one for one in EXTRAS if not suffices(granted, one.permission))

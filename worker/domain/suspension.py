@@ -1,0 +1,72 @@
+"""Judging that somebody stopped for a while: who, since when, until when, and why.
+
+Does not stop anything (`worker.store.switches` does). Invariant: an end lies in the future of whoever set it; without one
+it lasts until somebody resumes.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import RepositoryName
+from worker.domain.pattern import pattern
+from worker.domain.window import UNITS
+
+LONGEST_REASON: Final = 500
+LONGEST_NAME: Final = 100
+SPAN: Final = pattern(r"(\d{1,5})([mhdw])")
+EXPECTED: Final = "Expected: how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z."
+
+
+class UntilError(ValueError):
+    """No time, or one that is over. The message is for people."""
+
+
+class Suspension(Frozen):
+    """`by`: whose words these are; empty where nobody said. `until` None: until somebody resumes. `repository` None: everywhere."""
+
+    by: Annotated[str, Field(max_length=LONGEST_NAME)] = ""
+    at: datetime | None = None
+    until: datetime | None = None
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
+    repository: RepositoryName | None = None
+
+
+def end_of(text: str, now: datetime) -> datetime:
+    """The moment that *text* names, seen from *now*. Raises UntilError."""
+    span = SPAN.fullmatch(text)
+    until = now + timedelta(**{UNITS[span[2]]: int(span[1])}) if span else _moment(text)
+    if until <= now:
+        raise UntilError(f'"{text}" is over already: it is {now:%Y-%m-%d %H:%M} UTC.')
+    return until
+
+
+def _moment(text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UntilError(f'"{text}" is no time. {EXPECTED}') from error
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def when(at: datetime) -> str:
+    """`2026-11-20 15:00 UTC`."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def signals_of(suspension: Suspension) -> dict[str, str]:
+    """What a verdict remembers of it."""
+    until = suspension.until.isoformat() if suspension.until else ""
+    named = {"paused_name": suspension.by, "paused_until": until, "paused_for": suspension.reason}
+    return {name: said for name, said in named.items() if said}
+
+
+def suspension_of(signals: Mapping[str, object]) -> Suspension | None:
+    """What `signals_of` remembered; None: nothing."""
+    by, until, reason = (str(signals.get(name, "")) for name in ("paused_name", "paused_until", "paused_for"))
+    if not (by or until or reason):
+        return None
+    return Suspension(by=by, until=datetime.fromisoformat(until) if until else None, reason=reason)

@@ -1,0 +1,97 @@
+"""Tells the author of a rejected pull request, in one comment, what to do next.
+
+Does not decide about the pull request and does not word anything. Invariant: one comment a pull request, whatever answers get
+lost: what it will hold is noted before it is written, and looked for before it is written again.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from worker.configuring import config_of
+from worker.domain.check import Conclusion
+from worker.domain.feedback import Letter, Note, is_news, is_wanted, told_of
+from worker.domain.ids import Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.value import Value
+from worker.domain.verdict import Reject
+from worker.errors import Forbidden, Gone
+from worker.pipeline import Judged, Outcome
+from worker.ports import Clock, Comments, Ledger, Notes
+from worker.render.check import conclusion
+from worker.render.feedback import feedback
+
+LOG: Final = logging.getLogger(__name__)
+BEFORE: Final = timedelta(days=1)
+"""How far back a comment is looked for whose answer was lost: clocks differ, and errands are tried again for a while."""
+
+
+class Writer(Value):
+    """`newest`: the head that was announced last."""
+
+    comments: Comments
+    notes: Notes
+    ledger: Ledger
+    newest: Callable[[PullRef], Sha | None]
+    clock: Clock
+    round_limit: int
+
+    def tell(self, letter: Letter) -> None:
+        """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
+        entries = self.ledger.entries(letter.pull)
+        entry = told_of(entries, letter.head_sha)
+        if entry is None or self.newest(letter.pull) not in (None, letter.head_sha):
+            return
+        note = self.notes.of(letter.pull)
+        if not is_news(entry.verdict, note):
+            return
+        try:
+            self._write(letter.pull, entry, entries, note)
+        except (Forbidden, Gone) as refused:
+            LOG.info("the author is not told: %s", refused, extra={"number": letter.pull.number})
+
+    def _write(self, pull: PullRef, entry: LedgerEntry, entries: tuple[LedgerEntry, ...], note: Note | None) -> None:
+        repository = entry.verdict.subject.repository
+        known = note or Note(nonce=secrets.token_hex(16))
+        text = feedback(entries, known.nonce, self.round_limit)
+        if note is None:
+            self.notes.put(pull, known)
+            comment_id = self.comments.write(pull, repository, text)
+        else:
+            comment_id = note.comment_id or self.comments.find(pull, repository, mark(note.nonce), self._since())
+            if comment_id is None:
+                comment_id = self.comments.write(pull, repository, text)
+            else:
+                self.comments.change(pull, repository, comment_id, text)
+        is_open = isinstance(entry.verdict, Reject)
+        self.notes.put(pull, Note(nonce=known.nonce, comment_id=comment_id, head_sha=entry.head_sha, is_open=is_open))
+
+    def _since(self) -> datetime:
+        return self.clock.now() - BEFORE
+
+
+def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
+    """What the author may have to be told of; None: nothing, or nobody wants them to be told.
+
+    A reject that blocks nothing is shown on the check, and asks for nothing.
+    """
+    if not isinstance(outcome, Judged):
+        return None
+    verdict, dossier = outcome.verdict, outcome.dossier
+    if outcome.said.decides(verdict):
+        return None  # a person did
+    if not is_wanted(verdict, config_of(dossier).feedback):
+        return None
+    if isinstance(verdict, Reject) and conclusion(verdict, dossier) is not Conclusion.FAILURE:
+        return None
+    subject = verdict.subject
+    return Letter(
+        pull=request.pull, head_sha=subject.head_sha, eval_id=verdict.eval_id, delivery_id=request.delivery_id
+    )
+
+
+def mark(nonce: str) -> str:
+    return f"<!-- assay:{nonce} -->"

@@ -1,0 +1,78 @@
+"""How many requests an installation has left, and for what the last ones are kept.
+
+Does not send anything and never waits. Invariant: as long as the last answers of GitHub are known, a pull request's state can
+still be told when nothing else can be asked, and a sweep never takes what a pull request needs.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.ids import InstallationId
+from worker.errors import RateLimited
+from worker.ports import Clock, Left, RateBook
+
+
+class Need(StrEnum):
+    """What a request is for; the more urgent ones may take the last that is left."""
+
+    STATE = "state"
+    JUDGING = "judging"
+    SWEEP = "sweep"
+
+
+LEAST: Final[Mapping[Need, int]] = {Need.STATE: 0, Need.JUDGING: 50, Need.SWEEP: 1000}
+"""How many have to be left for others: an hour has 5,000 at least, and a judging takes about seven."""
+
+NOTED_BELOW: Final = 1500
+"""Above this, other processes need not be told."""
+
+GITHUB: Final = "GitHub"
+
+
+class Budget:
+    """What one installation has left, as GitHub's answers say; shared by all processes through the book."""
+
+    def __init__(self, installation: InstallationId, book: RateBook, clock: Clock) -> None:
+        self._installation = installation
+        self._book = book
+        self._clock = clock
+        self._left: dict[str, Left] = dict(book.left(installation))
+
+    def admit(self, resource: str, need: Need) -> None:
+        """Raises RateLimited when what is left is kept for something more urgent."""
+        left = self._left.get(resource)
+        if left is None or left.remaining > LEAST[need] or left.reset <= self._clock.now():
+            return
+        raise RateLimited(GITHUB, left.reset)
+
+    def seen(self, headers: Mapping[str, str]) -> None:
+        """Note what an answer says. An answer without such words, as of a server without limits, says nothing."""
+        found = left_of(headers)
+        if found is None:
+            return
+        resource, left = found
+        known = self._left.get(resource)
+        self._left[resource] = left
+        was_noted = known is not None and known.remaining < NOTED_BELOW and known.reset == left.reset
+        if left.remaining < NOTED_BELOW and not (was_noted and known and known.remaining - left.remaining < step(left)):
+            self._book.put(self._installation, resource, left)
+
+
+def step(left: Left) -> int:
+    """How much it has to change to be worth noting: every request near the end, else every fiftieth."""
+    return 1 if left.remaining < 2 * LEAST[Need.JUDGING] else 50
+
+
+def left_of(headers: Mapping[str, str]) -> tuple[str, Left] | None:
+    """Of which budget an answer tells, and how much of it is left."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    said = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
+    if not all(one.isascii() and one.isdecimal() and len(one) < 12 for one in said):  # noqa: PLR2004 - a time in seconds has ten
+        return None
+    remaining, reset = (int(one) for one in said)
+    return lower.get("x-ratelimit-resource", "core"), Left(remaining, datetime.fromtimestamp(reset, UTC))
+
+
+BudgetOf = Callable[[InstallationId], Budget | None]

@@ -1,0 +1,151 @@
+"""What has to be so for a repository's merges to wait for our check: read for `assay doctor --repo`.
+
+Does not change anything and has no words for people (`worker.render.gate` does). Invariant: asks with the least token that can
+answer, which names the one repository; what GitHub does not tell is None, never a guess.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote
+
+from pydantic import RootModel, SecretStr
+
+from worker.domain.check import CHECK_NAME
+from worker.domain.gate import Gate, Requirement
+from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.value import replace
+from worker.errors import AssayError, Forbidden, Gone
+from worker.github.client import Api, Call, key_api, token_access
+from worker.github.examine import of_installation
+from worker.github.replies import InstallationView, Reply
+from worker.ports import Clock
+from worker.settings import Settings
+
+QUEUE: Final = """
+query AssayQueue($owner: String!, $name: String!, $branch: String!) {
+  repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
+}
+"""
+
+
+class RequiredCheck(Reply):
+    """`app_id` of branch protection, `integration_id` of a ruleset; none: any source will do."""
+
+    context: str
+    app_id: int | None = None
+    integration_id: int | None = None
+
+
+class RequiredChecks(Reply):
+    checks: tuple[RequiredCheck, ...] = ()
+    contexts: tuple[str, ...] = ()
+
+
+class Protection(Reply):
+    required_status_checks: RequiredChecks | None = None
+
+
+class Branch(Reply):
+    protection: Protection = Protection()
+
+
+class Parameters(Reply):
+    required_status_checks: tuple[RequiredCheck, ...] = ()
+
+
+class Rule(Reply):
+    type: str
+    parameters: Parameters = Parameters()
+
+
+class Rules(RootModel[tuple[Rule, ...]]):
+    pass
+
+
+class Named(Reply):
+    default_branch: str
+
+
+class Token(Reply):
+    token: SecretStr
+
+
+class Queue(Reply):
+    id: str
+
+
+class Queued(Reply):
+    mergeQueue: Queue | None = None  # noqa: N815 - GraphQL's name
+
+
+class QueuedRepository(Reply):
+    repository: Queued
+
+
+def look(settings: Settings, clock: Clock, repository: RepositoryName) -> Gate:
+    """Ask GitHub as the App. Raises AssayError for what it can't do without."""
+    app = settings.require_app()
+    refusal: AssayError | None = None
+    for key in app.private_keys:
+        try:
+            with key_api(settings, app, key, clock) as api:
+                return _looked(settings, clock, repository, api)
+        except Forbidden as error:
+            refusal = error
+    raise refusal or Forbidden("there is no key")
+
+
+def _looked(settings: Settings, clock: Clock, repository: RepositoryName, api: Api) -> Gate:
+    try:
+        found = api.get(f"/repos/{repository}/installation", InstallationView)
+    except Gone:
+        return Gate(repository)
+    permissions = {name: "read" for name in ("metadata", "contents", "merge_queues") if name in found.permissions}
+    body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
+    made = api.fetch(Call("POST", f"/app/installations/{found.id}/access_tokens", body=body), Token)
+    with token_access(replace(settings, github_token=made.token), clock) as access:
+        inside = access.api(InstallationId(found.id))
+        branch = inside.get(f"/repos/{repository}", Named).default_branch
+        rules = _rules(inside, repository, branch)
+        required = (*_classic(inside, repository, branch), *_ruled(rules))
+        is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(inside, repository, branch)
+        return Gate(repository, of_installation(found), branch, required, is_queued)
+
+
+def _classic(api: Api, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
+    """Branch protection, of which GitHub shows this much to whoever may read the contents."""
+    found = api.get(f"/repos/{repository}/branches/{quote(branch, safe='')}", Branch).protection.required_status_checks
+    if found is None:
+        return
+    checks = found.checks or tuple(RequiredCheck(context=one) for one in found.contexts)
+    yield from (Requirement("branch protection", _pinned(one.app_id)) for one in checks if one.context == CHECK_NAME)
+
+
+def _rules(api: Api, repository: RepositoryName, branch: str) -> tuple[Rule, ...]:
+    """The rules in force, of the repository's rulesets and its organization's. An old Enterprise Server has none."""
+    try:
+        return api.get(f"/repos/{repository}/rules/branches/{quote(branch, safe='')}", Rules, per_page=100).root
+    except Gone:
+        return ()
+
+
+def _ruled(rules: tuple[Rule, ...]) -> Iterator[Requirement]:
+    for rule in rules:
+        for one in rule.parameters.required_status_checks if rule.type == "required_status_checks" else ():
+            if one.context == CHECK_NAME:
+                yield Requirement("a ruleset", _pinned(one.integration_id))
+
+
+def _has_queue(api: Api, repository: RepositoryName, branch: str) -> bool | None:
+    """A queue that branch protection asks for, which no ruleset tells. None: we may not see it."""
+    owner, _, name = repository.partition("/")
+    try:
+        found = api.query(QUEUE, {"owner": owner, "name": name, "branch": branch}, QueuedRepository)
+    except AssayError:
+        return None
+    return found.repository.mergeQueue is not None
+
+
+def _pinned(app_id: int | None) -> int | None:
+    """Branch protection says -1 as well as nothing where any source will do."""
+    return app_id if app_id is not None and app_id > 0 else None

@@ -1,0 +1,60 @@
+"""Asking people to look at a pull request: CODEOWNERS at the base, requested reviewers, a label.
+
+Does not decide who is asked (`worker.reviewing` does). Invariant: whom GitHub refuses is left out, and the others are asked all
+the same; asking twice asks nobody anew who did not answer yet.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import RootModel
+
+from worker.domain.codeowners import PLACES, Owner
+from worker.domain.ids import RepositoryName, Sha
+from worker.domain.request import JudgeRequest, PullRef
+from worker.github.client import Access, Api, Call
+from worker.github.errors import BadRequest
+from worker.github.graph import Asked, PullGraph
+from worker.github.replies import CreatedRun as Made
+from worker.github.replies import Label
+
+
+class Labels(RootModel[tuple[Label, ...]]):
+    """The labels of a pull request."""
+
+
+class GitHubReviewers:
+    """The Reviewers of the live App."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def owners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
+        """The first of the files that GitHub reads, all asked for at once."""
+        graph = PullGraph(self._access.api(pull.installation_id), repository, pull.number)
+        found = graph.ask(Asked([f"{base_sha}:{place}" for place in PLACES]))
+        return next((blob.text for blob in found.blobs if blob is not None and blob.text is not None), None)
+
+    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+        """Ask all at once; where GitHub refuses that, since one of them can't be asked, one by one."""
+        if self._asked(request, owners):
+            return tuple(owners)
+        return tuple(one for one in owners if len(owners) > 1 and self._asked(request, [one]))
+
+    def label(self, request: JudgeRequest, name: str) -> None:
+        path = f"/repos/{request.repository}/issues/{request.pull.number}/labels"
+        self._api(request).fetch(Call("POST", path, body={"labels": [name]}, is_repeatable=True), Labels)
+
+    def _asked(self, request: JudgeRequest, owners: Sequence[Owner]) -> bool:
+        path = f"/repos/{request.repository}/pulls/{request.pull.number}/requested_reviewers"
+        body = {
+            "reviewers": [one.login for one in owners if one.team is None],
+            "team_reviewers": [one.team for one in owners if one.team is not None],
+        }
+        try:
+            self._api(request).fetch(Call("POST", path, body=body, is_repeatable=True), Made)
+        except BadRequest:  # 422: one of them is the author, or may not read here
+            return False
+        return True
+
+    def _api(self, request: JudgeRequest) -> Api:
+        return self._access.api(request.pull.installation_id)

@@ -1,0 +1,145 @@
+"""Builds what answers and judges merge groups: `worker.bootstrap`'s part for them, in a file of its own.
+
+Does not decide. Invariant: the checks of groups are known under a number that no pull request has, so that no judge of a
+pull request takes them for those of an older head.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from worker.board import Silent
+from worker.bootstrap import Payer, open_bench, site_url, telling_of
+from worker.domain.audit import Heard
+from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier
+from worker.domain.merge_group import MergeGroup
+from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.value import Value
+from worker.errors import RubricRefused
+from worker.github.checks import GitHubChecks
+from worker.github.groups import GitHubGroups, group_external_id
+from worker.github.source import looking
+from worker.group_judge import GroupJudge, Tried
+from worker.judge.bench import Bench
+from worker.merge_group import GroupClerk, Terms
+from worker.pipeline import CiPatience, Deps, assemble
+from worker.ports import CheckPublisher, CheckRegistry, Clock
+from worker.publish import CheckDesk
+from worker.queue import JudgeQueue
+from worker.record import Keepers, Shelves
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.groups import OpenGroup, TakenGroup
+
+if TYPE_CHECKING:
+    from worker.github.client import AppAccess
+
+NO_PULL: Final = 0
+"""The number under which the registry knows the checks of groups."""
+
+
+class GroupCourt(Value):
+    """What one process needs for the merge groups of the App's installations."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    access: "AppAccess"
+
+    def answer(self, opened: OpenGroup) -> None:
+        """Do what can be done about a merge group now. May be called again."""
+        GroupClerk(
+            waiting=self.store.groups,
+            source=self._github(),
+            screen=self._screen(),
+            ledger=self.store.ledger,
+            dossiers=self.store.archive,
+            submit=self._submit,
+            clock=self.clock,
+            terms=Terms(timedelta(seconds=self.settings.timing.group_wait), self.settings.retries, self._site_url),
+        ).answer(opened)
+
+    def judge(self, taken: TakenGroup) -> None:
+        """Judge a merge group that differs from what was accepted."""
+        GroupJudge(
+            waiting=self.store.groups,
+            source=self._github(),
+            screen=self._screen(),
+            hearing=self,
+            ledger=self.store.ledger,
+            shelves=Shelves(self.store.ledger, self.store.archive),
+            telling=telling_of(self.settings),
+            clock=self.clock,
+            site_url=self._site_url,
+        ).judge(taken)
+
+    def hear(self, request: JudgeRequest, taken: TakenGroup, hold: Callable[[Dossier, Bench], Heard]) -> Tried:
+        """Have it judged as its pull request is: by the same rubric and the same configuration, out of the same purse."""
+        source = self._github().pulls(taken.lease.group)
+        store = self.store
+        with open_bench(self.settings, self.settings.tier, payer=Payer(store, request.pull)) as bench:
+            if refused := store.rubrics.refusal(bench.rubric):
+                raise RubricRefused(refused)
+            deps = Deps(
+                source=source,
+                board=Silent(source),
+                ledger=store.ledger,
+                keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
+                bench=bench,
+                clock=self.clock,
+                patience=CiPatience(timedelta(0), timedelta(0), None),
+                demoted=store.demotions.signals(request.pull.installation_id),
+                configs=store.configs,
+            )
+            dossier = assemble(request, deps)
+            return Tried(hold(dossier, bench), dossier)
+
+    def _submit(self, group: MergeGroup, token: str) -> None:
+        queue = JudgeQueue(self.settings)
+        try:
+            queue.submit_group(group.id, token)
+        finally:
+            queue.close()
+
+    def _github(self) -> GitHubGroups:
+        return GitHubGroups(self.access, looking(self.settings.require_app().app_id, self.settings.github_api_url))
+
+    def _screen(self) -> "GroupScreen":
+        return GroupScreen(self._checks, self.store.checks())
+
+    def _checks(self, number: int) -> CheckPublisher:
+        app_id = self.settings.require_app().app_id
+        return GitHubChecks(self.access, app_id, lambda _: group_external_id(number))
+
+    @property
+    def _site_url(self) -> str:
+        return site_url(self.settings.github_api_url)
+
+
+class GroupScreen(Value):
+    """The one check run of each group's head. *checks* publishes those of a group that tries this pull request."""
+
+    checks: Callable[[int], CheckPublisher]
+    registry: CheckRegistry
+
+    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
+        """Write it to the check run of the group, which is made if need be."""
+        request = JudgeRequest(
+            pull=_nobodys(group),
+            repository=group.repository,
+            head_sha=group.head_sha,
+            trigger=Trigger.SWEEP,
+            delivery_id=group.delivery_id,
+            requested_at=group.at,
+        )
+        CheckDesk(self.checks(number), self.registry).write(request, group.head_sha, content)
+
+    def is_open(self, group: MergeGroup) -> bool:
+        """Whether a check run was made, or its making was begun, that says no end yet."""
+        pull = _nobodys(group)
+        return group.head_sha in {*self.registry.open_checks(pull), *self.registry.begun(pull)}
+
+
+def _nobodys(group: MergeGroup) -> PullRef:
+    return PullRef(installation_id=group.installation_id, repository_id=group.repository_id, number=NO_PULL)

@@ -1,0 +1,20 @@
+"""`.github/assay.yml` at the base commit of a checkout.
+
+Does not read what stands in it. Invariant: only the base commit's file counts; the owner's default is not here, and that is
+no mistake.
+"""
+
+from worker.domain.config_place import PLACE
+from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.ids import Sha
+from worker.local.changes import entries_at, texts_of
+from worker.local.git import Repository
+
+
+def config_at(repository: Repository, base: Sha) -> tuple[ConfigText, ...]:
+    """The file, if it is there; without its text where it is none."""
+    entry = entries_at(repository, base, [PLACE]).get(PLACE)
+    if entry is None or not entry.mode.startswith("100"):
+        return ()
+    found = texts_of(repository, [(PLACE, entry.name)]).files
+    return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found[0].text if found else None),)

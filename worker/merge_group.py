@@ -1,0 +1,258 @@
+"""Answers merge groups: carries the accept of their pull request over, says why not, waits for it, or has them judged.
+
+Does not talk to GitHub or Redis: it is given ports. Invariant: a group passes only by an accept that is on record for what
+it changes, or where its pull request passes without one; a group is done only once its check says how it ended; and an
+answer that was recorded is published, not made again.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final, Protocol, assert_never
+
+from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier, PullRequest
+from worker.domain.events import EvalTrigger
+from worker.domain.group_answer import (
+    Accepted,
+    Member,
+    Passes,
+    Published,
+    Stops,
+    Waits,
+    Why,
+    answered,
+    carried_over,
+    is_same_change,
+    newest,
+    standing,
+)
+from worker.domain.ids import EvalId, Sha, eval_id_after
+from worker.domain.ledger import LedgerEntry
+from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
+from worker.domain.request import PullRef
+from worker.domain.value import Value
+from worker.errors import Gone
+from worker.outcomes import beside, told_whole
+from worker.ports import Clock, Ledger
+from worker.render import group as texts
+from worker.render.check import check_content
+from worker.store.groups import OpenGroup, QueuedGroup
+
+SOON: Final = timedelta(seconds=1)
+"""How soon a group is looked at again whose pull request is being judged: that asks Redis alone."""
+
+LATER: Final = timedelta(seconds=10)
+"""The same, where GitHub has to be asked."""
+
+ABANDONED: Final = timedelta(hours=6)
+"""How long past its deadline a group is tried at whose check can't be told: GitHub's queue waits no longer for any check."""
+
+AT_ONCE: Final = timedelta(0)
+NO_END: Final = "Assay tried {tries} times and came to no end."
+
+
+class Tip(Protocol):
+    """The newest commit of a pull request."""
+
+    @property
+    def sha(self) -> Sha: ...
+
+    @property
+    def is_closed(self) -> bool: ...
+
+
+class GroupSource(Protocol):
+    """GitHub, as far as groups need it (`worker.github.groups`)."""
+
+    def head(self, group: MergeGroup, number: int) -> Tip | None: ...
+
+    def published(self, group: MergeGroup, number: int, head_sha: Sha) -> Published | None: ...
+
+    def diff(self, group: MergeGroup) -> str | None: ...
+
+
+class Screen(Protocol):
+    """The one check run of each group."""
+
+    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None: ...
+
+    def is_open(self, group: MergeGroup) -> bool: ...
+
+
+class Waiting(Protocol):
+    """Groups that nobody answered yet (`worker.store.groups`)."""
+
+    def later(self, queued: QueuedGroup, delay: timedelta) -> None: ...
+
+    def done(self, group: MergeGroup) -> None: ...
+
+    def give(self, group: MergeGroup) -> str | None: ...
+
+    def is_being_judged(self, pull: PullRef) -> bool: ...
+
+
+class Dossiers(Protocol):
+    """What verdicts were made from, as long as that is kept."""
+
+    def find(self, eval_id: EvalId) -> Dossier | None: ...
+
+
+class Terms(Value):
+    """`wait`: how long a group waits for its pull request's verdict. `attempts`: how often it is tried to answer one."""
+
+    wait: timedelta
+    attempts: int
+    site_url: str
+
+
+class Case(Value):
+    """A group that names its pull request, and how far it got."""
+
+    opened: OpenGroup
+    place: texts.Place
+
+    @property
+    def group(self) -> MergeGroup:
+        return self.opened.group
+
+    @property
+    def pull(self) -> PullRef:
+        group = self.opened.group
+        return PullRef(
+            installation_id=group.installation_id, repository_id=group.repository_id, number=self.place.number
+        )
+
+
+class GroupClerk(Value):
+    """Answers groups. `submit` has a worker judge one, under this name."""
+
+    waiting: Waiting
+    source: GroupSource
+    screen: Screen
+    ledger: Ledger
+    dossiers: Dossiers
+    submit: Callable[[MergeGroup, str], None]
+    clock: Clock
+    terms: Terms
+
+    def answer(self, opened: OpenGroup) -> None:
+        """Do what can be done about a group now. May be called again."""
+        group = opened.group
+        number = pull_of(group.head_ref, group.base_ref)
+        place = texts.Place(self.terms.site_url, group.repository, 0 if isinstance(number, Refusal) else number)
+        if self.clock.now() >= self._deadline(group) + ABANDONED:
+            self.waiting.done(group)
+            return
+        try:
+            if content := self._answer(Case(opened, place)):
+                self.screen.show(group, place.number, content)
+            elif group.ended is None:
+                return
+        except Gone:  # the repository, or the App in it: nobody waits for this group
+            pass
+        self.waiting.done(group)
+
+    def _answer(self, case: Case) -> CheckContent | None:
+        """How the group's check ends; None: there is nothing to show, or not yet."""
+        opened, place = case.opened, case.place
+        if case.group.ended is not None:
+            return self._unfinished(case, case.group.ended)
+        if not place.number:
+            return texts.stopped(place, Stops(Why.STRANGE_REF))
+        if opened.queued.failed:
+            return texts.failed(place, opened.queued.failed)
+        if opened.attempt > self.terms.attempts + 1:
+            return texts.failed(place, NO_END.format(tries=opened.attempt - 1))
+        if not self.screen.is_open(case.group):
+            self.screen.show(case.group, place.number, texts.looking(place))
+        return self._by_its_pull(case)
+
+    def _unfinished(self, case: Case, end: GroupEnd) -> CheckContent | None:
+        return texts.ended(end) if self.screen.is_open(case.group) else None
+
+    def _by_its_pull(self, case: Case) -> CheckContent | None:
+        group, number = case.group, case.place.number
+        if self.waiting.is_being_judged(case.pull) and self.clock.now() < self._deadline(group):
+            return self._wait(case, None, SOON)
+        head = self.source.head(group, number)
+        if head is None:
+            return texts.stopped(case.place, Stops(Why.CLOSED))
+        entries = self.ledger.entries(case.pull)
+        published = self.source.published(group, number, head.sha)
+        found = standing(Member(head.is_closed, published, newest(entries, head.sha)))
+        match found:
+            case Waits():
+                return self._wait(case, published, LATER)
+            case Stops():
+                return texts.stopped(case.place, found)
+            case Passes():
+                return texts.passed(case.place, found)
+            case Accepted():
+                return self._accepted(case, found, entries)
+            case _:
+                assert_never(found)
+
+    def _wait(self, case: Case, published: Published | None, delay: timedelta) -> CheckContent | None:
+        """Look again after a while; past the deadline there is no verdict."""
+        until, queued = self._deadline(case.group), case.opened.queued
+        left = until - self.clock.now()
+        if left <= AT_ONCE:
+            return texts.stopped(case.place, Stops(Why.TOO_LATE, published))
+        if not queued.waits:
+            self.screen.show(case.group, case.place.number, texts.waiting(case.place, until))
+        self.waiting.later(queued.model_copy(update={"waits": True}), min(delay, left))
+        return None
+
+    def _deadline(self, group: MergeGroup) -> datetime:
+        return group.at + self.terms.wait
+
+    def _accepted(self, case: Case, found: Accepted, entries: tuple[LedgerEntry, ...]) -> CheckContent | None:
+        group, place, parent = case.group, case.place, found.entry
+        known = answered(entries, group, parent)
+        if known is None:
+            diff = self.source.diff(group)
+            if diff is None:
+                return texts.stopped(place, Stops(Why.NOT_SHOWN, found.published))
+            if not is_same_change(diff, parent, self.dossiers.find(parent.eval_id)):
+                return self._hand_over(case)
+            self._carry_over(case, found, entries)
+        elif known.verdict.carried_from is None:
+            return judged_content(place, known, parent, self.dossiers.find(known.eval_id))
+        return texts.carried(place, found.accept, found.published)
+
+    def _carry_over(self, case: Case, found: Accepted, entries: tuple[LedgerEntry, ...]) -> None:
+        """Record the accept for the group, beside the verdict that it stands for."""
+        at = self.clock.now()
+        eval_id = eval_id_after(at, (one.eval_id for one in entries))
+        verdict = carried_over(found.accept, case.group.head_sha, eval_id, at)
+        made = beside(found.entry, verdict).model_copy(update={"head_sha": case.group.head_sha})
+        self.ledger.append(case.pull, made, told_whole(made, EvalTrigger.BUS))
+
+    def _hand_over(self, case: Case) -> None:
+        """Have a worker judge it. Its own words come first: the judge may be faster than this."""
+        self.screen.show(case.group, case.place.number, texts.judging(case.place))
+        if token := self.waiting.give(case.group):
+            self.submit(case.group, token)
+
+
+def judged_content(
+    place: texts.Place, known: LedgerEntry, parent: LedgerEntry, dossier: Dossier | None
+) -> CheckContent:
+    """What the check of a group says that was judged. Where its dossier is not kept, the verdict has to do."""
+    content = check_content(known.verdict, dossier or _bare(known), place.site_url)
+    return texts.judged(place, content, parent.eval_id)
+
+
+def _bare(known: LedgerEntry) -> Dossier:
+    """A dossier of which only is known what its verdict says."""
+    subject = known.verdict.subject
+    pull = PullRequest(
+        repository=subject.repository,
+        number=subject.number,
+        title="",
+        body="",
+        author="",
+        base_sha=subject.head_sha,
+        head_sha=subject.head_sha,
+    )
+    return Dossier(pull_request=pull, diff="")

@@ -1,0 +1,125 @@
+"""The first thing that a head's check says: who waits for what, or why nobody judges it.
+
+Does not judge and does not read a change. Invariant: what can't be told from here is left to the judge, who knows all of it;
+what a judge says is never overwritten by what was true before; and a check that lets a pull request pass is written only once
+who wrote it was asked of GitHub, commits included.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from worker.domain.check import CheckContent
+from worker.domain.config import Authors
+from worker.domain.greeting import Greeting
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryName, Sha
+from worker.domain.request import BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
+from worker.domain.value import Value
+from worker.github.listing import Looked, OpenPull
+from worker.ports import Clock
+from worker.publish import CheckDesk
+from worker.render.check import judging
+from worker.render.standing import old, waiting
+from worker.scope import shown
+from worker.store.checks import RedisChecks
+from worker.store.pulls import Pulls
+
+SOON: Final = timedelta(seconds=1)
+"""A shorter wait is not worth a word."""
+
+WATCHED_SHARE: Final = 0.5
+"""How much of a check's time may pass until judging begins, for its deadline to count from the beginning."""
+
+MOST_AT_ONCE: Final = 10
+"""How many checks of old pull requests are written in one go: GitHub allows few writes a minute."""
+
+GOES_ON: Final = timedelta(minutes=1)
+"""How long to leave it at that."""
+
+
+class Look(Protocol):
+    """Who wrote a pull request, and which ones are open. Raises as PullSource does."""
+
+    def look(self, request: JudgeRequest) -> Looked: ...
+
+    def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]: ...
+
+
+class Reception(Value):
+    """Opens check runs. `operators`: whose pull requests are judged where a repository does not say."""
+
+    desk: CheckDesk
+    checks: RedisChecks
+    pulls: Pulls
+    look: Look
+    clock: Clock
+    operators: Authors
+    deadline: timedelta
+
+    def open(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Give a head its check run, with what is true of it now. May be called again."""
+        found = self._standing(request)
+        content = self._begins(request.pull) if isinstance(found, Judge) else shown(found)
+        if not self.desk.open(request, head_sha, content):
+            self.pulls.want(late(request))
+        elif isinstance(found, Skip):
+            self.pulls.rest(request)
+
+    def _standing(self, request: JudgeRequest) -> Standing:
+        if request.trigger in BY_HAND:
+            return Judge()
+        if request.author is AuthorKind.AGENT:
+            about = About(author=AuthorKind.AGENT, trigger=request.trigger, draft=request.draft)
+            return standing(about, self.operators)
+        looked = self.look.look(request)
+        if looked.authors is None:
+            return Judge()
+        about = About(author=kind_of(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft)
+        return standing(about, with_operators(looked.authors, self.operators))
+
+    def _begins(self, pull: PullRef) -> CheckContent:
+        """What the check says until it is judged."""
+        plan, now = self.pulls.plan(pull), self.clock.now()
+        if plan is None or plan.due_at - now < SOON:
+            return judging()
+        is_watched = plan.due_at - now < self.deadline * WATCHED_SHARE
+        return waiting(plan.due_at, plan.window_s, is_watched=is_watched)
+
+    def greet(self, greeting: Greeting) -> bool:
+        """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.
+
+        May be called again. Raises as PullSource does.
+        """
+        written = 0
+        for one in self.look.open_pulls(greeting.installation_id, greeting.repository):
+            if one.opened_at >= greeting.since or self.checks.is_known(pull_of(greeting, one), one.head_sha):
+                continue
+            if written == MOST_AT_ONCE:
+                return False
+            self.desk.open(swept(greeting, one, self.clock.now()), one.head_sha, old())
+            written += 1
+        return True
+
+
+def late(request: JudgeRequest) -> JudgeRequest:
+    """Somebody began to judge while the check was written: it may say what was true before."""
+    changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(f"late-{request.delivery_id}"), "head_sha": None}
+    return request.model_copy(update=changes)
+
+
+def pull_of(greeting: Greeting, one: OpenPull) -> PullRef:
+    return PullRef(installation_id=greeting.installation_id, repository_id=greeting.repository_id, number=one.number)
+
+
+def swept(greeting: Greeting, one: OpenPull, at: datetime) -> JudgeRequest:
+    return JudgeRequest(
+        pull=pull_of(greeting, one),
+        repository=greeting.repository,
+        head_sha=one.head_sha,
+        trigger=Trigger.SWEEP,
+        delivery_id=DeliveryId(f"greeted-{greeting.id}-{one.number}"),
+        requested_at=at,
+        author=one.author,
+        draft=one.draft,
+    )

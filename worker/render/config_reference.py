@@ -1,0 +1,113 @@
+"""The published schema and the reference page of `.github/assay.yml`, made from its keys.
+
+Does not read a file. Invariant: both say what the reader takes, and a test holds the copies in `docs/` to them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from worker.domain.config import RepositoryConfig
+from worker.domain.config_keys import ConfigKeys, to_keys
+from worker.domain.config_place import DEFAULTS, PLACE
+
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+TITLE: Final = f"Assay: {PLACE}"
+
+HEAD: Final = f"""# `{PLACE}`
+
+What a repository sets for itself. Without the file every default holds; every key may be left out. Generated from the code: do
+not edit (`assay config reference`).
+
+- **Whose file counts.** The repository's own file at the *base* commit of a pull request, over the file `{PLACE}` in the
+  repository `{DEFAULTS}` of the same owner (its default branch), over the defaults: key by key at the top level, so that
+  `authors` in the repository replaces all of the owner's `authors`. A default that the App may not see counts as none: a
+  private `{DEFAULTS}` needs the App installed on it. What whoever runs Assay set for caps, tier and models stays above all of it.
+- **A pull request that edits the file** is judged by the base's version. The check lists what would change, from which value
+  to which, and says where that is weaker.
+- **A mistake stops no judging.** A file with one sets nothing: the last version of it that could be used holds, or else the
+  defaults; every check says so. On a pull request that edits the file the mistake is an annotation at its line.
+- **Before you merge it**: `assay config check` names each mistake with its line and column, or prints what would hold and who
+  sets it. Exit code 0 or 2.
+- **In an editor** with YAML support, put `# yaml-language-server: $schema=assay.schema.json` on the first line, with the path or
+  address of [assay.schema.json](assay.schema.json) (or of what `assay config schema` prints).
+- Up to 64 KB of YAML without aliases, tags and doubled keys. `off`, `on`, `yes` and `no` are texts: a switch is `true` or `false`.
+- `assay judge` on a checkout reads the file at the base commit too (not the owner's default). Its exit code is the verdict's,
+  also where the repository only observes.
+
+| key | default | meaning |
+|---|---|---|
+"""
+
+BY_OPERATOR: Final = {
+    "model": "`ASSAY_MODEL`",
+    "quiet_window": "`ASSAY_QUIET_WINDOW`",
+    "ci_wait": "`ASSAY_CI_WAIT`",
+    "version": "`1`",
+}
+"""Defaults that are not the type's own."""
+
+
+def schema() -> str:
+    """The JSON Schema, as a file."""
+    made = {"$schema": DRAFT, **_plain(ConfigKeys.model_json_schema()), "title": TITLE}
+    return f"{json.dumps(made, indent=2, ensure_ascii=False)}\n"
+
+
+def _plain(part: Any) -> Any:
+    """Without the titles that pydantic makes of names: an editor shows them instead of what is meant."""
+    match part:
+        case dict():
+            fields = cast("dict[str, Any]", part).items()
+            return {name: _plain(one) for name, one in fields if name != "title" or not isinstance(one, str)}
+        case list():
+            return [_plain(one) for one in cast("list[Any]", part)]
+        case _:
+            return part
+
+
+def reference() -> str:
+    """The page: every key, and an example that sets all of them."""
+    told = "\n".join(f"| `{key}` | {default} | {meaning} |" for key, default, meaning in _rows())
+    example = "".join(_example())
+    return f"{HEAD}{told}\n\n## All of it\n\n```yaml\n{example}```\n"
+
+
+def _rows() -> Iterator[tuple[str, str, str]]:
+    defaults: dict[str, Any] = {**to_keys(RepositoryConfig()), "version": 1}
+    for key, field in ConfigKeys.model_fields.items():
+        nested = getattr(field.annotation, "model_fields", {})
+        yield key, _default(key, defaults[key], nested), f"{field.description} Example: `{_flow(field.examples)}`"
+        for name, inner in nested.items():
+            yield f"{key}.{name}", f"`{_yaml(defaults[key][name])}`", str(inner.description)
+
+
+def _default(key: str, value: object, nested: Mapping[str, object]) -> str:
+    if key in BY_OPERATOR:
+        return BY_OPERATOR[key]
+    return "as below" if nested else f"`{_yaml(value)}`"
+
+
+def _flow(examples: list[Any] | None) -> str:
+    return _yaml(*(examples or ()))
+
+
+def _yaml(value: Any) -> str:
+    """A value in YAML's flow style."""
+    match value:
+        case None:
+            return "none"
+        case dict():
+            fields = cast("dict[str, Any]", value).items()
+            return "{" + ", ".join(f"{name}: {_yaml(one)}" for name, one in fields) + "}"
+        case list() | tuple():
+            return json.dumps(value, ensure_ascii=False)
+        case str():
+            return value
+        case _:
+            return json.dumps(value)
+
+
+def _example() -> Iterator[str]:
+    for key, field in ConfigKeys.model_fields.items():
+        yield f"{key}: {_flow(field.examples)}\n"

@@ -1,0 +1,117 @@
+"""Sentences about `.github/assay.yml`: whose file set what, what could not be used, and what a pull request would change.
+
+Plain text with code in backticks, for a check and a terminal alike. Does not decide anything. Invariant: where no file is there
+and none is edited, nothing is told, and nothing is loaded for it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.config_place import PLACE
+from worker.domain.dossier import ConfigOrigin, Dossier
+from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES
+from worker.domain.verdict import Verdict
+from worker.render.visible import fit
+
+if TYPE_CHECKING:
+    from worker.config_edits import Edit, Proposed
+    from worker.config_file import Configured, Problem, Refused
+
+MARKS: Final = (PLACE, *AT_THE_ROOT, *NAMES, *FOLDERS)
+"""A diff that holds none of these edits no file that decides how it is judged."""
+
+WEAKER: Final[Mapping[str, str]] = {
+    "mode": "a reject would not fail the check any more",
+    "categories": "such a reject would not fail the check any more",
+    "abstains": "what nobody judged for this reason would pass",
+    "require_issue": "no issue would be needed any more",
+    "signals": "the code checks would make less of it",
+    "authors": "less would be judged, or could fail",
+}
+VALUE_BYTES: Final = 120
+MOST_PROBLEMS: Final = 3
+
+
+def proposals(dossier: Dossier) -> list[str]:
+    """One sentence for each thing that the pull request would change, for people; code stands in backticks."""
+    made = read(dossier)
+    if made is None:
+        return []
+    rows = [_edit(one) for one in made.edits]
+    if made.is_unread:
+        rows.append(f"`{PLACE}`: edited, and its new text could not be read")
+    if made.problems:
+        rows.append(f"`{PLACE}`: its new version can't be used, and would set nothing: {_listed(made.problems)}")
+    return [*rows, *(f"`{path}`: rules for agents and judge" for path in made.rules)]
+
+
+def notes(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """One sentence for each file that had a part in this verdict, and what could not be done as it says."""
+    if not dossier.config:
+        return []
+    from worker.config_file import configured  # noqa: PLC0415 - most repositories have none
+
+    found = configured(dossier.config)
+    return [*_used(found, dossier), *map(_refused, found.refused), *_other_model(verdict)]
+
+
+def _used(found: "Configured", dossier: Dossier) -> Iterator[str]:
+    for origin in ConfigOrigin:
+        if keys := [key for key, whose in found.origins.items() if whose is origin]:
+            yield f"{_file(origin)} of {_owner(origin, dossier)} sets {', '.join(f'`{key}`' for key in keys)}"
+
+
+def _owner(origin: ConfigOrigin, dossier: Dossier) -> str:
+    owner = dossier.pull_request.repository.partition("/")[0]
+    return "the base commit" if origin is ConfigOrigin.REPOSITORY else f"`{owner}/.github`, the default for its owner,"
+
+
+def _file(origin: ConfigOrigin) -> str:
+    return f"`{PLACE}`" if origin is ConfigOrigin.REPOSITORY else f"The `{PLACE}`"
+
+
+def _refused(one: "Refused") -> str:
+    """What is wrong in the owner's file is told by its lines alone: it may be private, and a check be read by anybody."""
+    is_own = one.origin is ConfigOrigin.REPOSITORY
+    where = "at the base commit" if is_own else "of the owner's `.github` repository"
+    instead = "its last version that could be used counts instead" if one.is_replaced else "it sets nothing"
+    wrong = _listed(one.problems) if is_own else ", ".join(f"line {problem.line}" for problem in one.problems)
+    return f"`{PLACE}` {where} can't be used, and {instead}: {wrong}. `assay config check` shows what is wrong"
+
+
+def _other_model(verdict: Verdict) -> Iterator[str]:
+    if name := verdict.signals.get("model_not_allowed"):
+        yield f"`model: {name}` is not among the models that whoever runs Assay allows (ASSAY_MODELS), and was not asked"
+
+
+def _listed(problems: Sequence["Problem"]) -> str:
+    shown = [f"line {one.line}, {one.message}" for one in problems[:MOST_PROBLEMS]]
+    left = len(problems) - len(shown)
+    return "; ".join(shown) + (f"; and {left} more" if left else "")
+
+
+def _edit(one: "Edit") -> str:
+    remark = f" (weaker: {WEAKER[one.key.partition('.')[0]]})" if one.is_weaker else ""
+    return f"`{one.key}`: {value_words(one.old)} → {value_words(one.new)}{remark}"
+
+
+def value_words(value: object) -> str:
+    """A value as somebody would write it."""
+    if value is None:
+        return "not set"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, float):
+        return f"`{value:g}`"
+    return f"`{fit(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), VALUE_BYTES)}`"
+
+
+def read(dossier: Dossier) -> "Proposed | None":
+    """What the pull request does to the files by which it is judged; None where it edits none of them."""
+    if not any(mark in dossier.diff for mark in MARKS):
+        return None
+    from worker.config_edits import proposed  # noqa: PLC0415 - most changes edit no such file
+
+    return proposed(dossier)

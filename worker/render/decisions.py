@@ -1,0 +1,116 @@
+"""What people said about a head, on its check: overridden, decided by a review, contested; and whom Assay asked.
+
+Does not decide whose word counts. Invariant: the verdict's own text stands below unchanged, as far as there is room; a
+person's word concludes a check as neutral or blocks it, and never makes it a success.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.decisions import PRESSED, Contest, Override, Reviewed, Said, Spoken, asks_a_person
+from worker.domain.suspension import when
+from worker.domain.value import Value, replace
+from worker.domain.verdict import Verdict
+from worker.render.check import BODY_BYTES
+from worker.render.markdown import code, joined, prose
+from worker.render.visible import fit, one_line
+from worker.render.words import TITLE_BYTES
+
+UNJUDGED: Final = "No verdict was made on this commit."
+
+
+class Called(Value):
+    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask, or label."""
+
+    names: tuple[str, ...] = ()
+    refused: bool = False
+    has_owners: bool = True
+
+
+def with_people(
+    content: CheckContent, said: Said, verdict: Verdict | None, called: Called | None = None
+) -> CheckContent:
+    """The check of a head, and what people said about it."""
+    notes = [*_contested(said.contest), *([] if called is None else [_called(called)])]
+    shown = _above(content, *notes) if notes else content
+    if said.override is not None:
+        return _overridden(shown, said.override)
+    if said.review is not None and asks_a_person(verdict):
+        return _reviewed(shown, said.review)
+    return shown
+
+
+def told(said: Said) -> Iterator[str]:
+    """The same in plain words, a line each, for a terminal."""
+    if said.override is not None:
+        yield f"Overridden by {_who(said.override)}: {one_line(said.override.reason)}"
+    if said.review is not None:
+        what = "approved" if said.review.is_approved else "changes requested"
+        yield f"Decided by {_who(said.review)}: {what}"
+    if said.contest is not None:
+        yield f"Contested by {_who(said.contest)}: {one_line(said.contest.reason)}"
+
+
+def _who(word: Spoken) -> str:
+    return f"@{one_line(word.login)} at {when(word.at)}"
+
+
+def unjudged() -> CheckContent:
+    """What stands below a person's word where there is no verdict."""
+    return CheckContent(title="Not judged", summary=UNJUDGED, conclusion=Conclusion.ACTION_REQUIRED)
+
+
+def _overridden(content: CheckContent, override: Override) -> CheckContent:
+    who = f"@{one_line(override.login)}"
+    note = (
+        f"**Overridden by {code(override.login)}** at {when(override.at)}: {prose(override.reason)}\n\n"
+        f"This holds for this commit alone, and ends with the next push. {_below(override)}"
+    )
+    title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)
+    return replace(_above(content, note), title=title, conclusion=Conclusion.NEUTRAL)
+
+
+def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
+    who, what = f"@{one_line(review.login)}", "approved" if review.is_approved else "changes requested"
+    holds = (
+        "This commit may pass."
+        if review.is_approved
+        else "This commit stays blocked until the next push, or their next review."
+    )
+    note = (
+        f"**Decided by {code(review.login)}** at {when(review.at)}: {what}. {holds} "
+        "The verdict stays as it is; its text follows."
+    )
+    conclusion = Conclusion.NEUTRAL if review.is_approved else Conclusion.ACTION_REQUIRED
+    return replace(_above(content, note), title=fit(f"Decided by {who}: {what}", TITLE_BYTES), conclusion=conclusion)
+
+
+def _below(override: Override) -> str:
+    return "The verdict stays as it is; its text follows." if override.eval_id else "There was no verdict then."
+
+
+def _contested(contest: Contest | None) -> list[str]:
+    if contest is None:
+        return []
+    how = f". To give a reason, comment {code('/contest REASON')}." if contest.reason == PRESSED else ""
+    return [f"**Contested by {code(contest.login)}** at {when(contest.at)}: {prose(contest.reason)}{how}"]
+
+
+def _called(called: Called) -> str:
+    way = "An approving review of a code owner lets this commit pass, and so does"
+    or_else = f"{code('/override REASON')} (roles maintain and admin)"
+    if called.refused:
+        return (
+            "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). "
+            f"{way} {or_else}."
+        )
+    if not called.names:
+        missing = "no code owner could be asked" if called.has_owners else "this repository names no code owners"
+        return f"**A person has to decide**, and {missing}. {or_else} lets this commit pass."
+    names = ", ".join(code(name) for name in called.names)
+    return f"**A person has to decide.** Asked for a review: {names}. {way} {or_else}."
+
+
+def _above(content: CheckContent, *notes: str) -> CheckContent:
+    return replace(content, summary=joined([*notes, content.summary], BODY_BYTES))

@@ -1,0 +1,123 @@
+"""What `assay doctor` says of permissions, installations, and of a repository's gate.
+
+Does not ask anybody. Invariant: what is not well is named with whose it is, what does not work because of it, and what to do.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, assert_never
+
+from worker.domain.check import CHECK_NAME
+from worker.domain.gate import Gate, Hold, Installed, hold, unapproved
+from worker.domain.permissions import EXTRAS, OptIn, extra, lacking, suffices, switched_off
+from worker.render.doctor import Examined, Health
+
+PERMISSIONS: Final = "App permissions"
+REQUIRED: Final = "Required check"
+QUEUE: Final = "Merge queue"
+OPT_INS: Final = {OptIn.COMMENTS: "Comments", OptIn.MERGE_QUEUE: QUEUE}
+SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
+
+
+def permission_lines(asked: Mapping[str, str]) -> Iterator[Examined]:
+    """What the App itself asks for: all that judging needs, and which opt-ins."""
+    lacks = lacking(asked)
+    if lacks:
+        words = "; ".join(f"{one.spelled} (to {one.reason})" for one in lacks)
+        yield Examined(PERMISSIONS, Health.WRONG, f"the App lacks {words}. Add it in {SETTINGS}.")
+    else:
+        yield Examined(PERMISSIONS, Health.OK, "all there")
+    for one in switched_off(asked):
+        words = f"off: the App does not ask for {one.permission.spelled}, so {one.lost}"
+        yield Examined(OPT_INS[one.opt_in], Health.OK, words)
+
+
+def installation_lines(asked: Mapping[str, str], installed: Sequence[Installed], app_url: str) -> Iterator[Examined]:
+    """Each installation that is not as the App would have it, by name."""
+    if not installed:
+        words = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
+        yield Examined("Installations", Health.MISSING, words)
+        return
+    lines = [line for one in installed for line in _of_one(asked, one)]
+    yield from lines
+    if not lines:
+        number = f"{len(installed)} installation{'' if len(installed) == 1 else 's'}"
+        yield Examined("Installations", Health.OK, f"{number}, with all that the App asks for")
+
+
+def _of_one(asked: Mapping[str, str], installed: Installed) -> Iterator[Examined]:
+    name = f"Installation {installed.account}"
+    if installed.is_suspended:
+        words = f"it is suspended ({installed.id}): nothing is judged there. Its owner ends that at {installed.url}"
+        yield Examined(name, Health.WRONG, words)
+    lacks = unapproved(asked, installed)
+    if lacks:
+        so = _lost(installed.permissions, asked)
+        words = f"has not approved {', '.join(lacks)} ({installed.id}){so}. Its owner does so at {installed.url}"
+        yield Examined(name, Health.WRONG, words)
+
+
+def _lost(granted: Mapping[str, str], asked: Mapping[str, str]) -> str:
+    core = [f"{one.spelled} is needed to {one.reason}" for one in lacking(granted)]
+    extras = [one.lost for one in EXTRAS if suffices(asked, one.permission) and not suffices(granted, one.permission)]
+    return "".join(f"; {words}" for words in (*core, *extras))
+
+
+def gate_lines(gate: Gate, our_app_id: int, slug: str) -> Iterator[Examined]:
+    """What is missing for merges of this repository to wait for our check."""
+    if gate.installed is None:
+        words = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
+        yield Examined("Installed", Health.MISSING, words)
+        return
+    yield Examined("Installed", Health.OK, f"on {gate.repository} (installation {gate.installed.id})")
+    yield _required(gate, our_app_id, slug)
+    yield _queue(gate, gate.installed)
+
+
+def _required(gate: Gate, our_app_id: int, slug: str) -> Examined:
+    by = " and ".join(dict.fromkeys(one.by for one in gate.required))
+    found = hold(gate, our_app_id)
+    match found:
+        case Hold.OURS:
+            return Examined(
+                REQUIRED, Health.OK, f"{CHECK_NAME} is required on {gate.branch} by {by}, from {slug} alone"
+            )
+        case Hold.ANYBODYS:
+            words = (
+                f"{CHECK_NAME} is required on {gate.branch} by {by}, but from any source: whoever may write there can post a "
+                f"status of that name and merge. Choose {slug} as its source, where it is required."
+            )
+            return Examined(REQUIRED, Health.WRONG, words)
+        case Hold.ANOTHERS:
+            others = ", ".join(str(one.app_id) for one in gate.required if one.app_id not in {our_app_id, None})
+            words = (
+                f"{CHECK_NAME} is required on {gate.branch} by {by} from another App ({others}), so ours never counts and "
+                f"nothing can be merged. Choose {slug} as its source instead."
+            )
+            return Examined(REQUIRED, Health.WRONG, words)
+        case Hold.NONE:
+            words = (
+                f"{CHECK_NAME} is not required on {gate.branch}, so no merge waits for it. To make it a gate: Settings, Rules, "
+                f"Rulesets, require the status check {CHECK_NAME}, with {slug} as its source."
+            )
+            return Examined(REQUIRED, Health.MISSING, words)
+        case _:
+            assert_never(found)
+
+
+def _queue(gate: Gate, installed: Installed) -> Examined:
+    wanted = extra(OptIn.MERGE_QUEUE)
+    if gate.has_queue is None:
+        words = (
+            f"none by a ruleset on {gate.branch}; whether branch protection has one can't be seen without "
+            f"{wanted.permission.spelled}"
+        )
+        return Examined(QUEUE, Health.OK, words)
+    if not gate.has_queue:
+        return Examined(QUEUE, Health.OK, f"none on {gate.branch}")
+    if suffices(installed.permissions, wanted.permission):
+        return Examined(QUEUE, Health.OK, f"on for {gate.branch}, and Assay answers for its groups")
+    words = (
+        f"on for {gate.branch}, but {installed.account} (installation {installed.id}) has not granted "
+        f"{wanted.permission.spelled}: {wanted.lost}. Ask for it in {SETTINGS}; the owner approves it at {installed.url}"
+    )
+    return Examined(QUEUE, Health.WRONG, words)

@@ -1,0 +1,91 @@
+"""The check of a head that nobody judges yet, or at all: who waits for what, and what ends the waiting.
+
+Pure. Does not decide (`worker.domain.standing` does). Invariant: nothing of a pull request's own words is in these texts.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.request import AuthorKind, Trigger
+from worker.domain.value import replace
+from worker.render.check import BODY_BYTES, judging
+from worker.render.markdown import joined
+
+ANYHOW: Final = "Somebody with write access can have it judged all the same: comment `/rejudge`."
+SET_IN: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
+
+WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
+    AuthorKind.AGENT: (
+        "a coding agent's pull requests are not judged here",
+        "This repository has pull requests of coding agents left alone.",
+    ),
+    AuthorKind.BOT: (
+        "opened by a bot that is no coding agent",
+        "Bots that keep dependencies up to date, say, are left alone here.",
+    ),
+    AuthorKind.PERSON: (
+        "written by a person",
+        "Assay judges coding agents here, and neither account, nor branch, nor any commit of this pull request is an agent's.",
+    ),
+}
+
+AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
+    Trigger.CRITERIA: ("the issue was edited", "The earlier verdict was made by the issue as it stood before."),
+    Trigger.EDITED: (
+        "the base or the linked issues changed",
+        "The earlier verdict was made for another base, or by other issues.",
+    ),
+    Trigger.CI: ("other checks finished", "The earlier verdict waited for them, or said that they failed."),
+}
+
+
+def waiting(starts_at: datetime, window_s: float, *, is_watched: bool = True) -> CheckContent:
+    """The quiet window."""
+    when = f"Judging starts at {starts_at:%H:%M:%S} UTC"
+    return CheckContent(
+        title=when,
+        summary=f"{when}, {window_s:g} s after the last push. A review request, an `assay` block in the description or "
+        "`/rejudge` starts it at once.",
+        is_queued=True,
+        is_watched=is_watched,
+    )
+
+
+def draft() -> CheckContent:
+    return CheckContent(
+        title="Draft: judged when it is ready",
+        summary="A draft is judged when it is marked ready for review, when somebody is asked for a review, when its "
+        "description gets an `assay` block, or when somebody with write access comments `/rejudge`.",
+        is_queued=True,
+        is_watched=False,
+    )
+
+
+def skipped(author: AuthorKind) -> CheckContent:
+    title, why = WHOSE[author]
+    return CheckContent(title=f"Skipped: {title}", summary=f"{why}\n\n{ANYHOW} {SET_IN}", conclusion=Conclusion.SKIPPED)
+
+
+def old() -> CheckContent:
+    return CheckContent(
+        title="Opened before Assay was installed",
+        summary="Opened before Assay was installed. Push, or comment `/rejudge`.",
+        conclusion=Conclusion.NEUTRAL,
+    )
+
+
+def begun(trigger: Trigger) -> CheckContent:
+    """Judging begins, and where a verdict may stand there already: why it counts no more."""
+    if trigger not in AGAIN:
+        return judging()
+    title, why = AGAIN[trigger]
+    return CheckContent(title=f"Judging again: {title}", summary=f"{why} The new one appears here.")
+
+
+def said_why(content: CheckContent, trigger: Trigger) -> CheckContent:
+    """A verdict that was made because something else than the change changed says what."""
+    if trigger not in AGAIN:
+        return content
+    note = f"*Judged again, since {AGAIN[trigger][0]}.*"
+    return replace(content, summary=joined([note, content.summary], BODY_BYTES))

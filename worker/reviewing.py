@@ -1,0 +1,141 @@
+"""A verdict that needs a person asks the code owners for their review, once, and says on the check whom it asked.
+
+Does not judge and does not decide by whose review the check goes (`worker.commands` does). Invariant: nobody is asked twice at
+one pull request, the author is never asked, and what GitHub refuses is said on the check and stops nothing.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from worker.domain.authority import RIGHTS, Role, roles_from
+from worker.domain.codeowners import Owner, owners_of
+from worker.domain.config import Review
+from worker.domain.decisions import Said, asks_a_person
+from worker.domain.diff import DiffError, diff_of
+from worker.domain.dossier import Dossier
+from worker.domain.happenings import Happened, Happening
+from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain, Accept, Reject
+from worker.errors import Forbidden, RateLimited, Unavailable
+from worker.pipeline import Judged, Outcome
+from worker.ports import Ledger, Reviewers
+from worker.render.decisions import Called
+from worker.store.decisions import Decisions
+from worker.store.happenings import Happenings
+
+LOG: Final = logging.getLogger(__name__)
+MOST_ASKED: Final = 5
+"""Who owns most of the changed files comes first."""
+
+
+class People(Value):
+    """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked."""
+
+    decisions: Decisions
+    reviewers: Reviewers
+    review_of: Callable[[Dossier], Review]
+
+    def said(self, pull: PullRef, head_sha: Sha) -> Said:
+        return self.decisions.of(pull, head_sha)
+
+    def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None:
+        """Ask the code owners, if this verdict needs a person and nobody was asked yet; None: nobody needs to be asked."""
+        if not asks_a_person(verdict):
+            return None
+        review = self.review_of(dossier)
+        if not review.codeowners:
+            return None
+        known = self.decisions.called(request.pull)
+        if known is not None:
+            return Called(known, has_owners=bool(known))
+        try:
+            called = self._call(request, dossier, review)
+        except RateLimited:
+            raise
+        except (Forbidden, Unavailable) as refused:
+            LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
+            return Called(refused=isinstance(refused, Forbidden))
+        self.decisions.call(request.pull, called.names)
+        return called
+
+    def heard(self, request: JudgeRequest, outcome: Outcome, happenings: Happenings) -> None:
+        """What was asked for was done, if somebody decided; and a contest that was right is told. May be called again."""
+        if not isinstance(outcome, Judged) or outcome.said.anew_since is None or outcome.said.override is not None:
+            return
+        verdict, head_sha = outcome.verdict, outcome.verdict.subject.head_sha
+        if not isinstance(verdict, Abstain):
+            self.decisions.judged(request.pull, head_sha, outcome.said)
+        contested = _reject_before(outcome) if outcome.said.open_reason is not None else None
+        if contested is not None and (isinstance(verdict, Accept) or asks_a_person(verdict)):
+            happenings.put(_upheld(request, contested, verdict.created_at))
+
+    def _call(self, request: JudgeRequest, dossier: Dossier, review: Review) -> Called:
+        pull = dossier.pull_request
+        owners = owners_at_base(self.reviewers, request.pull, dossier)
+        others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MOST_ASKED]
+        asked = self.reviewers.ask(request, others) if others else ()
+        if review.label is not None:
+            self.reviewers.label(request, review.label)
+        return Called(tuple(one.name for one in asked), has_owners=bool(owners))
+
+
+class Owning(Value):
+    """Whether somebody's review counts. `dossier_of`: what a verdict was made from."""
+
+    reviewers: Reviewers
+    ledger: Ledger
+    dossier_of: Callable[[Ask, EvalId], Dossier]
+
+    def owns_any(self, ask: Ask, role: Role) -> bool:
+        """Whether the reviewer owns a file of the commit under review, where a person has to decide about that.
+
+        Of a team nobody tells us the members: for it speaks who may override anyway.
+        """
+        entries = [one for one in self.ledger.entries(ask.pull) if one.verdict.parent_eval_id is None]
+        last = next((one for one in reversed(entries) if one.head_sha == ask.head_sha), None)
+        if last is None or not asks_a_person(last.verdict):
+            return False
+        owners = owners_at_base(self.reviewers, ask.pull, self.dossier_of(ask, last.eval_id))
+        if role in roles_from(RIGHTS[CommandName.OVERRIDE].least) and any(one.team is not None for one in owners):
+            return True
+        return ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None}
+
+
+def _reject_before(outcome: Judged) -> LedgerEntry | None:
+    """The reject that stood at this head before."""
+    head_sha, eval_id = outcome.verdict.subject.head_sha, outcome.verdict.eval_id
+    before = [one for one in outcome.dossier.ledger if one.head_sha == head_sha and one.eval_id != eval_id]
+    return before[-1] if before and isinstance(before[-1].verdict, Reject) else None
+
+
+def _upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime) -> Happening:
+    return Happening(
+        what=Happened.CONTEST_UPHELD,
+        installation_id=request.pull.installation_id,
+        repository_id=request.pull.repository_id,
+        number=request.pull.number,
+        delivery_id=DeliveryId(f"upheld-{contested.eval_id}"),
+        at=at,
+        head_sha=contested.head_sha,
+    )
+
+
+def owners_at_base(reviewers: Reviewers, pull: PullRef, dossier: Dossier) -> tuple[Owner, ...]:
+    """Who owns the changed files, by the base commit: a pull request does not choose its own judges."""
+    proposed = dossier.pull_request
+    written = reviewers.owners(pull, proposed.repository, proposed.base_sha)
+    return owners_of(written or "", changed(dossier))
+
+
+def changed(dossier: Dossier) -> list[str]:
+    """The paths of the changed files."""
+    try:
+        files = [file.path for file in diff_of(dossier.diff).files]
+    except DiffError:
+        files = []
+    return list(dict.fromkeys([*files, *(one.path for one in dossier.files_unread)]))

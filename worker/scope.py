@@ -1,0 +1,57 @@
+"""Whether a head is judged here, by all that is known of it; and what its check says if it is not.
+
+Does not decide (`worker.domain.standing` does) and shows nothing. Invariant: what a repository sets counts over the operator's
+word; a dossier of a laptop is judged, whoever wrote it.
+"""
+
+from typing import assert_never
+
+from worker.domain.check import CheckContent
+from worker.domain.config import Authors
+from worker.domain.dossier import Dossier, Policy
+from worker.domain.request import JudgeRequest
+from worker.domain.standing import About, Hold, Judge, Old, Skip, Standing, kind_of, standing, with_operators
+
+
+def scope_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Standing:
+    """What becomes of this head. *operators* None: all of it is judged."""
+    if operators is None:
+        return Judge()
+    pull = dossier.pull_request
+    about = About(
+        author=kind_of(pull, request.author),
+        trigger=request.trigger,
+        draft=pull.draft,
+        was_judged=any(one.head_sha == pull.head_sha for one in dossier.ledger),
+    )
+    return standing(about, with_operators(chosen(dossier), operators))
+
+
+def chosen(dossier: Dossier) -> Authors:
+    """What the repository says of authors."""
+    if not dossier.config:
+        return Authors()
+    from worker.configuring import config_of  # noqa: PLC0415 - most repositories have no configuration
+
+    return config_of(dossier).authors
+
+
+def observed(dossier: Dossier) -> Dossier:
+    """Judged, and neither passed nor blocked, whatever the repository does with others."""
+    policy = dossier.policy or Policy()
+    return dossier.model_copy(update={"policy": policy.model_copy(update={"mode": "observe", "categories": {}})})
+
+
+def shown(left: Hold | Skip | Old) -> CheckContent:
+    """What the check of a head says that nobody judges."""
+    from worker.render.standing import draft, old, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
+
+    match left:
+        case Hold():
+            return draft()
+        case Skip(author=author):
+            return skipped(author)
+        case Old():
+            return old()
+        case _:
+            assert_never(left)

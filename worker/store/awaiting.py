@@ -1,0 +1,52 @@
+"""Looks up the pull requests that have or had a commit as their head, and the verdicts on it.
+
+Does not decide who may see it: whoever asks says of which installations. Invariant: nothing is written, and only keys that the
+commit leads to are read.
+"""
+
+from collections.abc import Collection
+
+from worker.domain import keys
+from worker.domain.awaited import SeenPull
+from worker.domain.ids import InstallationId, Sha
+from worker.domain.request import PullRef
+from worker.domain.verdict import SubjectKind, Verdict
+from worker.store.connection import Store
+from worker.store.histories import numbers_of
+from worker.store.wire import items, text
+
+
+def seen_pulls(
+    store: Store, repository: str, sha: Sha, within: Collection[InstallationId] | None = None
+) -> list[SeenPull]:
+    """*within* these installations; None: all. Raises Unavailable."""
+    refs = [
+        PullRef(installation_id=installation, repository_id=repository_id, number=int(text(number)))
+        for installation, repository_id in numbers_of(store, repository)
+        if within is None or installation in within
+        for number in items(store.wire.call("SMEMBERS", keys.heads(installation, repository_id, sha).name))
+    ]
+    return [_seen(store, ref, sha) for ref in refs]
+
+
+def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
+    state, head, rests = items(store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests"))
+    return SeenPull(
+        number=ref.number,
+        head=text(head) if head else None,
+        is_busy=bool(state),
+        is_held=bool(rests),
+        verdict=None if state else _newest(store, ref, sha),
+    )
+
+
+def _newest(store: Store, ref: PullRef, sha: Sha) -> Verdict | None:
+    """The newest verdict on this very commit; what was judged beside others says nothing here."""
+    of_it = [
+        one.verdict
+        for one in store.ledger.entries(ref)
+        if one.head_sha == sha
+        and one.verdict.parent_eval_id is None
+        and one.verdict.subject.kind is SubjectKind.SUBMISSION
+    ]
+    return of_it[-1] if of_it else None

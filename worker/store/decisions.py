@@ -1,0 +1,122 @@
+"""What people said about heads of pull requests, and whom we answered: encrypted, by head, for all processes.
+
+Does not know who may say what. Invariant: an override of a head is written once and stands; what is asked for stays open until
+it was done, and is open again if it was asked for again meanwhile; nobody is answered the same twice.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Final, TypeVar
+
+from worker.domain import keys
+from worker.domain.decisions import Contest, Override, Reviewed, Said, Spoken
+from worker.domain.ids import DeliveryId, Sha
+from worker.domain.request import Arrival, PullRef
+from worker.store.codec import Codec
+from worker.store.door import lifetime_s
+from worker.store.lua import Script, run
+from worker.store.wire import Reply, Wire, blob, items, text
+
+Word = TypeVar("Word", bound=Spoken)
+
+MOST_WORDS: Final = 1_000
+"""Fields of one pull request: only who may write writes them."""
+
+MOST_ANSWERS: Final = 20
+"""At one pull request in a month; beyond that there is only the reaction."""
+
+FIELDS: Final = ("override", "contest", "review", "contested", "forced")
+CALLED: Final = "called"
+
+
+class Decisions:
+    """Decisions in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: Wire, codec: Codec) -> None:
+        self._wire = wire
+        self._codec = codec
+
+    def of(self, pull: PullRef, head_sha: Sha) -> Said:
+        """What was said about this head."""
+        place = keys.decisions(pull).name
+        found = self._wire.call("HMGET", place, *(f"{field}:{head_sha}" for field in FIELDS))
+        override, contest, review, contested, forced = items(found)
+        return Said(
+            override=self._opened(override, place, Override),
+            contest=self._opened(contest, place, Contest),
+            review=self._opened(review, place, Reviewed),
+            contested_at=_time(contested),
+            forced_at=_time(forced),
+        )
+
+    def override(self, pull: PullRef, head_sha: Sha, word: Override) -> bool:
+        """Let this head pass; False: somebody did so before, and that stands."""
+        return self._write(pull, f"override:{head_sha}", self._sealed(pull, word), is_first=True)
+
+    def contest(self, pull: PullRef, head_sha: Sha, word: Contest) -> None:
+        """Have this head judged anew, with this reason."""
+        open_ = (f"contested:{head_sha}", word.at.isoformat())
+        self._write(pull, f"contest:{head_sha}", self._sealed(pull, word), *open_)
+
+    def force(self, pull: PullRef, head_sha: Sha, at: datetime) -> None:
+        """Have this head judged anew."""
+        self._write(pull, f"forced:{head_sha}", at.isoformat())
+
+    def review(self, pull: PullRef, head_sha: Sha, word: Reviewed) -> None:
+        """A code owner reviewed this head; the newest word stands."""
+        self._write(pull, f"review:{head_sha}", self._sealed(pull, word))
+
+    def judged(self, pull: PullRef, head_sha: Sha, said: Said) -> None:
+        """What was asked for by then was done."""
+        fields = {"contested": said.contested_at, "forced": said.forced_at}
+        done = [part for name, at in fields.items() if at for part in (f"{name}:{head_sha}", at.isoformat())]
+        if done:
+            run(self._wire, Script.DECIDED, [keys.decisions(pull)], *done)
+
+    def called(self, pull: PullRef) -> tuple[str, ...] | None:
+        """Who was asked to review this pull request; None: nobody was asked yet."""
+        place = keys.decisions(pull).name
+        sealed = self._wire.call("HGET", place, CALLED)
+        return tuple(self._codec.open(blob(sealed), place).decode().split()) if sealed else None
+
+    def call(self, pull: PullRef, names: tuple[str, ...]) -> None:
+        """These were asked, and nobody is asked again."""
+        sealed = self._codec.seal(" ".join(names).encode(), keys.decisions(pull).name)
+        self._write(pull, CALLED, sealed, is_first=True)
+
+    def begins(self, pull: PullRef, act: str, delivery: DeliveryId, at: datetime) -> datetime | None:
+        """Since when this is being done, by this delivery's errand; None: another one's did the very same."""
+        field = f"did:{_digest(act)}"
+        if self._write(pull, field, f"{at.isoformat()} {delivery}", is_first=True):
+            return at
+        began, _, by = text(self._wire.call("HGET", keys.decisions(pull).name, field)).partition(" ")
+        return datetime.fromisoformat(began) if by == delivery else None
+
+    def arrived(self, pull: PullRef) -> Arrival | None:
+        """Which head came last, and when we first heard of it."""
+        head, came = map(text, items(self._wire.call("HMGET", keys.pull(pull).name, "head", "came")))
+        return Arrival(head_sha=head, at=datetime.fromisoformat(came)) if head and came else None
+
+    def answers(self, pull: PullRef, what: str, delivery: DeliveryId) -> bool:
+        """Whether this is to be answered in words."""
+        key = keys.answered(pull)
+        most = (MOST_ANSWERS, lifetime_s(key))
+        return bool(run(self._wire, Script.ANSWER_ONCE, [key], _digest(what), delivery, *most))
+
+    def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
+        on, said = [keys.decisions(pull)], (field, value, *more)
+        return run(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *said) == 1
+
+    def _sealed(self, pull: PullRef, word: Spoken) -> bytes:
+        return self._codec.seal(word.model_dump_json().encode(), keys.decisions(pull).name)
+
+    def _opened(self, sealed: Reply, place: str, kind: type[Word]) -> Word | None:
+        return kind.model_validate_json(self._codec.open(blob(sealed), place), extra="ignore") if sealed else None
+
+
+def _time(said: Reply) -> datetime | None:
+    return datetime.fromisoformat(text(said)) if said else None
+
+
+def _digest(what: str) -> str:
+    return hashlib.sha256(what.encode()).hexdigest()[:32]

@@ -1,0 +1,29 @@
+"""The one id that leads from a delivery to its check run: what every line of the log about a request carries.
+
+Does not log anything. Invariant: ids, names and commits only; a repository's name is in the log, never its text.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
+from structlog.contextvars import bound_contextvars
+
+from worker.domain.ids import Sha
+from worker.domain.request import JudgeRequest
+
+
+def about(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, object]:
+    """The fields of a line about this request. *head_sha*: the head that it came to be about, where that is known better."""
+    return {
+        "delivery_id": request.delivery_id,
+        "repository": request.repository,
+        "number": request.pull.number,
+        "head_sha": head_sha or request.head_sha,
+    }
+
+
+@contextmanager
+def carrying(fields: Mapping[str, object]) -> Generator[None]:
+    """Whatever is logged in this block, by whichever library, carries these fields."""
+    with bound_contextvars(**fields):
+        yield

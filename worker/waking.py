@@ -1,0 +1,25 @@
+"""Verdicts that other checks stood in the way of: when those move, the head is looked at again by itself.
+
+Does not wait and does not hear of checks (`scripts/nudge.lua` does). Invariant: only what nobody judged because of CI comes
+again; a verdict on the change stands, whatever CI does later.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from worker.domain.ids import DeliveryId
+from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+
+OF_CI: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
+
+
+def wakes(verdict: Accept | Reject | Abstain) -> bool:
+    """Whether news of other checks may change it."""
+    return isinstance(verdict, Abstain) and verdict.abstain_reason in OF_CI
+
+
+def by_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRequest:
+    """What is asked for then: whatever head is the newest."""
+    changes = {"head_sha": None, "trigger": Trigger.CI, "requested_at": at, "outages": 0}
+    return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}")})

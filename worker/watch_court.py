@@ -1,0 +1,95 @@
+"""Builds what catches up with what was missed: `worker.bootstrap`'s part for it, in a file of its own.
+
+Does not decide. Invariant: what is asked as the App itself goes by its first key that GitHub takes.
+"""
+
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from pydantic import RootModel
+
+from worker.catching_up import Redelivering, Sweeping
+from worker.domain.ids import InstallationId, Sha
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.value import Value
+from worker.errors import Forbidden
+from worker.github.around import GitHubAround, Installed
+from worker.github.client import Api, key_api
+from worker.github.deliveries import GitHubDeliveries
+from worker.ports import Clock
+from worker.publish import CheckDesk
+from worker.render.standing import old
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.progress import RedisProgress
+
+if TYPE_CHECKING:
+    from worker.github.client import AppAccess
+
+LOG: Final = logging.getLogger(__name__)
+PER_PAGE: Final = 100
+MOST_PAGES: Final = 10
+
+
+class Installations(RootModel[tuple[Installed, ...]]):
+    pass
+
+
+class WatchCourt(Value):
+    """What one process needs to catch up."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    access: "AppAccess"
+    desk: CheckDesk
+
+    def catch_up(self) -> None:
+        """Have delivered again what was missed, then look for heads without a state. Raises as PullSource does."""
+        app = self.settings.require_app()
+        refused = Forbidden("the App has no key")
+        for key in app.private_keys:
+            try:
+                with key_api(self.settings, app, key, self.clock) as api:
+                    self._with(api)
+            except Forbidden as error:
+                refused = error
+            else:
+                return
+        raise refused
+
+    def _with(self, api: Api) -> None:
+        progress = RedisProgress(self.store.wire)
+        again = Redelivering(GitHubDeliveries(api), progress, self.clock).run()
+        if again:
+            LOG.warning("asked for deliveries that never arrived", extra={"count": again})
+        sweeping = Sweeping(GitHubAround(self.access), _Heads(self.store, self.desk), progress, self.clock)
+        for installation, since in self._installations(api):
+            if taken := sweeping.run(installation, since):
+                LOG.warning("took up heads without a state", extra={"count": taken, "installation_id": installation})
+
+    def _installations(self, api: Api) -> Iterator[tuple[InstallationId, datetime]]:
+        for number in range(1, MOST_PAGES + 1):
+            page = api.get("/app/installations", Installations, per_page=PER_PAGE, page=number).root
+            yield from ((InstallationId(one.id), one.created_at) for one in page if one.suspended_at is None)
+            if len(page) < PER_PAGE:
+                return
+
+
+class _Heads(Value):
+    store: Store
+    desk: CheckDesk
+
+    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self.store.checks().is_known(pull, head_sha)
+
+    def was_heard_of(self, pull: PullRef) -> bool:
+        return self.store.pulls.request(pull) is not None
+
+    def want(self, request: JudgeRequest) -> None:
+        self.store.pulls.want(request)
+
+    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
+        self.desk.open(request, head_sha, old())
