@@ -1,0 +1,253 @@
+"""What will be done to whom, in which order: people's acts, blows and faults, all from one seed.
+
+Does nothing itself. Invariant: the same seed, sizes and weights give the same plan, act by act and blow by blow; every act is
+possible when its turn comes (nobody reopens what is open).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import cycle, islice
+
+ACTIVE = 12
+"""So many conversations go on at a time."""
+
+MOST_ACTS = 4
+STOPS = 3
+"""One judge is stopped past its lease for so many kills."""
+
+
+class Act(StrEnum):
+    """What somebody does at one pull request."""
+
+    OPENS = "opens"
+    DRAFTS = "opens a draft"
+    READY = "makes it ready"
+    PUSHES = "pushes"
+    EMPTY = "pushes nothing"
+    FORCES = "force-pushes"
+    RETURNS = "force-pushes what was there"
+    REJUDGE = "/rejudge"
+    OVERRIDE = "/override"
+    REFUSED = "/override, and may not"
+    CI_STARTS = "CI starts"
+    CI_FAILS = "CI fails"
+    CI_PASSES = "CI passes"
+    QUEUES = "is queued for merging"
+    RESOLVES = "is queued with resolved conflicts"
+    DEQUEUES = "leaves the merge queue"
+    CLOSES = "closes"
+    REOPENS = "reopens"
+
+
+class Content(StrEnum):
+    """What a head is made of; what it deserves follows from this alone."""
+
+    STUB = "stub"
+    GOOD = "good"
+    BAD = "bad"
+    WORDS = "words"
+
+
+class Victim(StrEnum):
+    JOB = "job"
+    WORKER = "worker"
+    DISPATCHER = "dispatcher"
+    WEB = "web"
+    REDIS = "Redis"
+    MACHINE = "machine"
+    STOPPED = "job, stopped past its lease"
+
+
+class Stage(StrEnum):
+    """What was under way when the blow fell."""
+
+    ANY = "at any moment"
+    READS = "reads the pull request"
+    NEWEST = "asks for the newest head"
+    ASKS = "asks the model"
+    WRITES = "writes a check"
+    WROTE = "wrote a check, unanswered"
+    OPENS = "opens a check"
+    OPENED = "opened a check, unanswered"
+    REACTS = "answers a command"
+    DELIVERED = "deliveries come in"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """*conversation* counts from 0."""
+
+    conversation: int
+    act: Act
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Blow:
+    victim: Victim
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What GitHub (or the model) does to its next answers: an order to the played GitHub."""
+
+    match: str
+    kind: str
+    order: tuple[tuple[str, int | bool], ...] = ()
+
+
+Move = Step | Blow | Fault
+
+AT_WORK = (Stage.READS, Stage.NEWEST, Stage.ASKS, Stage.WRITES, Stage.WROTE)
+ERRANDS = (Stage.OPENS, Stage.OPENED, Stage.REACTS, Stage.NEWEST, Stage.ANY)
+STAGES: Mapping[Victim, tuple[Stage, ...]] = {
+    Victim.JOB: AT_WORK,
+    Victim.WORKER: (*AT_WORK, Stage.ANY),
+    Victim.DISPATCHER: ERRANDS,
+    Victim.WEB: (Stage.DELIVERED, Stage.ANY),
+    Victim.REDIS: (*AT_WORK, Stage.OPENED, Stage.REACTS, Stage.DELIVERED, Stage.ANY),
+    Victim.MACHINE: (Stage.ANY, Stage.ASKS),
+    Victim.STOPPED: (Stage.NEWEST, Stage.ASKS, Stage.WRITES),
+}
+SHARES: Mapping[Victim, int] = {
+    Victim.JOB: 38,
+    Victim.WORKER: 18,
+    Victim.DISPATCHER: 17,
+    Victim.WEB: 10,
+    Victim.REDIS: 14,
+    Victim.MACHINE: 3,
+}
+"""Of a hundred kills."""
+
+CHECKS = "^(POST|PATCH) .*/check-runs"
+FAULTS = (
+    Fault(CHECKS, "reset", (("after", True),)),
+    Fault(CHECKS, "status", (("status", 502), ("after", True))),
+    Fault(CHECKS, "secondary", (("retry_after", 1),)),
+    Fault("^POST /graphql AssayHead", "status", (("status", 502),)),
+    Fault("^POST /graphql", "reset", (("count", 2),)),
+    Fault("^POST /graphql", "secondary", (("retry_after", 1),)),
+    Fault("^GET /repos", "status", (("status", 503), ("count", 2))),
+    Fault("^GET /repos", "reset"),
+    Fault("/reactions$", "reset", (("after", True),)),
+    Fault("/issues/.*/comments$", "status", (("status", 500), ("after", True))),
+    Fault("/access_tokens$", "status", (("status", 500),)),
+    Fault(CHECKS, "slow", (("ms", 700),)),
+    Fault("model", "500"),
+    Fault("model", "lost"),
+    Fault("model", "529"),
+)
+
+
+@dataclass
+class _Thread:
+    """One conversation while it is planned."""
+
+    number: int
+    dice: random.Random
+    left: int
+    state: str = "new"
+    ci: bool = False
+    queued: bool = False
+    contents: list[Content] = field(default_factory=list[Content])
+
+    def next(self) -> Step:
+        self.left -= 1
+        act = self._chosen()
+        if act in {Act.OPENS, Act.DRAFTS, Act.PUSHES, Act.FORCES}:
+            self.contents.append(self.dice.choice(self._contents()))
+        elif act is Act.RETURNS:
+            self.contents.append(self.contents[-2] if self.contents[-2] in self._contents() else Content.GOOD)
+        self._becomes(act)
+        return Step(self.number, act, self.contents[-1])
+
+    def _contents(self) -> list[Content]:
+        """After a model's reject neither another in the same words nor documentation alone.
+
+        Both are left to a person, which is the judge's affair and not looked into here.
+        """
+        return [Content.STUB, Content.GOOD] if Content.BAD in self.contents else list(Content)
+
+    def _chosen(self) -> Act:
+        weights = self._possible()
+        return self.dice.choices(list(weights), list(weights.values()))[0]
+
+    def _possible(self) -> Mapping[Act, int]:
+        match self.state:
+            case "new":
+                return {Act.OPENS: 6, Act.DRAFTS: 1}
+            case "closed":
+                return {Act.REOPENS: 4, Act.REJUDGE: 1}
+            case "draft":
+                return {Act.READY: 4, Act.PUSHES: 1, Act.REJUDGE: 1, Act.CLOSES: 1}
+            case _:
+                return self._of_open()
+
+    def _of_open(self) -> Mapping[Act, int]:
+        acts = {Act.PUSHES: 6, Act.EMPTY: 2, Act.FORCES: 3, Act.REJUDGE: 3, Act.OVERRIDE: 1, Act.REFUSED: 1}
+        acts |= {Act.CLOSES: 2} | ({Act.RETURNS: 2} if len(self.contents) > 1 else {})
+        acts |= {Act.CI_FAILS: 1, Act.CI_PASSES: 3} if self.ci else {Act.CI_STARTS: 3}
+        return acts | ({Act.DEQUEUES: 3} if self.queued else {Act.QUEUES: 2, Act.RESOLVES: 1})
+
+    def _becomes(self, act: Act) -> None:
+        match act:
+            case Act.OPENS | Act.REOPENS | Act.READY:
+                self.state = "open"
+            case Act.DRAFTS:
+                self.state = "draft"
+            case Act.CLOSES:
+                self.state, self.ci, self.queued = "closed", False, False
+            case Act.CI_STARTS:
+                self.ci = True
+            case Act.CI_FAILS | Act.CI_PASSES:
+                self.ci = False
+            case Act.QUEUES | Act.RESOLVES:
+                self.queued = True
+            case Act.DEQUEUES:
+                self.queued = False
+            case _:
+                pass
+
+
+def plan(seed: int, conversations: int, kills: int) -> list[Move]:
+    """The whole storm."""
+    dice = random.Random(seed)  # noqa: S311 - dice
+    steps = list(_steps(dice, conversations))
+    blows = _blows(dice, kills)
+    faults = list(islice(cycle(FAULTS), kills))
+    dice.shuffle(faults)
+    troubles: list[Move] = [one for pair in zip(blows, cycle(faults), strict=False) for one in pair]
+    at = sorted(dice.randrange(min(ACTIVE, len(steps)), len(steps) + 1) for _ in troubles)
+    woven: list[Move] = []
+    for number, step in enumerate([*steps, None]):
+        while at and at[0] <= number:
+            at.pop(0)
+            woven.append(troubles.pop(0))
+        woven += [step] if step else []
+    return woven
+
+
+def _steps(dice: random.Random, conversations: int) -> Iterator[Step]:
+    waiting = [_Thread(number, dice, dice.randint(1, MOST_ACTS)) for number in range(conversations)]
+    active: list[_Thread] = []
+    while waiting or active:
+        while waiting and len(active) < ACTIVE:
+            active.append(waiting.pop(0))
+        one = dice.choice(active)
+        yield one.next()
+        if one.left == 0:
+            active.remove(one)
+
+
+def _blows(dice: random.Random, kills: int) -> list[Blow]:
+    """As many of each victim as its share, each of its stages in turn; and the stops."""
+    counts = Counter({victim: kills * share // 100 for victim, share in SHARES.items()})
+    counts[Victim.JOB] += kills - counts.total()
+    counts[Victim.STOPPED] = kills // STOPS
+    blows = [Blow(victim, stage) for victim, count in counts.items() for stage in islice(cycle(STAGES[victim]), count)]
+    dice.shuffle(blows)
+    return blows

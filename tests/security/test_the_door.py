@@ -1,0 +1,215 @@
+"""What somebody who does not have the secret, or has it and is broken, can do at the door: nothing."""
+
+import json
+import socket
+import time
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from app.health import Outcome
+from app.webhooks import BODY_SECONDS, LARGEST_BODY, Answer, Lock, Refused, read_body
+from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
+from worker.domain import keys
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request import PullRef
+
+BODY = json.dumps(payload()).encode()
+OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()
+GITHUB_WAITS_S = 10.0
+
+
+def nothing_was_taken(door: ServedDoor) -> bool:
+    with door.redis.client as redis:
+        return cast("Any", redis).dbsize() == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X-Hub-Signature-256": None},
+        {"X-Hub-Signature-256": signature(BODY, "a guess")},
+        {"X-Hub-Signature-256": signature(OTHER_BODY)},
+        {"X-Hub-Signature-256": signature(BODY).removeprefix("sha256=")},
+        {"X-Hub-Signature-256": f"{signature(BODY, 'a guess')}, {signature(BODY)}"},
+        {"X-Hub-Signature-256": None, "X-Hub-Signature": "sha1=" + "0" * 40},
+        {"X-Hub-Signature-256": None, "X-Hub-Signature": signature(BODY)},
+        {"X-Hub-Signature-256": signature(BODY, f"{SECRET} {NEXT_SECRET}")},
+        {"X-Hub-Signature-256": signature(BODY, "")},
+    ],
+    ids=["none", "wrong", "another-body", "bare", "two", "sha1", "sha1-name", "both-secrets-as-one", "empty-secret"],
+)
+def test_only_the_sha256_of_this_very_body_under_one_of_the_secrets_opens_the_door(
+    door: ServedDoor, headers: dict[str, str | None]
+) -> None:
+    refused = door.deliver("pull_request", BODY, headers)
+    assert refused.status_code == 401
+    assert nothing_was_taken(door)
+    assert SECRET not in refused.text + door.log.getvalue()
+    assert signature(BODY) not in refused.text, "what the signature should have been is told to nobody"
+
+
+@pytest.mark.parametrize("secret", [SECRET, NEXT_SECRET])
+def test_either_secret_is_good_while_one_is_rotated_out_and_every_one_is_compared(
+    door: ServedDoor, secret: str
+) -> None:
+    assert door.deliver("pull_request", BODY, {"X-Hub-Signature-256": signature(BODY, secret)}).status_code == 202
+    lock = Lock((SECRET.encode(), NEXT_SECRET.encode()))
+    assert lock.opens(signature(BODY, secret).encode(), BODY)
+    assert not lock.opens(signature(BODY, secret).encode(), OTHER_BODY)
+
+
+def test_a_door_without_a_secret_opens_to_nobody() -> None:
+    assert not Lock(()).opens(signature(BODY, "").encode(), BODY)
+
+
+def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(door: ServedDoor) -> None:
+    first = door.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
+    again = door.deliver("pull_request", BODY, {"X-GitHub-Delivery": "d-1"})
+    bent = door.deliver("pull_request", payload("synchronize"), {"X-GitHub-Delivery": "d-1"})
+    assert [one.json()["outcome"] for one in (first, again, bent)] == ["queued", "duplicate", "duplicate"]
+    with door.redis.client as redis:
+        assert redis.get(keys.COUNT.name) == "1"
+
+
+def test_a_command_that_is_played_again_is_given_once(door: ServedDoor) -> None:
+    for _ in range(3):
+        door.deliver("issue_comment", comment("/override Because I say so."), {"X-GitHub-Delivery": "d-2"})
+    with door.redis.client as redis:
+        assert len(redis.hvals(keys.ASK_TEXTS.name)) == 1
+
+
+def test_a_body_that_is_announced_too_large_is_refused_before_one_byte_of_it_is_read(door: ServedDoor) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(b'')}\r\n"
+    with connected(door) as connection:
+        connection.sendall(f"{head}Content-Length: {LARGEST_BODY + 1}\r\n\r\n".encode())
+        assert b" 413 " in connection.recv(1000)
+    assert nothing_was_taken(door)
+
+
+def test_without_a_signature_nobody_can_make_us_hold_a_body(door: ServedDoor) -> None:
+    with connected(door) as connection:
+        connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {LARGEST_BODY}\r\n\r\n".encode())
+        assert b" 401 " in connection.recv(1000)
+
+
+NESTED = 100_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"a"',
+        b"\x00" * 100,
+        b"\xff\xfe{}",
+        b'{"a": "\xed\xa0\x80"}',
+        b"{" + b'"a":{' * NESTED,
+        b"[" * NESTED,
+        b'{"installation":' + b"[" * NESTED + b"]" * NESTED + b"}",
+        b'{"action": ' + b"1" * 100_000 + b"}",
+        b'{"action": 1e999999999}',
+        b'{"action": NaN}',
+        b'{"action": "opened", "action": 3}',
+        b'{"installation": {"id": 1' + b"0" * 5000 + b"}}",
+    ],
+    ids=[
+        "empty", "cut", "key", "zeros", "utf16", "surrogate", "deep-open", "deep-list", "deep-inside", "long-number",
+        "infinite", "nan", "twice", "five-thousand-digits",
+    ],
+)  # fmt: skip
+def test_a_signed_body_that_is_broken_is_refused_in_words_and_in_no_time(door: ServedDoor, body: bytes) -> None:
+    begun = time.monotonic()
+    refused = door.deliver("pull_request", body)
+    assert (refused.status_code, bool(refused.json()["error"])) == (400, True), refused.text
+    assert time.monotonic() - begun < 1.0
+    assert len(refused.text) < 1000
+    assert nothing_was_taken(door)
+    assert [line["outcome"] for line in door.lines] == ["refused"]
+
+
+@pytest.mark.parametrize("number", [2**63, 10**30, -1, 0, 1.5, 1e308, True, "7", None, [7]])
+@pytest.mark.parametrize("field", ["installation", "repository", "pull_request"])
+def test_a_number_that_no_id_can_be_is_refused_or_kept_as_it_is(door: ServedDoor, field: str, number: object) -> None:
+    name = "number" if field == "pull_request" else "id"
+    changed = payload()
+    changed[field] = {**changed[field], name: number}
+    answer = door.deliver("pull_request", changed)
+    assert answer.status_code in (202, 400), answer.text
+    assert len(answer.text) < 1000
+    if answer.status_code == 202:
+        assert isinstance(number, int), "what is no whole number is no id"
+        numbers = {"installation": 1, "repository": 7, "pull_request": 3, field: number}
+        ref = PullRef(
+            installation_id=InstallationId(numbers["installation"]),
+            repository_id=RepositoryId(numbers["repository"]),
+            number=numbers["pull_request"],
+        )
+        with door.redis.client as redis:
+            assert redis.exists(keys.pull(ref).name), "no number becomes another one on its way"
+
+
+def test_who_sends_a_body_in_drops_is_sent_away_in_time_and_keeps_nobody_else_waiting(door: ServedDoor) -> None:
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
+    slow = [connected(door) for _ in range(200)]
+    try:
+        for connection in slow:
+            connection.sendall(head.encode() + BODY[:10])
+        assert door.deliver("pull_request", BODY).json() == {"outcome": "queued"}, "more than there are threads"
+    finally:
+        for connection in slow:
+            connection.close()
+    assert GITHUB_WAITS_S < BODY_SECONDS <= 30
+
+
+class Trickling:
+    """A request whose body never ends."""
+
+    async def body(self) -> bytes:
+        await anyio.sleep_forever()
+        return b""
+
+
+def test_a_body_that_never_comes_whole_is_given_up() -> None:
+    async def read() -> None:
+        await read_body(cast("Any", Trickling()), 0.02)
+
+    with pytest.raises(Refused, match="did not come whole") as refused:
+        anyio.run(read)
+    assert refused.value.status == 408
+    assert Answer(408, Outcome.REFUSED).headers == {"Connection": "close"}
+
+
+@pytest.mark.slow
+def test_a_connection_that_trickles_is_closed_by_us(door: ServedDoor) -> None:
+    head = (
+        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: 100000\r\n\r\n"
+    )
+    begun = time.monotonic()
+    with connected(door) as connection:
+        connection.sendall(head.encode())
+        connection.settimeout(0.5)
+        said, is_open = b"", True
+        while is_open and time.monotonic() - begun < BODY_SECONDS + 10:
+            said, is_open = trickles(connection, said)
+    assert not is_open
+    assert b" 408 " in said
+    assert time.monotonic() - begun < BODY_SECONDS + 5
+
+
+def trickles(connection: socket.socket, said: bytes) -> tuple[bytes, bool]:
+    """One more byte; what was said so far, and whether the connection is still open."""
+    try:
+        connection.sendall(b"x")
+        heard = connection.recv(1000)
+    except TimeoutError:
+        return said, True
+    except OSError:
+        return said, False
+    return said + heard, bool(heard)
+
+
+def connected(door: ServedDoor) -> socket.socket:
+    return socket.create_connection((door.http.base_url.host, door.http.base_url.port or 0), timeout=10)
