@@ -128,7 +128,8 @@ def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
     pull = world.agent.opens(RETRY)
     world.until(lambda: bool(here.checks), "the check is there")
 
-    assert (pull.check.status, pull.check.title[:18]) == ("queued", "Judging starts at ")
+    assert pull.check.status in {"queued", "in_progress"}
+    assert pull.check.title.startswith("Judging")
     world.settles()
     asked = [f"{one['method']} {one['path']}" for one in world.github.requests(here.name)]
     opened = next(at for at, one in enumerate(asked) if one.startswith("POST ") and one.endswith("/check-runs"))
