@@ -45,6 +45,7 @@ def test_a_glob_matches_nothing_else(glob: str, path: str) -> None:
 
 
 def test_a_hostile_glob_takes_linear_time() -> None:
+    """One that tried every way would take longer than anybody waits: the limit tells only that apart."""
     started = time.process_time()
     is_withheld("a/" * 2_000 + "b", ("**/" * 60 + "x", "*a" * 90 + "x"))
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 30
