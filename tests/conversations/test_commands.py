@@ -292,10 +292,10 @@ def test_judging_is_paused_by_a_comment_until_another_resumes_it(world: World) -
     world.bob.comments(first, "/assay pause")
     world.alice.comments(first, "/assay pause for 2h a *release*")
     world.settles()
-    assert [one.split(" until ")[0] for one in first.answers] == [
+    assert {one.split(" until ")[0] for one in first.answers} == {
         "`/assay pause [for 2h] [REASON]` is for people with the role maintain or admin in this repository. `bob` has write.",
         "Judging is paused in this repository",
-    ]
+    }
     world.agent.pushes(first, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
     world.settles()
     assert first.check.conclusion == "neutral"
