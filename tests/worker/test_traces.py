@@ -13,7 +13,7 @@ from worker.logs import log_json
 from worker.traces import carrying
 
 log_json("INFO")
-log = logging.getLogger("some.library")
+log = logging.getLogger("somebody.elses")
 with carrying({"delivery_id": "guid-1", "number": 3}):
     log.info("asked", extra={"number": 4})
 log.info("done")
