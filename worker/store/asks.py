@@ -1,7 +1,6 @@
 """Commands from comments that nobody has checked or answered yet.
 
-Does not check who may give one. Invariant: a command stays until it is `done`; one that is looked at and not done comes
-again after the hold; what its author wrote beside it waits encrypted.
+Does not check who may give one. Invariant: a command stays until it is `done`; what its author wrote beside it waits encrypted.
 """
 
 import base64
@@ -15,10 +14,9 @@ from worker.domain.value import Value
 from worker.errors import SettingError
 from worker.settings import Timing
 from worker.store.codec import Codec, Unreadable
-from worker.store.door import Outcome, ask, milliseconds
-from worker.store.lua import Script, run
-from worker.store.reading import read_or_leave
-from worker.store.wire import Wire, items, text, whole
+from worker.store.door import Outcome, ask
+from worker.store.waiting import Waiting
+from worker.store.wire import Wire
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -36,17 +34,15 @@ class Asks:
     def __init__(self, wire: Wire, codec: Codec, timing: Timing) -> None:
         self._wire = wire
         self._codec = codec
-        self._timing = timing
+        self._waiting = Waiting(wire, timing, Ask, (keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES))
 
     def put(self, command: Ask) -> Outcome:
         """Take down a command; the same delivery again changes nothing."""
         return ask(self._wire, self._sealed(command))
 
     def next(self) -> OpenAsk | None:
-        on = [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES]
-        reply = items(run(self._wire, Script.ASK_NEXT, on, milliseconds(self._timing.open_hold)))
-        found = read_or_leave(Ask, text(reply[0])) if reply else None
-        return OpenAsk(self._opened(found), whole(reply[1])) if found else None
+        found = self._waiting.next()
+        return OpenAsk(self._opened(found[0]), found[1]) if found else None
 
     def _sealed(self, command: Ask) -> Ask:
         if not command.reason:
@@ -66,9 +62,7 @@ class Asks:
         return command.model_copy(update={"reason": reason, "sealed": None})
 
     def later(self, command: Ask, delay: timedelta) -> None:
-        """Look at it again after a while."""
-        delay_ms = max(0, milliseconds(delay.total_seconds()))
-        run(self._wire, Script.ASK_LATER, [keys.ASKS], command.delivery_id, delay_ms)
+        self._waiting.later(command.delivery_id, delay)
 
     def done(self, command: Ask) -> None:
-        run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], command.delivery_id)
+        self._waiting.done(command.delivery_id)

@@ -1,7 +1,7 @@
 """What happened at GitHub and nobody looked into yet: noted down by the door, taken up by the dispatcher.
 
 Does not know what it means (`worker.outcomes` does): that takes a ledger, and the door has no keys. Invariant: what was
-noted stays until it is `done`; one that is looked into and not done comes again after the hold.
+noted stays until it is `done`.
 """
 
 from datetime import timedelta
@@ -10,10 +10,9 @@ from worker.domain import keys
 from worker.domain.happenings import Happening
 from worker.domain.value import Value
 from worker.settings import Timing
-from worker.store.door import Outcome, happen, milliseconds
-from worker.store.lua import Script, run
-from worker.store.reading import read_or_leave
-from worker.store.wire import Wire, items, text, whole
+from worker.store.door import Outcome, happen
+from worker.store.waiting import Waiting
+from worker.store.wire import Wire
 
 
 class OpenHappening(Value):
@@ -24,28 +23,23 @@ class OpenHappening(Value):
 
 
 class Happenings:
-    """The happenings in Redis. Kept as commands are."""
+    """The happenings in Redis."""
 
     def __init__(self, wire: Wire, timing: Timing) -> None:
         self._wire = wire
-        self._timing = timing
+        on = (keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES)
+        self._waiting = Waiting(wire, timing, Happening, on)
 
     def put(self, happening: Happening) -> Outcome:
         """Note it down; the same delivery again changes nothing."""
         return happen(self._wire, happening)
 
     def next(self) -> OpenHappening | None:
-        """The oldest one, for a while."""
-        on = [keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES]
-        reply = items(run(self._wire, Script.ASK_NEXT, on, milliseconds(self._timing.open_hold)))
-        found = read_or_leave(Happening, text(reply[0])) if reply else None
-        return OpenHappening(found, whole(reply[1])) if found else None
+        found = self._waiting.next()
+        return OpenHappening(*found) if found else None
 
     def later(self, happening: Happening, delay: timedelta) -> None:
-        """Look into it again after a while."""
-        delay_ms = max(0, milliseconds(delay.total_seconds()))
-        run(self._wire, Script.ASK_LATER, [keys.HAPPENINGS], happening.delivery_id, delay_ms)
+        self._waiting.later(happening.delivery_id, delay)
 
     def done(self, happening: Happening) -> None:
-        on = [keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES]
-        run(self._wire, Script.ASK_DONE, on, happening.delivery_id)
+        self._waiting.done(happening.delivery_id)

@@ -11,10 +11,11 @@ from worker.domain.feedback import Letter, Note
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.settings import Timing
-from worker.store.door import lifetime_s, milliseconds
+from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
-from worker.store.reading import read, read_or_leave
-from worker.store.wire import Wire, items, text, whole
+from worker.store.reading import read
+from worker.store.waiting import Waiting
+from worker.store.wire import Wire, text
 
 
 class OpenLetter(Value):
@@ -28,27 +29,23 @@ class Letters:
     """The letters in Redis. All methods raise Unavailable, and all may be called twice."""
 
     def __init__(self, wire: Wire, timing: Timing) -> None:
-        self._wire = wire
-        self._timing = timing
+        self._waiting = Waiting(wire, timing, Letter, (keys.LETTERS, keys.LETTER_TEXTS, keys.LETTER_TRIES))
 
     def put(self, letter: Letter) -> None:
-        on = [keys.LETTERS, keys.LETTER_TEXTS, keys.LETTER_TRIES]
-        run(self._wire, Script.LETTER_PUT, on, _name(letter), letter.model_dump_json())
+        self._run(Script.LETTER_PUT, letter)
 
     def next(self) -> OpenLetter | None:
-        """The oldest one, for a while."""
-        on = [keys.LETTERS, keys.LETTER_TEXTS, keys.LETTER_TRIES]
-        reply = items(run(self._wire, Script.ASK_NEXT, on, milliseconds(self._timing.open_hold)))
-        found = read_or_leave(Letter, text(reply[0])) if reply else None
-        return OpenLetter(found, whole(reply[1])) if found else None
+        found = self._waiting.next()
+        return OpenLetter(*found) if found else None
 
     def later(self, letter: Letter, delay: timedelta) -> None:
-        delay_ms = max(0, milliseconds(delay.total_seconds()))
-        run(self._wire, Script.ASK_LATER, [keys.LETTERS], _name(letter), delay_ms)
+        self._waiting.later(_name(letter), delay)
 
     def done(self, letter: Letter) -> None:
-        on = [keys.LETTERS, keys.LETTER_TEXTS, keys.LETTER_TRIES]
-        run(self._wire, Script.LETTER_DONE, on, _name(letter), letter.model_dump_json())
+        self._run(Script.LETTER_DONE, letter)
+
+    def _run(self, script: Script, letter: Letter) -> None:
+        run(self._waiting.wire, script, self._waiting.keys, _name(letter), letter.model_dump_json())
 
 
 class RedisNotes:
