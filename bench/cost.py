@@ -32,6 +32,7 @@ from worker.domain.diff import diff_of  # noqa: E402 - as above
 from worker.domain.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict import Finding  # noqa: E402 - as above
+from worker.garbage import look_seldom  # noqa: E402 - as above
 from worker.judge.heuristics import consider, syntax  # noqa: E402 - as above
 from worker.judge.heuristics.change import Change, Remembering  # noqa: E402 - as above
 from worker.judge.heuristics.paths import Language  # noqa: E402 - as above
@@ -77,6 +78,7 @@ def cost_of(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
 def _measured(language: str, size: Size, whole: bool, runs: int) -> Cost:  # noqa: FBT001 - called through a pool
     rubric = load_rubric()
     compile_patterns()
+    look_seldom()
     dossier = made_dossier([language], size, whole=whole)
     before = _memory()
     first, *again = [_timed(dossier, rubric) for _ in range(runs + 1)]

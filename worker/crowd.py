@@ -8,14 +8,16 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
 from traceback import format_exc
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from worker.errors import AssayError, InputError
+from worker.garbage import look_seldom
 from worker.lifeline import die_with_parent
 
 T = TypeVar("T")
@@ -47,10 +49,16 @@ def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tup
     yield from spread(opening, tasks, jobs)
 
 
-def spread(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
+A_LIFE: Final = 1_000
+"""Tasks that a process does on average. The parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
+
+
+def spread(opening: Opening[T, A], tasks: Iterable[T], jobs: int, life: int = A_LIFE) -> Generator[tuple[T, A]]:
     """The same, and none of it in this process. A task that a process was lost with is named as `str` has it."""
-    with _hands(opening, jobs) as hands:
-        yield from _answers([one.way for one in hands], iter(tasks))
+    left = iter(tasks)
+    for first in left:
+        with _hands(opening, jobs) as hands:
+            yield from _answers([one.way for one in hands], chain((first,), islice(left, jobs * life - 1)))
 
 
 @contextmanager
@@ -133,6 +141,7 @@ def _lost(task: object) -> InputError:
 def _work(way: Connection, opening: Opening[Any, Any], parent: int) -> None:
     """What a process does until nobody asks any more."""
     die_with_parent(parent, signal.SIGKILL)
+    look_seldom()
     with suppress(EOFError, OSError):
         try:
             with opening() as work:

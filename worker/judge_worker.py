@@ -5,7 +5,6 @@ public face, so that RQ is pinned to one minor version. Invariant: a job whose p
 saying how is brought back.
 """
 
-import gc
 import json
 import logging
 import os
@@ -25,6 +24,7 @@ from rq.utils import now
 
 from worker import group_jobs
 from worker.errors import Unavailable
+from worker.garbage import look_seldom
 from worker.jobs import SCENE, bring_back, performed, told_by
 from worker.lifeline import die_with_parent
 from worker.queue import GROUP_JOB, Batch, EvaluateQueue
@@ -105,7 +105,7 @@ class JudgeWorker(Worker):
     def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
         """The job's whole life, in a process of its own."""
         try:
-            gc.freeze()  # what is here is the worker's: to look through it would copy it
+            look_seldom()
             die_with_parent(os.getppid(), signal.SIGKILL)
             self.setup_work_horse_signals()
             with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):

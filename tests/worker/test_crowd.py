@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from worker.crowd import done
+from worker.crowd import done, spread
 from worker.errors import InputError
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
@@ -50,3 +50,16 @@ def test_one_process_is_this_one() -> None:
     assert list(done(opening, ["a"], 1)) == [("a", "A")]
     with pytest.raises(ZeroDivisionError):
         list(done(opening, ["bug"], 1))
+
+
+@contextmanager
+def telling() -> Generator[Callable[[int], int]]:
+    yield lambda _: os.getpid()
+
+
+def test_processes_that_did_many_tasks_make_room_for_new_ones() -> None:
+    answers = list(spread(telling, range(9), 2, life=2))
+    assert sorted(task for task, _ in answers) == list(range(9))
+    assert len({process for _, process in answers[:4]}) <= 2
+    assert {process for _, process in answers[:4]}.isdisjoint(process for _, process in answers[4:])
+    assert list(spread(telling, range(0), 2)) == []

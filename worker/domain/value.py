@@ -26,6 +26,9 @@ class Value:
 
     def __init__(self, *given: Any, **named: Any) -> None:
         names, fields = self.__match_args__, self.__dict__
+        if not named and len(given) == len(names):  # most are made so
+            fields.update(zip(names, given, strict=False))
+            return
         if len(given) + len(named) == len(names) and (not named or named.keys() == set(names[len(given) :])):
             fields.update(zip(names, given, strict=False))
             fields.update(named)

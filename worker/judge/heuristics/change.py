@@ -192,7 +192,7 @@ class Change(Remembering):
         )
         self.texts = texts
 
-    @property
+    @cached_property
     def unparsed(self) -> int:
         """Files of code that are too much for one judging: what else they hold, no signal knows."""
         return sum(file.depth is Depth.NOTHING for file in self.files)

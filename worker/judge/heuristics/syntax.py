@@ -163,6 +163,8 @@ def _bounded(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
         return None
     if text.ends_early or is_too_deep(tree.root_node):
         return None
+    if not tree.root_node.has_error:
+        return parser.parse(raw, tree)  # made of the same nodes, at no cost, which need not ask for their text
     text.stays()
     return tree
 
