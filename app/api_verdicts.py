@@ -18,9 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.api import Api
 from worker.analytics.asking import AskError
+from worker.analytics.evaluations import shown
 from worker.domain.awaited import Awaited, awaited
 from worker.domain.ids import InstallationId, Sha
-from worker.domain.secrets.fields import without_secrets
 from worker.errors import Unavailable
 from worker.store.awaiting import seen_pulls
 from worker.store.connection import Store
@@ -82,20 +82,6 @@ class Verdicts:
             yield
         finally:
             self._waiting -= 1
-
-
-def shown(found: Awaited, repository: str, sha: Sha) -> dict[str, Any]:
-    """The answer; a verdict in it is as docs/verdict.md has it, without secrets."""
-    return {
-        "repository": repository,
-        "sha": sha,
-        "state": found.state,
-        "why": found.why,
-        "number": found.number,
-        "superseded_by": found.newer,
-        "other_pull_requests": found.others,
-        "verdict": without_secrets(found.verdict.model_dump(mode="json")) if found.verdict else None,
-    }
 
 
 def _wait(given: str) -> float:

@@ -80,7 +80,9 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
     judge.add_argument("--criteria", metavar="FILE", help="with --output: what it has to meet, in Markdown")
     judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
     judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
-    judge.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
+    printed = judge.add_mutually_exclusive_group()
+    printed.add_argument("--format", choices=("text", "json", "sarif"), help="what is printed (default: text)")
+    printed.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
 
 
 def bench_options(bench: argparse.ArgumentParser) -> None:
@@ -96,6 +98,11 @@ def bench_options(bench: argparse.ArgumentParser) -> None:
         type=dollars,
         metavar="N",
         help="the most that models may cost this run, with all that --out cost before",
+    )
+    bench.add_argument(
+        "--record",
+        action="store_true",
+        help="tell of the verdicts on the stream, for `assay stats --subject benchmark`",
     )
     bench.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each core)")
 
@@ -263,7 +270,9 @@ def wait_options(wait: argparse.ArgumentParser) -> None:
 
 
 def export_options(export: argparse.ArgumentParser) -> None:
-    export.add_argument("--format", choices=("jsonl", "csv"), default="jsonl", help="default: jsonl")
+    export.add_argument(
+        "--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl; parquet is an extra"
+    )
     export.add_argument("--since", metavar="T", help=f"{WHEN} (default: 7d)")
     export.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
     export.add_argument("--out", metavar="FILE", default="-", help="default: standard output")
@@ -319,7 +328,7 @@ COMMANDS: Final = (
         "history", "a pull request's verdicts, and what was done about them", "app.commands_stats:history", history_options
     ),
     Command("wait", "wait for the verdict on one commit", "app.commands_wait:wait", wait_options),
-    Command("export", "write verdicts as lines, for other programs", "app.commands_stats:export", export_options),
+    Command("export", "write verdicts as lines, for other programs", "app.commands_export:export", export_options),
     Command("forget", "delete all that is stored about a repository", "app.commands_audit:forget", forget_options),
     Command(
         "pause", "stop judging in a repository or everywhere, for a while: checks are neutral, no model is asked",

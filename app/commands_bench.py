@@ -28,7 +28,7 @@ from worker.corpus.running import HaltedError, Opening, RowFailedError, run
 from worker.corpus.tally import Report, tally
 from worker.corpus.tiers import Tiers, tiers
 from worker.errors import InputError
-from worker.settings import from_environment
+from worker.settings import Settings, from_environment
 
 ZERO: Final = "zero"
 """Where in a run's folder its rows at the $0 tier stand."""
@@ -44,6 +44,8 @@ def bench(arguments: argparse.Namespace) -> Answer:
     _check_names(files)
     earlier = read_earlier(_other(arguments.against, folder)) if arguments.against else None
     settings = from_environment()
+    if arguments.record:
+        _record(settings, ())
     opening = Opening(settings, arguments.tier or settings.tier, Path(arguments.rubric) if arguments.rubric else None)
     with opening.bench() as judges:
         plan, asks = plan_of(files, judges, opening.tier), judges.model is not None
@@ -58,8 +60,19 @@ def bench(arguments: argparse.Namespace) -> Answer:
     outcomes = read_outcomes(rows, folder)
     report = tally(outcomes)
     beside = tiers(zero, outcomes, money.spent_usd, money.limit_usd) if money else None
+    if arguments.record:
+        _record(settings, outcomes)
     _write(folder, (report, plan, None if earlier is None else compare(outcomes, earlier), beside))
     return Answer(Exit.ACCEPT, summary(report, str(folder / "report.md")))
+
+
+def _record(settings: Settings, outcomes: Sequence[Outcome]) -> None:
+    """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
+    from worker.corpus.recording import record
+    from worker.store.connection import open_store
+
+    with open_store(settings) as store:
+        record(outcomes, store.events)
 
 
 def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> Money | None:

@@ -6,7 +6,6 @@ this judging does not need.
 """
 
 import argparse
-import gc
 from pathlib import Path
 from typing import assert_never
 
@@ -16,6 +15,7 @@ from app.exits import Answer, Exit
 from worker.domain.dossier import Dossier
 from worker.domain.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import InputError
+from worker.garbage import look_seldom
 from worker.render.terminal import report
 from worker.settings import from_environment
 from worker.store.connection import open_store
@@ -23,7 +23,7 @@ from worker.system_clock import SystemClock
 
 
 def judge(arguments: argparse.Namespace) -> Answer:
-    """Judge what the arguments name, and tell it to people or, with --json, to programs."""
+    """Judge what the arguments name, and tell it to people or, with --json or --format, to programs."""
     if arguments.output:
         from app.commands_output import judge_outputs
 
@@ -32,16 +32,31 @@ def judge(arguments: argparse.Namespace) -> Answer:
     if arguments.save_dossier:
         _check_place(Path(arguments.save_dossier))
     with matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
-        from worker.bootstrap import judge_locally
+        from worker.command_line import judge_locally
 
-        gc.freeze()  # what is loaded stays
-        gc.enable()
+        look_seldom()
         judged = judge_locally(settings, store, matter.source, matter.request, arguments.tier or settings.tier)
     if arguments.save_dossier:
         _save(judged.dossier, arguments.save_dossier)
-    if arguments.json:
-        return Answer(code_of(judged.verdict), f"{judged.verdict.model_dump_json(indent=2)}\n")
-    return Answer(code_of(judged.verdict), report(judged.verdict, judged.dossier, page(), matter.notes))
+    match "json" if arguments.json else arguments.format:
+        case "json":
+            text = f"{judged.verdict.model_dump_json(indent=2)}\n"
+        case "sarif":
+            text = _sarif(judged.verdict, judged.dossier)
+        case _:
+            text = report(judged.verdict, judged.dossier, page(), matter.notes)
+    return Answer(code_of(judged.verdict), text)
+
+
+def _sarif(verdict: Verdict, dossier: Dossier) -> str:
+    from importlib.metadata import version
+
+    from worker.judge.heuristics.registry import SIGNALS
+    from worker.judge.heuristics.signal import Kind
+    from worker.render.sarif import Rule, sarif
+
+    rules = [Rule(one.name, one.category, one.kind is Kind.FACT, one.sees) for one in SIGNALS]
+    return sarif(verdict, dossier, rules, version("assay"))
 
 
 def code_of(verdict: Verdict) -> Exit:

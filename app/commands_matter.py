@@ -149,8 +149,9 @@ def pull_of(target: str, api_url: str) -> tuple[str, int]:
 
 def site_of(api_url: str) -> str:
     """The host of a GitHub's pages."""
-    host = urlsplit(api_url).hostname or ""
-    return "github.com" if host == "api.github.com" else host
+    from worker.domain.manifest import web_url
+
+    return urlsplit(web_url(api_url)).hostname or ""
 
 
 def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:

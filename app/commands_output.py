@@ -17,7 +17,7 @@ from worker.domain.judgement import Criteria, Ruling, criteria_from
 from worker.errors import InputError
 
 BATCH: Final = ".jsonl"
-OTHERS: Final = ("base", "head", "issue", "case", "body", "junit", "save_dossier", "tier")
+OTHERS: Final = ("base", "head", "issue", "case", "body", "junit", "save_dossier", "tier", "format")
 CODES: Final = {Ruling.PASS: Exit.ACCEPT, Ruling.FAIL: Exit.REJECT, Ruling.UNAVAILABLE: Exit.ABSTAIN}
 
 

@@ -1,22 +1,19 @@
-"""`assay stats`, `history` and `export`: what the records say, for who has the machine.
+"""`assay stats` and `history`: what the records say, for who has the machine.
 
 Does not count or word anything. Invariant: nothing is judged and nothing but rollups is written; what was left out is said.
 """
 
 import argparse
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.analytics.answers import answer, needed, together
 from worker.analytics.asking import AskError, Question, Topic, asked
 from worker.analytics.evaluations import evaluations, outcomes
-from worker.analytics.exports import TERMINAL, Skipped, jsonl, table
 from worker.analytics.windows import DAY_HOURS, Window
 from worker.domain.decisions import Said, said_json
 from worker.domain.ids import InstallationId, Sha
@@ -30,7 +27,6 @@ from worker.render.stats import stats as worded
 from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.histories import history as found_history
-from worker.store.pages import entries
 from worker.store.rollups import ALL
 from worker.system_clock import SystemClock
 
@@ -143,50 +139,3 @@ def _pull_of(entry: LedgerEntry) -> PullRef:
 
 def _said(by_head: Mapping[Sha, Said]) -> dict[Sha, dict[str, Any]]:
     return {head_sha: words for head_sha, said in by_head.items() if (words := said_json(said))}
-
-
-def export(arguments: argparse.Namespace) -> Answer:
-    """Verdicts as lines, to a file or to standard output."""
-    now = SystemClock().now()
-    try:
-        window = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
-        over = asked(window, Topic.QUALITY, now).over
-    except AskError as error:
-        option = {"from": "--since", "to": "--until"}[error.parameter]
-        raise InputError(f"{option}: expected {error.expected}, found {error.found!r}.") from error
-    skipped = Skipped()
-    with open_store(from_environment()) as store:
-        of = arguments.installation or store.events.installations()
-        _write(arguments.out, _parts(store, of, over, arguments.format, skipped))
-    if skipped.count:
-        what = "entry" if skipped.count == 1 else "entries"
-        print(f"assay: left out, since it can't be read: {skipped.count} {what} of the stream.", file=sys.stderr)
-    return Answer(Exit.ACCEPT)
-
-
-def _parts(store: Store, of: Iterable[InstallationId], over: Window, format_: str, skipped: Skipped) -> Iterator[bytes]:
-    lines = {"jsonl": jsonl, "csv": table}[format_]
-    for number, installation in enumerate(of):
-        told = entries(
-            store.wire, installation, f"{over.start_ms - 1}-{2**64 - 1}", over.end_ms - 1, tuple(TERMINAL.values())
-        )
-        parts = lines(told, installation, skipped)
-        if number and format_ == "csv":
-            yield next(parts).partition(b"\n")[2]  # the names of the columns stand at the top alone
-        yield from parts
-
-
-def _write(out: str, parts: Iterable[bytes]) -> None:
-    if out == "-":
-        _written(sys.stdout.buffer, parts)
-        return
-    try:
-        with Path(out).open("wb") as file:
-            _written(file, parts)
-    except OSError as error:
-        raise InputError(f"--out: {out} can't be written: {error.strerror}.") from error
-
-
-def _written(into: BinaryIO, parts: Iterable[bytes]) -> None:
-    into.writelines(parts)
-    into.flush()

@@ -64,6 +64,7 @@ def _until(ask: Ask, seconds: float) -> dict[str, Any]:
             is_known = answer["number"] is not None
             if left <= 0 or (answer["state"] != "pending" and is_known):
                 return answer
+        # records don't call back, and a server that is away does not say when it is there again: so look, pause, look
         time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
 
 
@@ -74,7 +75,7 @@ class _Local:
         self._settings, self._repository, self._sha = settings, repository, sha
 
     def __call__(self, _: float) -> dict[str, Any]:
-        from app.api_verdicts import shown
+        from worker.analytics.evaluations import shown
         from worker.domain.awaited import awaited
         from worker.store.awaiting import seen_pulls
         from worker.store.connection import open_store

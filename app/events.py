@@ -72,7 +72,7 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request", "dequeued"): nothing("the merge queue says so by `merge_group`", "merge_queue"),
         ("issues", "edited"): Row(
             on_repository.issue_edited,
-            "title or text: open pull requests that close it and were judged are judged again",
+            "title or text: open pull requests (of any repository of the installation) that close it and were judged are judged again",
         ),
         ("issues", "deleted"): Row(on_repository.issue_gone, "the same"),
         ("issues", "transferred"): Row(on_repository.issue_gone, "the same"),

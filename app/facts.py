@@ -13,7 +13,7 @@ from pydantic import Field
 from worker.domain.frozen import Frozen
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import LONGEST_REASON, AuthorKind, CommandName, PullRef
+from worker.domain.request import LONGEST_REASON, AuthorKind, CommandName, Extent, PullRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,16 @@ class PullFact(Frozen):
 
 
 class HeadFact(PullFact):
-    """Its head and whose it is, as the delivery said. `author` None: the account is gone."""
+    """Its head and whose it is, as the delivery said. `author` None: the account is gone.
+
+    `base_sha`, `extent`: what it is compared with, and how much it changes.
+    """
 
     head_sha: Sha
     author: AuthorKind | None = None
     draft: bool = False
+    base_sha: Sha | None = None
+    extent: Extent | None = None
 
 
 class PullOpened(HeadFact):

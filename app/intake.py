@@ -9,23 +9,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
+from anyio import to_thread
+
 from app.facts import (
     AppMoved,
     BranchMoved,
     CiMoved,
     CommandGiven,
-    Elsewhere,
     Event,
     GroupTold,
+    HeadFact,
     HeadRerun,
     IssueChanged,
     PersonSpoke,
     PullClosed,
+    PullReopened,
+    RerunPressed,
     Seen,
     ThumbGiven,
 )
 from app.noting import to_happening
-from app.wishes import Wished, to_request
+from app.wishes import to_request
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId
@@ -35,33 +39,57 @@ from worker.ports import Clock
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.groups import Groups
+from worker.store.lane import Lane
 
 NOTED, UNKNOWN = door.Outcome.NOTED, door.Outcome.UNKNOWN
+Seldom = CommandGiven | AppMoved | GroupTold | HeadRerun | IssueChanged | BranchMoved
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Where events are written down. Its calls block: the door makes them in a thread."""
+    """Where events are written down. What comes often goes by the lane, on the event loop; the rest blocks a thread."""
 
     store: Store
     clock: Clock
+    lane: Lane
 
-    def take_in(self, event: Event, delivery_id: DeliveryId) -> door.Outcome:
+    async def take_in(self, event: Event, delivery_id: DeliveryId) -> door.Outcome:
         """Write down what an event asks for. Raises Unavailable."""
-        at, wire = self.clock.now(), self.store.wire
+        at = self.clock.now()
+        match event:
+            case PullClosed():
+                await self.lane.run(door.to_shut(event.pull, self.store.remembered))
+                return await self._happened(event, delivery_id, at)
+            case CiMoved():
+                noted = await self._happened(event, delivery_id, at)
+                woken = door.nudged(await self.lane.run(door.to_nudge(event, self.store.timing)))
+                return noted if woken is UNKNOWN else woken
+            case PersonSpoke() | ThumbGiven():
+                return await self._happened(event, delivery_id, at)
+            case HeadFact() | RerunPressed():
+                if isinstance(event, PullReopened):
+                    await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
+                request = to_request(event, delivery_id, at)
+                reply = await self.lane.run(door.to_want(request, self.store.timing))
+                await self._happened(event, delivery_id, at)
+                return door.wanted(reply).outcome
+            case _:
+                return await to_thread.run_sync(self._seldom, event, delivery_id, at)
+
+    async def _happened(self, event: Event, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+        happening = to_happening(event, delivery_id, at)
+        return UNKNOWN if happening is None else door.happened(await self.lane.run(door.to_happen(happening)))
+
+    def _seldom(self, event: Seldom, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         match event:
             case CommandGiven():
                 return self._command(event, delivery_id, at)
             case AppMoved():
                 return self._move(event, at)
             case GroupTold():
-                return Groups(wire, self.store.timing).put(to_group(event, delivery_id, at))
-            case CiMoved() | HeadRerun() | IssueChanged() | BranchMoved():
-                return self._elsewhere(event, delivery_id, at)
-            case PullClosed() | PersonSpoke() | ThumbGiven():
-                return self._afterwards(event, delivery_id, at)
+                return Groups(self.store.wire, self.store.timing).put(to_group(event, delivery_id, at))
             case _:
-                return self._want(event, delivery_id, at)
+                return self._elsewhere(event, delivery_id, at)
 
     def _command(self, event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         """A decision in a review is something that a person did, too."""
@@ -70,28 +98,13 @@ class Intake:
             door.happen(self.store.wire, happening)
         return self.store.asks.put(to_ask(event, delivery_id, at))
 
-    def _want(self, event: Wished, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
-        taken = door.want(self.store.wire, to_request(event, delivery_id, at), self.store.timing).outcome
-        happening = to_happening(event, delivery_id, at)
-        if happening is not None:
-            door.happen(self.store.wire, happening)
-        return taken
-
-    def _afterwards(
-        self, event: PullClosed | PersonSpoke | ThumbGiven, delivery_id: DeliveryId, at: datetime
+    def _elsewhere(
+        self, event: HeadRerun | IssueChanged | BranchMoved, delivery_id: DeliveryId, at: datetime
     ) -> door.Outcome:
-        if isinstance(event, PullClosed):
-            door.shut(self.store.wire, event.pull)
-        happening = to_happening(event, delivery_id, at)
-        return UNKNOWN if happening is None else door.happen(self.store.wire, happening)
-
-    def _elsewhere(self, event: Elsewhere, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         wire = self.store.wire
         happening = to_happening(event, delivery_id, at)
         noted = UNKNOWN if happening is None else door.happen(wire, happening)
         match event:
-            case CiMoved():
-                woken = door.nudge(wire, event, self.store.timing)
             case HeadRerun():
                 woken = self._again(door.with_head(wire, event), Trigger.RERUN, delivery_id, at)
                 if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
@@ -99,7 +112,7 @@ class Intake:
                     woken = Groups(wire, self.store.timing).again(place, delivery_id, at)
             case IssueChanged():
                 mark = issue_mark(event.repository, event.number)
-                found = door.closing(wire, event.installation_id, event.repository_id, mark)
+                found = door.closing(wire, event.installation_id, mark)
                 woken = self._again(found, Trigger.CRITERIA, delivery_id, at)
             case BranchMoved():
                 woken = self._new_config(event)
@@ -140,7 +153,7 @@ class Intake:
 
 def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
     """The same pull request for another reason. One delivery may be about several."""
-    own = DeliveryId(f"{delivery_id}-{request.pull.number}")
+    own = DeliveryId(f"{delivery_id}-{request.pull.repository_id}-{request.pull.number}")
     changes = {"head_sha": None, "trigger": trigger, "delivery_id": own, "requested_at": at, "outages": 0}
     return request.model_copy(update=changes)
 

@@ -24,7 +24,7 @@ from worker.domain.ids import RepositoryName
 from worker.domain.issue_links import closing_links
 from worker.domain.markdown import fences
 from worker.domain.mending import mends, reverted_pulls
-from worker.domain.request import AuthorKind, PullRef
+from worker.domain.request import AuthorKind, Extent, PullRef
 from worker.domain.standing import kind_of_account
 
 CASE_WORD: Final = "assay"
@@ -118,7 +118,7 @@ def closed(delivery: Delivery) -> PullClosed:
     )
 
 
-def _head(payload: PullRequestPayload) -> dict[str, PullRef | RepositoryName | AuthorKind | bool | None]:
+def _head(payload: PullRequestPayload) -> dict[str, PullRef | RepositoryName | AuthorKind | Extent | bool | None]:
     """What all of these events have."""
     found = payload.pull_request
     return {
@@ -127,7 +127,16 @@ def _head(payload: PullRequestPayload) -> dict[str, PullRef | RepositoryName | A
         "head_sha": found.head.sha,
         "author": _author(found),
         "draft": found.draft,
+        "base_sha": found.base.sha if found.base else None,
+        "extent": _extent(found),
     }
+
+
+def _extent(found: PullRequest) -> Extent | None:
+    files, added, removed = found.changed_files, found.additions, found.deletions
+    if files is None or added is None or removed is None:
+        return None
+    return Extent(files=files, added=added, removed=removed)
 
 
 def _author(found: PullRequest) -> AuthorKind | None:

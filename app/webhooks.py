@@ -7,15 +7,14 @@ store or not for us, everything else that GitHub may deliver it again.
 
 import hmac
 import re
-from collections.abc import Mapping
+from asyncio import timeout
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Protocol, cast
 
-from anyio import fail_after, to_thread
-from litestar import Request, Response, post
-from litestar.exceptions import InternalServerException
-from litestar.exceptions.http_exceptions import RequestEntityTooLarge
-from litestar.handlers import HTTPRouteHandler
+from anyio import to_thread
+from litestar.exceptions import MethodNotAllowedException
+from litestar.handlers import ASGIRouteHandler, asgi
 from litestar.status_codes import (
     HTTP_202_ACCEPTED,
     HTTP_400_BAD_REQUEST,
@@ -25,16 +24,20 @@ from litestar.status_codes import (
     HTTP_415_UNSUPPORTED_MEDIA_TYPE,
     HTTP_503_SERVICE_UNAVAILABLE,
 )
-from structlog.typing import FilteringBoundLogger
+from litestar.types import HTTPScope, Receive, Scope, Send
+from msgspec.json import encode
 
 from app.events import translate
-from app.facts import Ignored
+from app.facts import Event, Ignored
 from app.health import Outcome, Tally
 from app.intake import Intake
-from app.payloads import Delivery, Envelope, Malformed, read
+from app.payloads import Delivery, Envelope, Malformed, taken
+from app.slim import slim
 from worker.domain.ids import DeliveryId
 from worker.errors import Unavailable
 from worker.store.door import Outcome as Taken
+
+PATH: Final = "/github/webhooks"
 
 LARGEST_BODY: Final = 25 * 1024 * 1024
 """GitHub sends no larger one."""
@@ -42,9 +45,24 @@ LARGEST_BODY: Final = 25 * 1024 * 1024
 BODY_SECONDS: Final = 15.0
 """GitHub itself gives a delivery up after ten."""
 
-SIGNATURE: Final = re.compile(r"sha256=[0-9a-f]{64}")
-NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+QUICK_BODY: Final = 128 * 1024
+"""What is larger is verified and read in a thread, where it keeps no other delivery waiting. Few are."""
+
+SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
+NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
 RETRY_SECONDS: Final = "30"
+
+Headers = Mapping[bytes, bytes]
+"""By their names in lower case, as ASGI gives them."""
+
+DELIVERY, EVENT, CONTENT = "X-GitHub-Delivery", "X-GitHub-Event", "Content-Type"
+RAW: Final = {name: name.lower().encode() for name in (DELIVERY, EVENT, CONTENT)}
+
+
+class Tell(Protocol):
+    """Writes one line of the log."""
+
+    def __call__(self, event: str, /, **told: object) -> None: ...
 
 
 class Refused(Exception):
@@ -89,8 +107,17 @@ class Lock:
 
     def opens(self, signature: bytes, body: bytes) -> bool:
         """Compare in constant time, and with every secret, whichever fits."""
-        expected = [b"sha256=" + hmac.new(secret, body, "sha256").hexdigest().encode() for secret in self.secrets]
-        return sum(hmac.compare_digest(signature, one) for one in expected) > 0
+        expected = [b"sha256=" + hmac.digest(secret, body, "sha256").hex().encode() for secret in self.secrets]
+        return True in [hmac.compare_digest(signature, one) for one in expected]
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A delivery that something follows from."""
+
+    event: Event
+    delivery_id: DeliveryId
+    action: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,65 +128,69 @@ class Door:
     our_app_id: int
     intake: Intake
     tally: Tally
-    log: FilteringBoundLogger
+    tell: Tell
 
-    async def answer(self, request: "AnyRequest") -> Answer:
+    async def answer(self, headers: Headers, receive: Receive) -> Answer:
         """Decide about one delivery. Raises nothing but bugs."""
         try:
-            delivery = await self._verified(request)
+            signature = claimed_signature(headers)
+            body = await read_body(headers, receive)
         except Refused as refused:
             return Answer(refused.status, Outcome.REFUSED, str(refused))
-        except Malformed as malformed:
-            return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed))
-        return await to_thread.run_sync(self._decide, delivery)
+        if len(body) <= QUICK_BODY:
+            meant = self._understood(headers, signature, body)
+        else:
+            meant = await to_thread.run_sync(self._understood, headers, signature, body)
+        return meant if isinstance(meant, Answer) else await self._taken_in(meant)
 
-    def note(self, request: "AnyRequest", answer: Answer) -> None:
+    def note(self, headers: Headers, answer: Answer) -> None:
         """Count it and write its one log line."""
         self.tally.count(answer.outcome)
-        self.log.info(
+        self.tell(
             "delivery",
-            delivery_id=request.headers.get("x-github-delivery", "")[:100],
-            event_name=request.headers.get("x-github-event", "")[:100],
+            delivery_id=said(headers, DELIVERY)[:100],
+            event_name=said(headers, EVENT)[:100],
             action=answer.action,
             outcome=answer.outcome,
             status=answer.status,
             reason=answer.reason,
         )
 
-    async def _verified(self, request: "AnyRequest") -> Delivery:
-        """Raises Refused, or Malformed."""
-        signature = claimed_signature(request)
-        body = await read_body(request)
-        if not self.lock.opens(signature, body):
-            raise Refused(HTTP_401_UNAUTHORIZED, WRONG_SIGNATURE)
-        require_json(request)
-        return Delivery(
-            delivery_id=DeliveryId(named(request, "X-GitHub-Delivery")),
-            event_name=named(request, "X-GitHub-Event"),
-            our_app_id=self.our_app_id,
-            envelope=read(Envelope, body),
-            body=body,
-        )
-
-    def _decide(self, delivery: Delivery) -> Answer:
-        action = delivery.envelope.action
+    def _understood(self, headers: Headers, signature: bytes, body: bytes) -> Answer | Meant:
+        """What a delivery asks for, or the answer where that is all."""
+        action = None
         try:
+            delivery = self._verified(headers, signature, body)
+            action = delivery.envelope.action
             event = translate(delivery)
-            if isinstance(event, Ignored):
-                return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, event.reason, action)
-            taken = self.intake.take_in(event, delivery.delivery_id)
+        except Refused as refused:
+            return Answer(refused.status, Outcome.REFUSED, str(refused))
         except Malformed as malformed:
             return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed), action)
+        if isinstance(event, Ignored):
+            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, event.reason, action)
+        return Meant(event, delivery.delivery_id, action)
+
+    def _verified(self, headers: Headers, signature: bytes, body: bytes) -> Delivery:
+        """Raises Refused, or Malformed."""
+        if not self.lock.opens(signature, body):
+            raise Refused(HTTP_401_UNAUTHORIZED, WRONG_SIGNATURE)
+        require_json(headers)
+        delivery_id, event_name = named(headers, DELIVERY), named(headers, EVENT)
+        found = slim(body)
+        envelope = taken(Envelope, found, body)
+        return Delivery(DeliveryId(delivery_id), event_name, self.our_app_id, envelope, body, found)
+
+    async def _taken_in(self, meant: Meant) -> Answer:
+        try:
+            outcome = await self.intake.take_in(meant.event, meant.delivery_id)
         except Unavailable as unavailable:
-            return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, f"{unavailable}. {REDELIVER}", action)
-        if taken is Taken.NOTED:
-            return Answer(HTTP_202_ACCEPTED, Outcome.NOTED, action=action)
-        if taken is Taken.UNKNOWN:
-            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", action)
-        return Answer(HTTP_202_ACCEPTED, Outcome(taken), action=action)
+            reason = f"{unavailable}. {REDELIVER}"
+            return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, reason, meant.action)
+        if outcome is Taken.UNKNOWN:
+            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", meant.action)
+        return Answer(HTTP_202_ACCEPTED, Outcome(outcome), action=meant.action)
 
-
-AnyRequest = Request[Any, Any, Any]
 
 WRONG_SIGNATURE: Final = (
     "X-Hub-Signature-256 does not fit the body: expected the HMAC-SHA256 of its bytes under ASSAY_WEBHOOK_SECRET. "
@@ -168,19 +199,47 @@ WRONG_SIGNATURE: Final = (
 REDELIVER: Final = "Deliver it again later; it counts once."
 
 
-def webhook_route(door: Door) -> HTTPRouteHandler:
-    @post("/github/webhooks", request_max_body_size=LARGEST_BODY)
-    async def receive(request: Request[Any, Any, Any]) -> Response[Mapping[str, str]]:
-        answer = await door.answer(request)
-        door.note(request, answer)
-        return Response(answer.content, status_code=answer.status, headers=answer.headers)
+Deliver = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def deliveries(door: Door) -> Deliver:
+    """Plain ASGI, for requests to PATH."""
+
+    async def deliver(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(reversed(list(scope["headers"])))  # of two with one name the first counts
+        answer = await door.answer(headers, receive)
+        door.note(headers, answer)
+        await respond(send, answer.status, answer.content, answer.headers)
+
+    return deliver
+
+
+def webhook_route(deliver: Deliver) -> ASGIRouteHandler:
+    @asgi(PATH, copy_scope=False)
+    async def receive(scope: Scope, receive: Receive, send: Send) -> None:
+        if cast("HTTPScope", scope)["method"] != "POST":
+            raise MethodNotAllowedException(headers={"Allow": "POST"})
+        await deliver(scope, receive, send)
 
     return receive
 
 
-def claimed_signature(request: AnyRequest) -> bytes:
+async def respond(send: Send, status: int, content: Mapping[str, str], headers: Mapping[str, str]) -> None:
+    """Answer with JSON."""
+    body = encode(content)
+    raw = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    raw += [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def said(headers: Headers, name: str) -> str:
+    return headers.get(RAW[name], b"").decode("latin-1")
+
+
+def claimed_signature(headers: Headers) -> bytes:
     """The signature as sent. Raises Refused when there is none, before any of the body is read."""
-    claimed = request.headers.get("x-hub-signature-256")
+    claimed = headers.get(b"x-hub-signature-256")
     if claimed is None:
         raise Refused(
             HTTP_401_UNAUTHORIZED,
@@ -190,28 +249,44 @@ def claimed_signature(request: AnyRequest) -> bytes:
         raise Refused(
             HTTP_401_UNAUTHORIZED, "X-Hub-Signature-256 is no signature: expected sha256= and 64 lower-case hex digits."
         )
-    return claimed.encode("ascii")
+    return claimed
 
 
-async def read_body(request: AnyRequest, seconds: float = BODY_SECONDS) -> bytes:
+async def read_body(headers: Headers, receive: Receive, seconds: float = BODY_SECONDS) -> bytes:
     """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused."""
+    if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
+        raise too_large()
     try:
-        with fail_after(seconds):
-            return await request.body()
+        async with timeout(seconds):
+            return await _whole(receive)
     except TimeoutError:
         raise Refused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
-    except InternalServerException:
-        raise Refused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.") from None
-    except RequestEntityTooLarge:
-        raise Refused(
-            HTTP_413_REQUEST_ENTITY_TOO_LARGE,
-            f"The body is over {LARGEST_BODY // 1024 // 1024} MB, more than GitHub ever sends.",
-        ) from None
 
 
-def require_json(request: AnyRequest) -> None:
+async def _whole(receive: Receive) -> bytes:
+    parts, size, goes_on = list[bytes](), 0, True
+    while goes_on:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.")
+        parts.append(message["body"])
+        size += len(message["body"])
+        goes_on = message["more_body"]
+        if size > LARGEST_BODY:
+            raise too_large()
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def too_large() -> Refused:
+    return Refused(
+        HTTP_413_REQUEST_ENTITY_TOO_LARGE,
+        f"The body is over {LARGEST_BODY // 1024 // 1024} MB, more than GitHub ever sends.",
+    )
+
+
+def require_json(headers: Headers) -> None:
     """Raises Refused for the other content type that GitHub offers."""
-    found = request.headers.get("content-type", "")
+    found = said(headers, CONTENT)
     if found.partition(";")[0].strip().lower() != "application/json":
         raise Refused(
             HTTP_415_UNSUPPORTED_MEDIA_TYPE,
@@ -220,13 +295,13 @@ def require_json(request: AnyRequest) -> None:
         )
 
 
-def named(request: AnyRequest, header: str) -> str:
+def named(headers: Headers, header: str) -> str:
     """The header's value, a plain name. Raises Refused."""
-    found = request.headers.get(header)
+    found = headers.get(RAW[header])
     if found is None:
         raise Refused(HTTP_400_BAD_REQUEST, f"{header} is missing. GitHub sends it with every delivery.")
     if not NAME.fullmatch(found):
         raise Refused(
             HTTP_400_BAD_REQUEST, f"{header} is no name: expected up to 100 letters, digits, dots and dashes."
         )
-    return found
+    return found.decode("ascii")

@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 from app.facts import (
     Edit,
+    HeadFact,
     PullDrafted,
     PullEdited,
     PullOpened,
@@ -27,12 +28,28 @@ Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | Pull
 
 
 def to_request(event: Wished, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
-    about = {} if isinstance(event, RerunPressed) else {"author": event.author, "draft": event.draft}
-    came = Arrival(head_sha=event.head_sha, at=at) if isinstance(event, (PullOpened, PullPushed)) else None
-    fields = {**about, "delivery_id": delivery_id, "requested_at": at, "trigger": trigger(event), "arrived": came}
-    return JudgeRequest.model_validate(
-        {"pull": event.pull, "repository": event.repository, "head_sha": event.head_sha, **fields}
-    )
+    fields: dict[str, object] = {
+        "pull": event.pull,
+        "repository": event.repository,
+        "head_sha": event.head_sha,
+        "trigger": trigger(event),
+        "delivery_id": delivery_id,
+        "requested_at": at,
+    }
+    if not isinstance(event, RerunPressed):
+        fields |= _about(event)
+    if isinstance(event, (PullOpened, PullPushed)):
+        fields["arrived"] = Arrival(head_sha=event.head_sha, at=at)
+    return JudgeRequest.model_validate(fields)
+
+
+def _about(event: HeadFact) -> dict[str, object]:
+    said = {"base_sha": event.base_sha, "extent": event.extent}
+    return {
+        "author": event.author,
+        "draft": event.draft,
+        **{name: one for name, one in said.items() if one is not None},
+    }
 
 
 def trigger(event: Wished) -> Trigger:

@@ -6,6 +6,7 @@ table; with `--plot FILE.svg` it draws how they grow, too. Does not judge anythi
 """
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -22,10 +23,12 @@ from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from litestar.serialization import encode_json
+
 from tests.worker.store.played import pull, settings
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.analytics.answers import answer, needed
+from worker.analytics.answers import answer, needed, together
 from worker.analytics.asking import Question, Topic
 from worker.analytics.evaluations import evaluations
 from worker.analytics.exports import TERMINAL, Skipped, jsonl
@@ -37,7 +40,7 @@ from worker.domain.ids import InstallationId
 from worker.record import Telling, begun_of
 from worker.settings import Timing
 from worker.store.connection import Store, open_store
-from worker.store.pages import entries
+from worker.store.pages import entries_ahead
 from worker.store.wire import packed, text
 
 HERE: Final = InstallationId(100)
@@ -266,7 +269,7 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
     began, worked = time.perf_counter(), time.process_time()
     lines = sum(
         chunk.count(b"\n")
-        for chunk in jsonl(entries(store.wire, HERE, kinds=tuple(TERMINAL.values())), HERE, Skipped())
+        for chunk in jsonl(entries_ahead(store.wire, HERE, kinds=tuple(TERMINAL.values())), HERE, Skipped())
     )
     figures["export /s"] = lines / (time.perf_counter() - began)
     figures["export /CPU s"] = lines / (time.process_time() - worked)
@@ -284,8 +287,9 @@ def history(store: Store) -> Spent:
 
 
 def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> object:
+    """As the API answers."""
     found = store.rollups().find(HERE, needed(topic, question), question.over, now)
-    return json.dumps(answer(topic, question, found))
+    return encode_json(answer(topic, question, together([found])))
 
 
 PANELS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -325,6 +329,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, metavar="FILE.svg")
     options = parser.parse_args()
     count = options.verdicts
+    gc.freeze()  # as the web process does
     redis = Redis.started()
     now = datetime.now(UTC)  # noqa: TID251 - a bench has no clock
     try:

@@ -24,6 +24,7 @@ from worker import bootstrap
 from worker.domain.request import JudgeRequest
 from worker.pipeline import Dropped, Outcome
 from worker.ports import Lease
+from worker.seats import open_bench
 from worker.settings import Settings, read_settings
 from worker.store.connection import Store, attached, open_store
 from worker.store.embedded import Role
@@ -57,7 +58,7 @@ class EmptyCourt:
 
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[EmptyCourt]:
-    with bootstrap.open_court(settings, store), bootstrap.open_bench(settings, settings.tier):
+    with bootstrap.open_court(settings, store), open_bench(settings, settings.tier):
         yield EmptyCourt(store)
 
 

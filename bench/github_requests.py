@@ -38,8 +38,8 @@ from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
 from worker.domain.ids import InstallationId, Sha  # noqa: E402 - as above
 from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
-from worker.github.around import GitHubAround  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
+from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
@@ -158,8 +158,15 @@ def of_one_pull(counting: Counting) -> None:
     world.settles()
     counting.of("next verdict, files: 10", NEXT, lambda: world.agent.pushes(pull, files(10, 7)))
     ends_as("success", pull)
+    counting.of("next verdict, a file more", NEXT, lambda: world.agent.pushes(pull, {"src/more.py": "MORE = 1\n"}))
+    ends_as("success", pull)
     counting.of("carried over (an empty commit)", CARRIED, lambda: world.agent.pushes(pull, {}))
     ends_as("success", pull)
+    moves_on(world)
+    rebased = {**files(10, 7), "src/more.py": "MORE = 1\n"}
+    counting.of("carried over (rebased onto a newer base)", CARRIED, lambda: world.agent.force_pushes(pull, rebased))
+    ends_as("success", pull)
+    assert pull.verdict["carried_from"], "a rebase changes nothing"
     counting.of("Re-run", CARRIED, pull.press_rerun)
     counting.of("Re-run of all", CARRIED, pull.press_rerun_all)
     counting.of("/rejudge, answered by a reaction", None, lambda: world.bob.comments(pull, "/rejudge"))
@@ -167,6 +174,12 @@ def of_one_pull(counting: Counting) -> None:
     counting.of(
         "another check of the head ends green", None, lambda: world.here.reports_ci(pull.head, "lint", "success")
     )
+
+
+def moves_on(world: World) -> None:
+    """The base branch gets a commit of somebody else's."""
+    world.github.verb("push", repo=world.here.name, branch="main", files={"other.py": "OTHER = 1\n"})
+    world.settles()
 
 
 def answered(world: World, pull: Pull) -> None:
@@ -283,7 +296,7 @@ def swept(github: GitHub, settings: Settings, pulls: int) -> Iterator[str]:
     clock, heads, traffic = SystemClock(), Heads(), Traffic(github)
     installation, everything = InstallationId(github.ready.installation_id), REPOSITORIES * pulls
     with app_access(settings, Memory(), clock) as access:
-        sweeping = Sweeping(GitHubAround(access), heads, Progress(), clock)
+        sweeping = Sweeping(GitHubRepositories(access), heads, Progress(), clock)
         rounds = 0
         while len(heads.known) < everything:
             rounds += 1

@@ -182,7 +182,7 @@ MUTATIONS = (
     ),
     Mutation(
         "court: a repository's pause is not heard",
-        "worker/bootstrap.py",
+        "worker/seats.py",
         "    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension",
         "    return None, None",
         "test_money.py",

@@ -28,7 +28,6 @@ from bench.scripted.requests import Json  # noqa: E402 - as above
 from bench.scripted.serving import Played, played  # noqa: E402 - as above
 from bench.scripted_judges import chosen, settings_for  # noqa: E402 - as above
 from worker.assemble import complete  # noqa: E402 - as above
-from worker.bootstrap import Payer, open_bench  # noqa: E402 - as above
 from worker.corpus.rows import read_row  # noqa: E402 - as above
 from worker.corpus.sitting import request_of  # noqa: E402 - as above
 from worker.domain.diff import diff_of  # noqa: E402 - as above
@@ -37,6 +36,7 @@ from worker.domain.money import Caps  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.judge.court import docket, judge  # noqa: E402 - as above
+from worker.seats import Payer, open_bench  # noqa: E402 - as above
 from worker.store.connection import open_store  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 

@@ -26,7 +26,6 @@ sys.path.insert(0, str(ROOT))
 
 from bench.scripted.models import MODELS, Label, errs  # noqa: E402 - found from any working directory
 from bench.scripted.serving import FIRST, Played, played  # noqa: E402 - as above
-from worker.bootstrap import open_bench  # noqa: E402 - as above
 from worker.corpus.measures import Share  # noqa: E402 - as above
 from worker.corpus.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.corpus.sitting import sit  # noqa: E402 - as above
@@ -37,6 +36,7 @@ from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
 from worker.judge import court  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
+from worker.seats import open_bench  # noqa: E402 - as above
 from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 

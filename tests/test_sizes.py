@@ -2,7 +2,9 @@
 
 import ast
 import statistics
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTION, FILE, TEST_FILE, MEDIAN = 60, 450, 700, 12
@@ -15,8 +17,20 @@ SOURCES = sorted(
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(path: Path) -> list[Function]:
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, Function)]
+class Size(NamedTuple):
+    """What is asked of one file: its docstring, its lines, and those of each of its functions."""
+
+    says: str
+    length: int
+    functions: list[tuple[str, int]]
+
+
+@cache
+def size(path: Path) -> Size:
+    text = path.read_text()
+    tree = ast.parse(text)
+    functions = [(node.name, lines(node)) for node in ast.walk(tree) if isinstance(node, Function)]
+    return Size(ast.get_docstring(tree) or "", len(text.splitlines()), functions)
 
 
 def lines(node: Function) -> int:
@@ -36,19 +50,17 @@ def test_files_and_functions_keep_their_size() -> None:
 
 def problems_of(path: Path) -> list[str]:
     limit = TEST_FILE if path.relative_to(ROOT).parts[0] == "tests" else FILE
-    length = len(path.read_text().splitlines())
-    long = [f"{name(path)}, {node.name}: {lines(node)}" for node in functions(path) if lines(node) > FUNCTION]
-    return [f"{name(path)}: {length}", *long] if length > limit else long
+    found = size(path)
+    long = [f"{name(path)}, {function}: {length}" for function, length in found.functions if length > FUNCTION]
+    return [f"{name(path)}: {found.length}", *long] if found.length > limit else long
 
 
 def test_the_median_function_is_short() -> None:
     code = (path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "worker"})
-    assert statistics.median(lines(node) for path in code for node in functions(path)) <= MEDIAN
+    assert statistics.median(length for path in code for _, length in size(path).functions) <= MEDIAN
 
 
 def test_a_module_says_what_it_is_for_and_what_always_holds() -> None:
     modules = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"app", "worker"}]
-    silent = [
-        name(path) for path in modules if "nvariant:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")
-    ]
+    silent = [name(path) for path in modules if "nvariant:" not in size(path).says]
     assert not silent, "These have no docstring with their invariant"

@@ -10,6 +10,7 @@ from worker.rulebook import shipped_rubrics
 
 RELEASED = {
     "default 1": "f8cd03781a26a631fb55dc40543868933996bdb23fd9c8c6869158f70f2eb150",
+    "default 2": "96ee522cf41eaf3842dfa83f5ac5972418f63a195436d352a91c1b1ca90fc62a",
     "ci_check 1": "1ae6602de48197f58c611c3999f79c1f6b642889b3759a56dd36eb9b05e8374a",
     "pull_request 1": "a3e1c8a58574416ebb43491948070894078a6440d3a77bf7a588692f23df4a59",
 }

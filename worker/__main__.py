@@ -18,7 +18,6 @@ from types import FrameType
 from typing import Final
 
 from worker import dispatch
-from worker.bootstrap import open_bench
 from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
 from worker.jobs import SCENE, Scene, horse_killed
@@ -27,6 +26,7 @@ from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import evaluate_queue, judge_queue, rq_connection
 from worker.rulebook import shipped_rubrics
+from worker.seats import open_bench
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, open_store
 from worker.store.lua import Script, digest

@@ -31,7 +31,9 @@ class Board(Protocol):
 
     def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None: ...
+    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:
+        """The newest head if it is not *head_sha*. *at_once*: nobody took any time since the dossier was read."""
+        ...
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
@@ -54,7 +56,7 @@ class Silent:
 
     def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
+    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:  # noqa: ARG002 - it costs nothing
         newest = self._source.head_sha(request)
         return None if newest == head_sha else newest
 

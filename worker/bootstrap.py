@@ -1,45 +1,32 @@
-"""Builds the adapters from Settings: the only file that names concrete ones.
+"""Builds the server's adapters from Settings: what one process needs for the installations of the App.
 
-Does not decide. Invariant: each composition loads only the SDKs that it needs, and makes its clients anew, so
-that it may run in a forked job.
+Does not decide; who judges is composed in `worker.seats`, what a command judges with in `worker.command_line`. Invariant: what is
+made here is made anew, so that it may run in a forked job.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
-from worker.board import Silent
 from worker.domain.dossier import Dossier
-from worker.domain.events import EvalTrigger
 from worker.domain.frozen import build_models
-from worker.domain.happenings import Happened, Happening
+from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Sha
-from worker.domain.ledger import LedgerEntry
-from worker.domain.money import Caps
+from worker.domain.manifest import web_url
 from worker.domain.pattern import compile_patterns
-from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.suspension import Suspension
+from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import InputError
-from worker.judge.bench import Bench
-from worker.judge.escalation import Pause
-from worker.judge.room import Room, room_of
 from worker.outage import Outages
-from worker.pipeline import CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, WaitForCi, judge_pull_request
-from worker.ports import CheckPublisher, Clock, Comments, Desk, Lease, Model, PullSource, Purse, Reviewers
-from worker.record import Keepers, Shelves, Telling, record_beside
+from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
+from worker.ports import CheckPublisher, Clock, Comments, Desk, Lease, Reviewers
 from worker.render.words import OVERDUE
-from worker.rulebook import load_ci_check_rubric, load_prompt, load_rubric
+from worker.rulebook import load_ci_check_rubric
+from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing
 from worker.store.connection import Store
-from worker.store.heartbeat import beating
-from worker.store.pulls import Finish
-from worker.store.switches import Stopped
 from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
@@ -47,13 +34,14 @@ if TYPE_CHECKING:
     from worker.domain.greeting import Greeting
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing
+    from worker.github.source import GitHubPullSource
     from worker.group_court import GroupCourt
-    from worker.publish import CheckDesk
+    from worker.publish import CheckDesk, LiveSource
+    from worker.reactions import Reactions
     from worker.reception import Reception
     from worker.store.groups import OpenGroup, TakenGroup
     from worker.store.outcomes import Due
 
-ALWAYS: Final = 2.0
 OF_JOBS: Final = (
     "worker.ci_checks",
     "worker.configuring",
@@ -72,33 +60,6 @@ OF_JOBS: Final = (
     "worker.store.rubrics",
 )
 """What a judging on a laptop may do without."""
-READINGS: Final = 3
-"""How often a branch that is committed to while it is judged is judged again, on a laptop."""
-
-
-class Payer(Value):
-    """Who pays for a model: the pull request *pull*, out of the books in *store* or, where there is none, of *own*.
-
-    `bound`: what stands around the books in *store*, such as the limit of a run.
-    """
-
-    store: Store | None
-    pull: PullRef
-    own: Purse | None = None
-    bound: Callable[[Purse], Purse] | None = None
-
-    def purse(self, caps: Caps) -> Purse | None:
-        if self.store is None:
-            return self.own
-        live = self.store.purse(caps, SystemClock())
-        return live if self.bound is None else self.bound(live)
-
-    @property
-    def stopped(self) -> Stopped | None:
-        """The pause that the repository is under."""
-        if self.store is None:
-            return None
-        return self.store.switches.stopped(self.pull.installation_id, self.pull.repository_id)
 
 
 class Court(Value):
@@ -107,10 +68,11 @@ class Court(Value):
     settings: Settings
     store: Store
     clock: Clock
-    source: PullSource
+    source: "LiveSource"
     checks: CheckPublisher
     desk: Desk
     comments: Comments
+    reactions: "Reactions"
     reviewers: Reviewers
     groups: "GroupCourt"
     listing: "GitHubListing"
@@ -122,7 +84,7 @@ class Court(Value):
         from worker.reviewing import People
 
         people = People(self.store.decisions, self.reviewers, lambda dossier: config_of(dossier).review)
-        site = site_url(self.settings.github_api_url)
+        site = web_url(self.settings.github_api_url)
         timing = self.settings.timing
         payer = Payer(self.store, request.pull)
         with open_bench(self.settings, self.settings.tier, payer=payer) as bench:
@@ -132,7 +94,7 @@ class Court(Value):
                     source=self.source,
                     board=CheckBoard(self.source, self._board(), lease, site, people),
                     ledger=self.store.ledger,
-                    keepers=replace(_keepers(self.settings, self.store, lease), watch=self.store.outcomes),
+                    keepers=replace(keepers_of(self.settings, self.store, lease), watch=self.store.outcomes),
                     bench=bench,
                     clock=self.clock,
                     patience=ci_patience(timing, waiting_since),
@@ -196,12 +158,12 @@ class Court(Value):
     def follow(self, happening: Happening) -> None:
         """Tell of every outcome that something which happened is. May be called again."""
         from worker.outcomes import Follower
+        from worker.reactions import Listener
 
-        Follower(self.store.outcomes, self.store.ledger, self.store.archive).follow(happening)
-        if happening.pull is not None and happening.what in {Happened.MERGED, Happened.CLOSED}:
-            self.store.ledger.ends_in(happening.pull, timedelta(days=self.settings.ledger_days))
-        if happening.pull is not None and happening.what is Happened.REOPENED:
-            self.store.ledger.stays(happening.pull)
+        try:
+            Listener(self.reactions, self.store.notes, self.store.ledger, self.store.outcomes).hear(happening)
+        finally:  # whether reactions can be read or not, a merge is told
+            Follower(self.store.outcomes, self.store.ledger, self.store.archive).follow(happening)
 
     def conclude(self, due: "Due") -> None:
         """Record the verdict on a pull request as a whole. May be called again."""
@@ -251,11 +213,6 @@ def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:
     return CiPatience(timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), since, longest)
 
 
-def site_url(api_url: str) -> str:
-    """Where people look at this GitHub: github.com, or the Enterprise Server whose API this is."""
-    return "https://github.com" if api_url == "https://api.github.com" else api_url.removesuffix("/api/v3")
-
-
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[Court]:
     """Act as the App. What one opening loads and builds, a forked job finds done; the clients are to be its own."""
@@ -264,6 +221,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
     from worker.github.comments import GitHubComments
     from worker.github.desk import GitHubDesk
     from worker.github.listing import GitHubListing
+    from worker.github.reactions import GitHubReactions
     from worker.github.reviews import GitHubReviewers
     from worker.group_court import GroupCourt
 
@@ -275,10 +233,11 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
             settings=settings,
             store=store,
             clock=clock,
-            source=github_source(settings, access),
+            source=github_source(settings, store, access),
             checks=GitHubChecks(access, app_id),
             desk=GitHubDesk(access),
             comments=GitHubComments(access),
+            reactions=GitHubReactions(access),
             reviewers=GitHubReviewers(access),
             groups=GroupCourt(settings, store, clock, access),
             listing=GitHubListing(access),
@@ -295,153 +254,9 @@ def _prepare() -> None:
     compile_patterns()
 
 
-def github_source(settings: Settings, access: "AppAccess") -> PullSource:
+def github_source(settings: Settings, store: Store, access: "AppAccess") -> "GitHubPullSource":
     from worker.github.source import GitHubPullSource, looking
+    from worker.remembering import Memory
 
-    return GitHubPullSource(access, looking(settings.require_app().app_id, settings.github_api_url))
-
-
-@contextmanager
-def open_bench(
-    settings: Settings, tier: str, rubric_file: Path | None = None, payer: Payer | None = None
-) -> Generator[Bench]:
-    """Who judges: the rubric (ours, or a file's) and our prompt, and a model where one is set up and may be asked."""
-    rubric = load_rubric(rubric_file)
-    hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
-    threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS}[tier]
-    pause, suspension = _pause(settings, payer)
-    asked = 0.0 if pause else threshold
-    with open_model(settings, asked, payer) as model, open_others(settings, asked, payer) as others:
-        yield Bench(
-            rubric,
-            load_prompt(),
-            threshold,
-            model,
-            pause,
-            settings.round_limit,
-            room=_room(settings, model, payer),
-            rooms={name: _room(settings, one, payer) for name, one in others.items()},
-            second=others.get(settings.second_model or ""),
-            board=settings.has_board,
-            choices={name: others[name] for name in settings.models if name in others},
-            asking_ms=int(settings.timing.asking * 1000),
-            suspension=suspension,
-        )
-
-
-@contextmanager
-def open_others(settings: Settings, threshold: float, payer: Payer | None) -> Generator[dict[str, Model]]:
-    """The models beside the first, by their names: each at its own price."""
-    names = dict.fromkeys((*settings.models, *([settings.second_model] if settings.second_model else ())))
-    with ExitStack() as stack:
-        others = {name: stack.enter_context(open_model(_asking(settings, name), threshold, payer)) for name in names}
-        yield {name: model for name, model in others.items() if model is not None}
-
-
-def _asking(settings: Settings, name: str) -> Settings:
-    return settings if settings.model is None else replace(settings, model=replace(settings.model, name=name))
-
-
-def _room(settings: Settings, model: Model | None, payer: Payer | None) -> Room:
-    """How much a question may hold: the tokens that are set, in bytes as dense as this installation's were."""
-    purse = payer.purse(settings.caps) if payer and model else None
-    if purse is None or payer is None or model is None:
-        return Room(settings.prompt_tokens)
-    return room_of(settings.prompt_tokens, purse.density(payer.pull, model.name))
-
-
-def _pause(settings: Settings, payer: Payer | None) -> tuple[Pause | None, Suspension | None]:
-    """The kill switches: the operator's environment, `assay pause`, and a repository's own."""
-    if settings.is_paused:
-        return Pause.OPERATOR, None
-    stopped = payer.stopped if payer else None
-    if stopped is None:
-        return None, None
-    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension
-
-
-@contextmanager
-def open_model(settings: Settings, threshold: float, payer: Payer | None = None) -> Generator[Model | None]:
-    """The model, if there is one and it may be asked; metered, where somebody pays."""
-    if settings.model is None or threshold <= 0:
-        yield None
-        return
-    from worker.llm.anthropic_model import AnthropicModel
-    from worker.llm.metered import Metered
-
-    model = AnthropicModel(settings.model)
-    try:
-        purse = payer.purse(settings.caps) if payer else None
-        yield Metered(model, purse, payer.pull) if payer and purse else model
-    finally:
-        model.close()
-
-
-def _keepers(settings: Settings, store: Store, lease: Lease) -> Keepers:
-    return Keepers(store.ledger, store.archive, store.events, lease, telling_of(settings))
-
-
-def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Telling:
-    """What is told of verdicts: their words, too, where the operator asks for it."""
-    if not settings.has_event_words:
-        return Telling(trigger)
-    from worker.judge.untrusted import redacted
-
-    return Telling(trigger, redacted)
-
-
-def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
-    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused."""
-    clock = SystemClock()
-    for _ in range(READINGS):
-        lease = store.pulls.seize(request)
-        try:
-            payer = Payer(store, request.pull)
-            with open_bench(settings, tier, payer=payer) as bench, beating(lease, settings.timing.lease):
-                outcome = judge_pull_request(
-                    request,
-                    Deps(
-                        source=source,
-                        board=Silent(source),
-                        ledger=store.ledger,
-                        keepers=_keepers(settings, store, lease),
-                        bench=bench,
-                        clock=clock,
-                        patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
-                        refused=store.rubrics.refusal(bench.rubric),
-                    ),
-                )
-        finally:
-            store.pulls.finish(lease, Finish.JUDGED)
-        match outcome:
-            case Judged():
-                return outcome
-            case Dropped(reason=reason):
-                raise InputError(f"{request.repository}#{request.pull.number} can't be judged: {reason}.")
-            case Overtaken() | WaitForCi():
-                continue
-            case _:
-                assert_never(outcome)
-    raise InputError("The branch is committed to faster than it can be judged. Try again when it stands still.")
-
-
-def judge_anew(
-    settings: Settings, store: Store, recorded: LedgerEntry, dossier: Dossier, rubric_file: Path | None
-) -> Accept | Reject | Abstain:
-    """Judge a recorded dossier again, as a new entry beside its verdict.
-
-    Raises LeaseLost where that was forgotten, RubricRefused for a rubric that was edited and kept its version.
-    """
-    from worker.judge.court import hear
-    from worker.judge.replay import docket_beside
-
-    store.rubrics.admit(load_rubric())
-    if rubric_file is not None:
-        store.rubrics.admit(load_rubric(rubric_file), str(rubric_file))
-    subject = recorded.verdict.subject
-    pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    with open_bench(settings, settings.tier, rubric_file, Payer(store, pull)) as bench:
-        heard = hear(dossier, docket_beside(recorded.verdict, dossier, bench, SystemClock()), bench)
-    telling = telling_of(settings, EvalTrigger.BATCH)
-    record_beside(recorded, heard, dossier, Shelves(store.ledger, store.archive), telling)
-    return heard.verdict
+    seen = looking(settings.require_app().app_id, settings.github_api_url)
+    return GitHubPullSource(access, seen, Memory(store.ledger, store.archive))

@@ -11,11 +11,10 @@ from typing import Final, Protocol
 
 from worker.domain.ids import DeliveryId, InstallationId, Sha
 from worker.domain.missed import OLDEST, Sent, missed
+from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone, RateLimited
-from worker.github.around import Around, ListedRepository
-from worker.github.listing import OpenPull
 from worker.ports import Clock
 
 LOG: Final = logging.getLogger(__name__)
@@ -41,9 +40,9 @@ class Deliveries(Protocol):
 class Look(Protocol):
     """An installation's repositories and their open pull requests. Raises as PullSource does."""
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[ListedRepository, ...], bool]: ...
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]: ...
 
-    def look(self, installation: InstallationId, repositories: Sequence[ListedRepository]) -> Iterator[Around]: ...
+    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]: ...
 
 
 class Progress(Protocol):
@@ -110,8 +109,8 @@ class Sweeping(Value):
         try:
             for _ in range(MOST_ROUNDS):
                 repositories, has_more = self.look.page(installation, number)
-                for around in self.look.look(installation, repositories):
-                    taken += self._of(installation, around, since, MOST_WANTED - taken)
+                for found in self.look.look(installation, repositories):
+                    taken += self._of(installation, found, since, MOST_WANTED - taken)
                 number = number + 1 if has_more else 1
                 self.progress.turn_to(installation, number)
                 if number == 1 or taken >= MOST_WANTED:
@@ -120,15 +119,15 @@ class Sweeping(Value):
             LOG.info("a sweep waits: %s", refused, extra={"installation_id": installation})
         return taken
 
-    def _of(self, installation: InstallationId, around: Around, since: datetime, most: int) -> int:
+    def _of(self, installation: InstallationId, found: OpenRepository, since: datetime, most: int) -> int:
         taken = 0
-        for one in around.pulls:
-            pull = PullRef(installation_id=installation, repository_id=around.repository_id, number=one.number)
+        for one in found.pulls:
+            pull = PullRef(installation_id=installation, repository_id=found.repository.id, number=one.number)
             if taken >= most:
                 break
             if self.heads.is_known(pull, one.head_sha):
                 continue
-            request = self._request(pull, around, one)
+            request = self._request(pull, found.repository, one)
             if one.opened_at < since and not self.heads.was_heard_of(pull):
                 self.heads.greet(request, one.head_sha)
             else:
@@ -136,10 +135,10 @@ class Sweeping(Value):
             taken += 1
         return taken
 
-    def _request(self, pull: PullRef, around: Around, one: OpenPull) -> JudgeRequest:
+    def _request(self, pull: PullRef, repository: Repository, one: OpenPull) -> JudgeRequest:
         return JudgeRequest(
             pull=pull,
-            repository=around.repository,
+            repository=repository.name,
             head_sha=one.head_sha,
             trigger=Trigger.SWEEP,
             delivery_id=DeliveryId(

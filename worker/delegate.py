@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from worker.bootstrap import judge_locally
+from worker.command_line import judge_locally
 from worker.domain.dossier import Criterion
 from worker.domain.judgement import (
     Criteria,

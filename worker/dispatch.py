@@ -46,6 +46,8 @@ ERRANDS: Final = 8
 FOLLOW: Final = "look into what happened"
 CONCLUDE: Final = "judge a whole pull request"
 GREET: Final = "greet a repository"
+TIDY: Final = "tidy"
+CATCH_UP: Final = "catch up"
 GREETING_S: Final = 20.0
 """How long to leave between two repositories that are new to us: GitHub allows few writes a minute."""
 
@@ -195,14 +197,22 @@ class Dispatcher:
         self._look_into(pool)
         if time.monotonic() >= self._next_tidying:
             self._next_tidying = time.monotonic() + self._timing.tidy
-            self._start(pool, Errand(name="tidy", work=lambda clerk: clerk.tidy(), done=lambda: None))
+            self._start_alone(pool, Errand(name=TIDY, work=lambda clerk: clerk.tidy(), done=lambda: None))
         if self._timing.catch_up and time.monotonic() >= self._next_catching_up:
             self._next_catching_up = time.monotonic() + self._timing.catch_up
-            self._start(pool, Errand(name="catch up", work=lambda clerk: clerk.catch_up(), done=lambda: None))
+            self._start_alone(pool, Errand(name=CATCH_UP, work=lambda clerk: clerk.catch_up(), done=lambda: None))
+
+    def _start_alone(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
+        """Leave its turn out while the one before is under way: two would do the same, and each hold a thread."""
+        if errand.name not in self._under_way():
+            self._start(pool, errand)
+
+    def _under_way(self) -> set[str]:
+        return {errand.name for errand in self._errands.values()}
 
     def _look_into(self, pool: ThreadPoolExecutor) -> None:
         """One happening and one verdict on a whole at a time: a revert is looked into after its merge."""
-        under_way = {errand.name for errand in self._errands.values()}
+        under_way = self._under_way()
         if FOLLOW not in under_way and (happened := self._store.happenings.next()):
             self._start(pool, self._following(happened))
         if CONCLUDE not in under_way and (due := self._store.outcomes.next_due()):

@@ -15,7 +15,6 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.bootstrap import Payer, open_bench, telling_of
 from worker.domain import keys
 from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier import Dossier
@@ -34,6 +33,7 @@ from worker.judge.replay import docket_beside
 from worker.ports import Archive, Purse
 from worker.record import Shelves, record_beside
 from worker.rulebook import load_prompt, load_rubric
+from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.configuring import config_of
 from worker.domain.check import Conclusion
-from worker.domain.feedback import Letter, Note, is_news, is_wanted, told_of
+from worker.domain.feedback import Letter, Note, is_news, is_wanted, mark, told_of
 from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
@@ -55,18 +55,18 @@ class Writer(Value):
 
     def _write(self, pull: PullRef, entry: LedgerEntry, entries: tuple[LedgerEntry, ...], note: Note | None) -> None:
         repository = entry.verdict.subject.repository
-        known = note or Note(nonce=secrets.token_hex(16))
-        text = feedback(entries, known.nonce, self.round_limit)
         if note is None:
+            known, comment_id = Note(nonce=secrets.token_hex(16)), None
             self.notes.put(pull, known)
-            comment_id = self.comments.write(pull, repository, text)
         else:
+            known = note
             comment_id = note.comment_id or self.comments.find(pull, repository, mark(note.nonce), self._since())
-            if comment_id is None:
-                comment_id = self.comments.write(pull, repository, text)
-            else:
-                self.comments.change(pull, repository, comment_id, text)
+        text = feedback(entries, known.nonce, self.round_limit)
         is_open = isinstance(entry.verdict, Reject)
+        if comment_id is not None:
+            self.comments.change(pull, repository, comment_id, text)
+        elif is_open:
+            comment_id = self.comments.write(pull, repository, text)
         self.notes.put(pull, Note(nonce=known.nonce, comment_id=comment_id, head_sha=entry.head_sha, is_open=is_open))
 
     def _since(self) -> datetime:
@@ -91,7 +91,3 @@ def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
     return Letter(
         pull=request.pull, head_sha=subject.head_sha, eval_id=verdict.eval_id, delivery_id=request.delivery_id
     )
-
-
-def mark(nonce: str) -> str:
-    return f"<!-- assay:{nonce} -->"

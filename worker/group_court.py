@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from worker.board import Silent
-from worker.bootstrap import Payer, open_bench, site_url, telling_of
 from worker.domain.audit import Heard
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
+from worker.domain.manifest import web_url
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
@@ -28,6 +28,7 @@ from worker.ports import CheckPublisher, CheckRegistry, Clock
 from worker.publish import CheckDesk
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
+from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.groups import OpenGroup, TakenGroup
@@ -114,7 +115,7 @@ class GroupCourt(Value):
 
     @property
     def _site_url(self) -> str:
-        return site_url(self.settings.github_api_url)
+        return web_url(self.settings.github_api_url)
 
 
 class GroupScreen(Value):
@@ -129,7 +130,7 @@ class GroupScreen(Value):
             pull=_nobodys(group),
             repository=group.repository,
             head_sha=group.head_sha,
-            trigger=Trigger.SWEEP,
+            trigger=Trigger.PUSHED,  # its commit was made for it: where nobody claimed its check, there is none
             delivery_id=group.delivery_id,
             requested_at=group.at,
         )

@@ -31,7 +31,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.request import PullRef
 from worker.domain.value import Value
-from worker.errors import Gone
+from worker.errors import Gone, Unavailable
 from worker.outcomes import beside, told_whole
 from worker.ports import Clock, Ledger
 from worker.render import group as texts
@@ -163,9 +163,18 @@ class GroupClerk(Value):
             return texts.failed(place, opened.queued.failed)
         if opened.attempt > self.terms.attempts + 1:
             return texts.failed(place, NO_END.format(tries=opened.attempt - 1))
+        if opened.attempt > 1:
+            self._look(case)
+        try:
+            return self._by_its_pull(case)
+        except Unavailable:
+            self._look(case)
+            raise
+
+    def _look(self, case: Case) -> None:
+        """Say that the answer takes longer than the moment that it mostly takes: then it is the first word."""
         if not self.screen.is_open(case.group):
-            self.screen.show(case.group, place.number, texts.looking(place))
-        return self._by_its_pull(case)
+            self.screen.show(case.group, case.place.number, texts.looking(case.place))
 
     def _unfinished(self, case: Case, end: GroupEnd) -> CheckContent | None:
         return texts.ended(end) if self.screen.is_open(case.group) else None

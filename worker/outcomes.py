@@ -36,10 +36,14 @@ class Whole(Protocol):
     def is_anew(self) -> bool: ...
 
 
-class Book(Protocol):
-    """What is known of outcomes, and of what tells of one (`worker.store.outcomes`). All of it may be called twice."""
+class Teller(Protocol):
+    """Tells of an outcome once under its name, or of something that people did and that is none."""
 
     def tell(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None: ...
+
+
+class Book(Teller, Protocol):
+    """What is known of outcomes, and of what tells of one (`worker.store.outcomes`). All of it may be called twice."""
 
     def of(self, pull: PullRef) -> tuple[Outcome, ...]: ...
 
@@ -96,7 +100,7 @@ class Follower(Value):
                 head_sha=happening.head_sha or (entry and entry.head_sha),
                 at=happening.at,
             )
-            self.book.tell(one.pull, f"outcome:{_spelled(one.pull)}:{one.kind}:{one.name}", outcome, is_event=False)
+            self.book.tell(one.pull, told_as(one.pull, one.kind, one.name), outcome, is_event=False)
         if happening.by_person and happening.pull is not None:
             self.book.tell(happening.pull, f"event:{happening.delivery_id}", None, is_event=True)
 
@@ -283,8 +287,9 @@ def removed_lines(diff: str) -> dict[str, frozenset[str]]:
     return {path: frozenset(hashes) for path, hashes in found.items() if hashes}
 
 
-def _spelled(pull: PullRef) -> str:
-    return f"{pull.repository_id}/{pull.number}"
+def told_as(pull: PullRef, kind: OutcomeKind, name: str) -> str:
+    """Under which name an outcome is told, so that telling it twice tells it once."""
+    return f"outcome:{pull.repository_id}/{pull.number}:{kind}:{name}"
 
 
 def _newest(entries: Sequence[LedgerEntry]) -> LedgerEntry | None:

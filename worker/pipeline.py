@@ -1,13 +1,13 @@
 """The four stages on one screen: assemble, judge, record, publish.
 
-Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is recorded or published for a
-head that moved; a verdict is recorded before it is published; and one that was recorded when its judge
-died is published, not judged again.
+Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is published for a head that moved, and
+nothing recorded for one that GitHub says has moved (where it can't be asked, the verdict is recorded and waits); a verdict is
+recorded before it is published; and one that is on record when its judge dies, or can't ask GitHub, is published once its head
+is known to stand, not judged again.
 """
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Final
 
 from worker.assemble import complete
 from worker.board import Board, Wait
@@ -17,7 +17,7 @@ from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, CiState, Dossier, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import Sha
-from worker.domain.request import Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, PullRef
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, Reject
@@ -98,9 +98,6 @@ class Dropped(Value):
 
 Outcome = Judged | Overtaken | WaitForCi | Dropped
 
-ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
-"""They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
-
 
 def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
     """Judge the newest head once. Raises what `worker.errors.classify` understands, LeaseLost included."""
@@ -130,7 +127,7 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     opened = docket(request, dossier, deps.bench, deps.clock)
     said = deps.said(request.pull, head_sha) if deps.said else NOTHING
     known = recorded_already(request, dossier, opened, said.anew_since)
-    newer = deps.board.newer_head(request, head_sha) if known else None
+    newer = deps.board.newer_head(request, head_sha, at_once=True) if known else None
     if said.anew_since is not None:
         dossier, deps = with_contest(dossier, said), replace(deps, is_anew=True)
     verdict = newer or known or evaluate(request, dossier, opened, deps)
@@ -148,7 +145,7 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
     last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
     if not said.decides(last) or (said.override is None and said.anew_since is not None):
         return None
-    if newer := deps.board.newer_head(request, head_sha):
+    if newer := deps.board.newer_head(request, head_sha, at_once=True):
         return Overtaken(newer)
     if last is None:
         deps.board.overrule(request, head_sha)
@@ -173,7 +170,8 @@ def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps
     found = settle(dossier, opened, deps.bench, is_anew=deps.is_anew)
     cost = format(found.verdict.judge_cost_usd or 0, "f")
     try:
-        newer = deps.board.newer_head(request, opened.subject.head_sha)
+        at_once = found.verdict.carried_from is not None
+        newer = deps.board.newer_head(request, opened.subject.head_sha, at_once=at_once)
     except Gone as gone:
         keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, gone.what, cost)
         raise

@@ -211,6 +211,10 @@ class CheckRegistry(Protocol):
         """Whether that is still so."""
         ...
 
+    def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether one that rests says when judging begins: it is watched."""
+        ...
+
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
         ...

@@ -15,7 +15,7 @@ from worker.domain.check import CheckContent
 from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource
@@ -32,11 +32,19 @@ class People(Protocol):
     def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None: ...
 
 
+class LiveSource(PullSource, Protocol):
+    """A source that knows how fresh its word is."""
+
+    def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        """Whether GitHub said a moment ago, after all that was read of this pull request, that this is its newest head."""
+        ...
+
+
 class CheckBoard:
     """GitHub's board: one check run per head commit."""
 
     def __init__(
-        self, source: PullSource, desk: "CheckDesk", lease: Lease, site_url: str, people: People | None = None
+        self, source: LiveSource, desk: "CheckDesk", lease: Lease, site_url: str, people: People | None = None
     ) -> None:
         self._people = people
         self._source = source
@@ -61,8 +69,13 @@ class CheckBoard:
         self._lease.keep()
         self._desk.write(request, head_sha, waiting_for_ci(wait.names, wait.until))
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
-        """The newest head if it is not *head_sha*; our check there is then cancelled. Raises Gone, LeaseLost."""
+    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:
+        """The newest head if it is not *head_sha*; our check there is then cancelled. Raises Gone, LeaseLost.
+
+        *at_once*: nobody took any time since the dossier was read, so that an answer that came with it may be as new as another.
+        """
+        if at_once and self._source.was_just_told(request, head_sha):
+            return None
         newest = self._source.head_sha(request)
         if newest == head_sha:
             return None
@@ -129,7 +142,10 @@ class CheckDesk:
         return is_resting
 
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Show that this head is being judged: one that was only queued, or is finished, goes to `in_progress`."""
+        """Show that this head is being judged: one that was only queued, or is finished, goes to `in_progress`.
+
+        One that says already when its judging begins is left as it is: the verdict takes its place.
+        """
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, begun(request.trigger))
@@ -137,7 +153,8 @@ class CheckDesk:
             self._registry.opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
             self._checks.update(request, check, begun(request.trigger))
         elif self._registry.is_resting(request.pull, head_sha):
-            self._checks.update(request, check, begun(request.trigger))
+            if request.trigger not in ARRIVALS or not self._registry.is_announced(request.pull, head_sha):
+                self._checks.update(request, check, begun(request.trigger))
             self._registry.opened(request.pull, head_sha, check)
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:

@@ -13,10 +13,10 @@ from worker.domain.check import CheckContent
 from worker.domain.config import Authors
 from worker.domain.greeting import Greeting
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryName, Sha
+from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
 from worker.domain.value import Value
-from worker.github.listing import Looked, OpenPull
 from worker.ports import Clock
 from worker.publish import CheckDesk
 from worker.render.check import judging

@@ -4,20 +4,17 @@ Does not decide. Invariant: what is asked as the App itself goes by its first ke
 """
 
 import logging
-from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
-
-from pydantic import RootModel
 
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden
-from worker.github.around import GitHubAround, Installed
 from worker.github.client import Api, key_api
 from worker.github.deliveries import GitHubDeliveries
+from worker.github.installations import installations
+from worker.github.repositories import GitHubRepositories
 from worker.ports import Clock
 from worker.publish import CheckDesk
 from worker.render.standing import old
@@ -29,12 +26,6 @@ if TYPE_CHECKING:
     from worker.github.client import AppAccess
 
 LOG: Final = logging.getLogger(__name__)
-PER_PAGE: Final = 100
-MOST_PAGES: Final = 10
-
-
-class Installations(RootModel[tuple[Installed, ...]]):
-    pass
 
 
 class WatchCourt(Value):
@@ -65,17 +56,11 @@ class WatchCourt(Value):
         again = Redelivering(GitHubDeliveries(api), progress, self.clock).run()
         if again:
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
-        sweeping = Sweeping(GitHubAround(self.access), _Heads(self.store, self.desk), progress, self.clock)
-        for installation, since in self._installations(api):
-            if taken := sweeping.run(installation, since):
+        sweeping = Sweeping(GitHubRepositories(self.access), _Heads(self.store, self.desk), progress, self.clock)
+        for one in installations(api):
+            installation = InstallationId(one.id)
+            if one.suspended_at is None and (taken := sweeping.run(installation, one.created_at)):
                 LOG.warning("took up heads without a state", extra={"count": taken, "installation_id": installation})
-
-    def _installations(self, api: Api) -> Iterator[tuple[InstallationId, datetime]]:
-        for number in range(1, MOST_PAGES + 1):
-            page = api.get("/app/installations", Installations, per_page=PER_PAGE, page=number).root
-            yield from ((InstallationId(one.id), one.created_at) for one in page if one.suspended_at is None)
-            if len(page) < PER_PAGE:
-                return
 
 
 class _Heads(Value):

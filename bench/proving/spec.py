@@ -78,7 +78,9 @@ def forbidden_code_added(claim: Claim, matter: Matter) -> Iterator[Answer]:
         target.lstrip().startswith(("#", "//", "@ts-", "eslint", "noqa")) or "TODO" in target or "FIXME" in target
     )
     held = line if is_comment else code
-    if needle not in held and stripped(needle).replace(" ", "") not in held.replace(" ", ""):
+    module, _, rest = needle.partition(".")
+    by_name = re.search(rf"__import__\(\s*[\"']{re.escape(module)}[\"']\s*\)\s*\.\s*{re.escape(rest)}", line)
+    if not by_name and needle not in held and stripped(needle).replace(" ", "") not in held.replace(" ", ""):
         yield refuted(f"`{needle}` is not in the code of the line")
     before = [one for one in shown.removed_lines() if one.strip() == line.strip()]
     yield settled(holds=not before, why=f"the rule names `{target}`, and the added line holds it")

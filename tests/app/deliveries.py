@@ -6,6 +6,7 @@ from typing import Any, Final
 from app.events import translate
 from app.facts import Event, Ignored
 from app.payloads import Delivery, Envelope, read
+from app.slim import slim
 from worker.domain.check import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request import PullRef
@@ -21,8 +22,11 @@ ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type
 
 
 def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
+    """What the door makes of it, and what it would if it went through the whole body for it."""
     body = json.dumps(payload).encode()
-    return translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body))
+    found = translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body, slim(body)))
+    assert found == translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body))
+    return found
 
 
 def pull_request(action: str, about: dict[str, Any] | None = None, **changes: Any) -> Event | Ignored:

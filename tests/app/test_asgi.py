@@ -49,7 +49,7 @@ def running(redis: Redis) -> Generator[tuple[subprocess.Popen[str], dict[str, An
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_it_says_where_it_listens_serves_and_ends_cleanly_on_a_signal(
     redis_server: Redis, number: signal.Signals
 ) -> None:

@@ -173,6 +173,7 @@ def test_a_key_that_is_no_key_and_a_model_that_can_not_be_reached_are_wrong(tmp_
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_a_pause_and_a_model_without_a_price_are_named(tmp_path: Path) -> None:
     nine = {"ANTHROPIC_API_KEY": "k", "ASSAY_MODEL": "claude-nine", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
     said = " ".join(doctor(tmp_path, **nine, ASSAY_PAUSED="1").stdout.split())

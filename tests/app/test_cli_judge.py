@@ -10,6 +10,7 @@ import pytest
 
 from tests.app.assay_command import ASSAY, assay, environment
 from worker.domain.verdict import VERDICT
+from worker.judge.heuristics.registry import NAMES
 from worker.local.example import Example, make_example
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
@@ -49,6 +50,21 @@ def test_a_checkout_is_judged_with_its_issue_report_and_case(state: Path, exampl
     verdict = VERDICT.validate_json(done.stdout)
     assert (done.returncode, verdict.decision) == (1, "reject")
     assert [criterion.claimed for criterion in verdict.criteria][:1] == [True]
+
+
+def test_code_scanning_gets_the_findings_and_every_rule(state: Path, example: Example) -> None:
+    done = judge(state, "--tier", "heuristic", "--format", "sarif", cwd=example.checkout)
+    [run] = json.loads(done.stdout)["runs"]
+    rules = {one["id"]: one for one in run["tool"]["driver"]["rules"]}
+    assert (done.returncode, done.stderr) == (1, "")
+    assert {"stub_body", "test_without_assertion"} <= {one["ruleId"] for one in run["results"]}
+    assert set(NAMES) < set(rules)
+    assert "a new function whose whole body" in rules["stub_body"]["help"]["text"].casefold()
+
+
+def test_one_form_is_printed(state: Path) -> None:
+    done = judge(state, "--example", "--json", "--format", "sarif")
+    assert (done.returncode, "not allowed with argument" in done.stderr) == (2, True)
 
 
 def test_what_is_not_committed_is_said(state: Path, example: Example) -> None:

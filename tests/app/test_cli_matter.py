@@ -54,6 +54,7 @@ def test_a_page_of_another_github_is_refused_with_the_setting_to_change() -> Non
         "github.com is not the GitHub that is set up here (ghe.example). Set ASSAY_GITHUB_API_URL to its API."
     )
     assert site_of(GITHUB) == "github.com"
+    assert site_of("https://api.acme.ghe.com") == "acme.ghe.com"
 
 
 @pytest.mark.parametrize("option", ["base", "head", "issue", "case", "body", "junit"])

@@ -139,6 +139,7 @@ def test_a_bad_line_is_told_before_any_is_judged(
         (("--output", "out.txt", "--criteria", "gone.md"), "--criteria: gone.md can't be read"),
         (("--output", "-", "--criteria", "-"), "can't both read standard input"),
         (("--output", "out.txt", "--tier", "llm"), "--tier does not go with --output"),
+        (("--output", "out.txt", "--format", "sarif"), "--format does not go with --output"),
         (("--output", "out.txt", "--issue", "asked.md"), "--issue does not go with --output"),
         (("--criteria", "asked.md"), "--criteria belongs to --output"),
         (("--output", "latin.txt"), "--output: latin.txt is not UTF-8 at byte 0"),

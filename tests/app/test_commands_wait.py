@@ -1,13 +1,17 @@
 """`assay wait`, called as the command line calls it: from the records here, and from a server that runs."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from app import commands_wait
 from app.arguments import parser
 from app.exits import Exit
+from tests.app.assay_command import environment
 from tests.app.served import ServedDoor
 from tests.worker.store.played import HEAD, KEY, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
@@ -17,6 +21,13 @@ from worker.errors import InputError, SettingError, Unavailable
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 from worker.store.tokens import Tokens
+
+WAIT = """
+import sys
+from app.cli import main
+main(["wait", sys.argv[1]])
+print("loaded", *sys.modules)
+"""
 
 
 @pytest.fixture
@@ -41,6 +52,16 @@ def test_the_records_here_are_asked_without_a_server(judged: Store) -> None:
     assert judged
     code, text = wait(f"acme/widgets@{HEAD}")
     assert (code, text.splitlines()[0]) == (Exit.REJECT, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
+
+
+def test_neither_the_web_nor_a_queue_is_loaded_to_wait(judged: Store, redis_server: Redis, tmp_path: Path) -> None:
+    assert judged
+    environ = environment(tmp_path, REDIS_URL=redis_server.url, ASSAY_STORE_KEYS=KEY.get_secret_value())
+    waited = [sys.executable, "-c", WAIT, f"acme/widgets@{HEAD}"]
+    done = subprocess.run(waited, env=environ, capture_output=True, text=True, check=True, timeout=100)
+    told, _, loaded = done.stdout.rpartition("loaded ")
+    assert "rejected, half finished" in told
+    assert {"litestar", "app.asgi", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
 
 
 def test_what_was_replaced_is_no_verdict(judged: Store) -> None:

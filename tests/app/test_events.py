@@ -39,11 +39,14 @@ def test_the_parts_of_what_nothing_follows_from_are_not_looked_at() -> None:
     assert seen("pull_request", strange) == Ignored("label")
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda example: example.id)
-def test_each_published_payload_is_an_event_or_ignored(example: Example) -> None:
+def test_each_published_payload_is_an_event_or_ignored() -> None:
+    assert [example.id for example in examples() if not is_known(example)] == []
+
+
+def is_known(example: Example) -> bool:
     event = seen(example.name, {**example.payload, "installation": {"id": 1}})
     is_ours = (example.name, example.payload.get("action", "")) in TABLE
-    assert is_ours or event == Ignored(f"unhandled:{name(example)}")
+    return is_ours or event == Ignored(f"unhandled:{name(example)}")
 
 
 def name(example: Example) -> str:

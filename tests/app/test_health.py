@@ -1,11 +1,12 @@
 """Alive, ready, and what came. Invariant: a delivery that could not be written down stays redeliverable."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from app.health import Outcome, Tally
-from tests.app.served import SHA, ServedDoor, payload, served
+from tests.app.served import PATH, SHA, ServedDoor, payload, served, standard_headers
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
@@ -58,15 +59,22 @@ def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragil
         assert redis.hget(keys.pull(PULL).name, "head") == SHA
 
 
-def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(door: ServedDoor) -> None:
+@pytest.mark.parametrize("path", [PATH, f"{PATH}/"], ids=["shortcut", "through-the-framework"])
+def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(
+    door: ServedDoor, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with door.redis.client as redis:
         redis.set(keys.pull(PULL).name, "not a hash")
-    response = door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    body = json.dumps(payload()).encode()
+    headers = {**standard_headers("pull_request", body), "X-GitHub-Delivery": "d-1"}
+    response = door.http.post(path, content=body, headers=headers)
     assert (response.status_code, response.json()) == (500, {"error": "Assay itself failed. Its log says where."})
     [line] = door.lines
     assert (line["event"], line["level"], line["delivery_id"]) == ("failed", "error", "d-1")
     assert "Traceback" in line["exception"]
     assert SHA not in line["exception"]
+    assert door.http.get("/livez").status_code == 200
+    assert not [one for one in caplog.records if one.name.startswith("uvicorn")], "and nowhere else"
 
 
 def test_nobody_who_can_deliver_is_told_how_we_fare(door: ServedDoor) -> None:

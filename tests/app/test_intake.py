@@ -35,7 +35,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
-from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, JudgeRequest, Trigger
+from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, Trigger
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -73,6 +73,13 @@ def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
     assert (made.author, made.draft, made.arrived) == (AuthorKind.BOT, True, None)
 
 
+def test_base_and_size_go_along_where_they_are_known() -> None:
+    size = Extent(files=1, added=2, removed=3)
+    made = to_request(PullPushed(**HEAD, base_sha=OLD, extent=size), DELIVERY, AT)
+    assert (made.base_sha, made.extent) == (OLD, size)
+    assert to_request(PullPushed(**HEAD), DELIVERY, AT).model_fields_set.isdisjoint({"base_sha", "extent"})
+
+
 @pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
 def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
     assert to_request(event, DELIVERY, AT).arrived == Arrival(head_sha=SHA, at=AT)
@@ -85,7 +92,7 @@ def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
         **HERE,
         head_sha=None,
         trigger=Trigger.CRITERIA,
-        delivery_id=DeliveryId("d-1-3"),
+        delivery_id=DeliveryId("d-1-7-3"),
         requested_at=AT,
         author=AuthorKind.AGENT,
         arrived=known.arrived,

@@ -18,7 +18,7 @@ from app.facts import (
     ReviewAsked,
 )
 from tests.app.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
-from worker.domain.request import AuthorKind
+from worker.domain.request import AuthorKind, Extent
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 OTHER_CASE = CASE.replace("503", "503 and 504")
@@ -41,6 +41,22 @@ def test_what_happened_is_an_event_with_head_author_and_draft(
 ) -> None:
     found = pull_request(action, draft=draft, user=BOT)
     assert found == event(**HERE, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
+
+
+SIZE: dict[str, Any] = {"changed_files": 2, "additions": 30, "deletions": 4}
+
+
+def test_what_it_is_compared_with_and_how_much_it_changes_go_along() -> None:
+    found = pull_request("synchronize", base={"sha": OLD, "ref": "main"}, **SIZE)
+    assert isinstance(found, PullPushed)
+    assert (found.base_sha, found.extent) == (OLD, Extent(files=2, added=30, removed=4))
+
+
+@pytest.mark.parametrize("missing", SIZE)
+def test_a_size_of_which_a_part_is_missing_is_none(missing: str) -> None:
+    found = pull_request("synchronize", **{**SIZE, missing: None})
+    assert isinstance(found, PullPushed)
+    assert (found.base_sha, found.extent) == (None, None)
 
 
 @pytest.mark.parametrize(

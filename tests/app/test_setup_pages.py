@@ -48,7 +48,7 @@ Organization
 Whose App it becomes. Empty: your own account's.
 What it may do
 Judging needs this, and no more:
-Metadata (read): GitHub gives it to every App: names, rulesets, who may command.
+Metadata (read): read names, rulesets and who may command; every App is given it.
 Contents (read): read the change, the files around it, and .github/assay.yml.
 Pull requests (read): read what is judged, and hear of pushes.
 Issues (read): read what was asked for, and comments with commands.
@@ -57,7 +57,7 @@ Commit statuses (read): see CI that reports statuses: nothing may pass while one
 Checks (read and write): write the one check that Assay is, and see the others.
 Each of these is your choice, now or later:
 [comments checked] Pull requests (read and write): comment on pull requests, react to commands, set a label, ask for a review
-Without it the agent gets no comment, commands no reaction and no answer, and nobody is asked for a review; verdicts stand on the check alone.
+Without it the agent gets no comment, commands get neither a reaction nor an answer, and nobody is asked for a review; verdicts stand on the check alone.
 [merge_queue] Merge queues (read): hear of merge groups, and answer for them
 Without it merge groups get no answer: where Assay is required, a merge queue waits until it times out.
 Show me what GitHub will be asked

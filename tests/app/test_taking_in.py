@@ -1,5 +1,8 @@
 """Event -> Redis. Invariant: whoever is meant is woken, through our own index where the delivery names nobody."""
 
+import asyncio
+from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from app.facts import (
     PullClosed,
     PullOpened,
     PullPushed,
+    PullReopened,
     Seen,
 )
 from app.intake import Intake
@@ -25,8 +29,11 @@ from worker.domain import keys
 from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request import CommandName, Trigger
+from worker.domain.value import replace
+from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
 from worker.store.connection import Store
 from worker.store.door import Outcome, set_window
+from worker.store.lane import Lane
 from worker.store.wire import whole
 from worker.system_clock import SystemClock
 
@@ -40,11 +47,15 @@ INSTALLED = AppMoved(
 @pytest.fixture
 def intake(store: Store) -> Intake:
     store.wire.call("FLUSHALL")
-    return Intake(store, SystemClock())
+    return Intake(store, SystemClock(), Lane(store.url.get_secret_value(), 1))
 
 
 def took(intake: Intake, event: Event, delivery: str = "d-1") -> Outcome:
-    return intake.take_in(event, DeliveryId(delivery))
+    async def take() -> Outcome:
+        with closing(intake.lane):
+            return await intake.take_in(event, DeliveryId(delivery))
+
+    return asyncio.run(take())
 
 
 def opened(intake: Intake) -> None:
@@ -66,16 +77,16 @@ COMMAND: dict[str, Any] = {**HERE, "comment_id": 5, "login": "alice"}
 
 def test_a_command_is_taken_down_and_a_decision_in_a_review_is_noted_too(intake: Intake) -> None:
     assert took(intake, CommandGiven(**COMMAND, command=CommandName.REJUDGE)) is Outcome.QUEUED
-    assert (kept(intake, keys.ASKS), kept(intake, keys.HAPPENINGS)) == (1, 0)
+    assert (kept(intake, ASKS.order), kept(intake, HAPPENINGS.order)) == (1, 0)
     intake.store.wire.call("HSET", keys.watch(PULL).name, "pull", "x")
     assert took(intake, CommandGiven(**COMMAND, command=CommandName.APPROVED), "d-2") is Outcome.QUEUED
-    assert (kept(intake, keys.ASKS), kept(intake, keys.HAPPENINGS)) == (2, 1)
+    assert (kept(intake, ASKS.order), kept(intake, HAPPENINGS.order)) == (2, 1)
 
 
 def test_a_push_by_somebody_else_is_wanted_and_noted(intake: Intake) -> None:
     intake.store.wire.call("HSET", keys.watch(PULL).name, "pull", "x")
     assert took(intake, PullPushed(**HERE, head_sha=SHA, by_another=True)) is Outcome.QUEUED
-    assert (newest(intake), kept(intake, keys.HAPPENINGS)) == (Trigger.PUSHED, 1)
+    assert (newest(intake), kept(intake, HAPPENINGS.order)) == (Trigger.PUSHED, 1)
 
 
 def test_what_a_person_says_where_nothing_was_judged_is_about_nothing(intake: Intake) -> None:
@@ -86,6 +97,16 @@ def test_a_close_is_seen_by_what_waits_for_judging(intake: Intake) -> None:
     opened(intake)
     assert took(intake, PullClosed(**HERE, head_sha=SHA, by_person=True)) is Outcome.UNKNOWN
     assert intake.store.wire.call("HGET", keys.pull(PULL).name, "over") is not None
+
+
+def test_what_is_remembered_goes_after_a_close_and_stays_after_it_was_reopened(intake: Intake) -> None:
+    opened(intake)
+    name, store = keys.spent(PULL).name, replace(intake.store, remembered=timedelta(days=40))
+    store.wire.call("HSET", name, "spent", 1)
+    took(Intake(store, intake.clock, intake.lane), PullClosed(**HERE, head_sha=SHA, by_person=True))
+    assert store.wire.call("TTL", name) == 40 * 86_400
+    took(intake, PullReopened(**HERE, head_sha=SHA), "d-2")
+    assert store.wire.call("TTL", name) == -1
 
 
 def test_rerun_all_wakes_every_pull_request_with_that_head(intake: Intake) -> None:
@@ -105,13 +126,27 @@ def test_an_edited_issue_wakes_who_was_judged_by_it(intake: Intake) -> None:
     assert newest(intake) is Trigger.CRITERIA
 
 
+def test_an_edited_issue_wakes_who_was_judged_by_it_in_another_repository_of_the_installation(intake: Intake) -> None:
+    beside = PULL.model_copy(update={"repository_id": RepositoryId(PULL.repository_id + 1)})
+    for pull in (PULL, beside):
+        here: dict[str, Any] = {**HERE, "pull": pull}
+        took(intake, PullOpened(**here, head_sha=SHA), f"opened-{pull.repository_id}")
+        intake.store.outcomes.rivals(pull, issue_mark("acme/specs", 9))
+    third: dict[str, Any] = {**SOMEWHERE, "repository_id": RepositoryId(99)}
+    assert took(intake, IssueChanged(**third, repository="Acme/Specs", number=9)) is Outcome.COALESCED
+    requests = [intake.store.pulls.request(pull) for pull in (PULL, beside)]
+    assert [one and one.trigger for one in requests] == [Trigger.CRITERIA] * 2
+    elsewhere: dict[str, Any] = {**third, "installation_id": InstallationId(2)}
+    assert took(intake, IssueChanged(**elsewhere, repository="acme/specs", number=9), "d-2") is Outcome.UNKNOWN
+
+
 def test_ci_about_nothing_is_nothing_and_a_failure_on_an_accepted_head_is_noted(intake: Intake) -> None:
     event = CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True)
     assert took(intake, event) is Outcome.UNKNOWN
     commit = keys.commit(SOMEWHERE["installation_id"], SOMEWHERE["repository_id"], SHA)
     intake.store.wire.call("SET", commit.name, 3)
     assert took(intake, event, "d-2") is Outcome.QUEUED
-    assert kept(intake, keys.HAPPENINGS) == 1
+    assert kept(intake, HAPPENINGS.order) == 1
 
 
 def test_a_new_configuration_drops_the_quiet_window_that_the_door_knew(intake: Intake) -> None:
@@ -132,7 +167,7 @@ def test_a_merge_group_is_handed_on(intake: Intake) -> None:
 
 def test_repositories_that_are_new_to_us_are_greeted_and_who_leaves_is_remembered(intake: Intake) -> None:
     assert took(intake, INSTALLED) is Outcome.NOTED
-    assert kept(intake, keys.GREETINGS) == 1
+    assert kept(intake, GREETINGS.order) == 1
     assert took(intake, AppMoved(installation_id=InstallationId(1), is_there=False), "d-2") is Outcome.NOTED
     assert kept(intake, keys.LEAVING) == 1
     assert took(intake, INSTALLED, "d-3") is Outcome.NOTED

@@ -1,4 +1,4 @@
-"""The stage of every conversation: one GitHub, one Redis, one product for a whole run; a new world each test.
+"""The stage of every conversation: one GitHub, one Redis, one product for all that follow one another; a new world each test.
 
 Invariant: a test that ends well left nothing behind (`World.ends`); one that failed is broken off, so that
 the next one starts clean.
@@ -6,7 +6,9 @@ the next one starts clean.
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -17,8 +19,34 @@ from tests.world.product import Product, environment
 from tests.world.redis import Redis
 from tests.world.tester import World
 
-FAILED = pytest.StashKey[bool]()
+HERE = Path(__file__).parent
 NEEDS = ("serve", "work")
+
+
+@dataclass
+class Stage:
+    """The product that the stories share. It looks for work all the time: it runs only while there are stories."""
+
+    environment: Mapping[str, str]
+    _running: Product | None = None
+
+    def opened(self) -> Product:
+        self._running = self._running or Product.started(self.environment)
+        return self._running
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+        self._running = None
+
+
+FAILED = pytest.StashKey[bool]()
+STAGE = pytest.StashKey[Stage]()
+
+
+def rare(*values: object) -> list[Any]:
+    """Further values of a story that is told with another one already: slow."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 class Open(Protocol):
@@ -33,6 +61,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if report.failed:
         item.stash[FAILED] = True
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    yield
+    if STAGE in item.config.stash and not (nextitem and HERE in nextitem.path.parents):
+        item.config.stash[STAGE].close()
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +91,16 @@ def redis() -> Iterator[Redis]:
 
 
 @pytest.fixture(scope="session")
-def product(github: GitHub, anthropic_server: HTTPServer, redis: Redis) -> Iterator[Product]:
+def stage(pytestconfig: pytest.Config, github: GitHub, anthropic_server: HTTPServer, redis: Redis) -> Iterator[Stage]:
     url = anthropic_server.url_for("").rstrip("/")
-    running = Product.started(environment(github.ready, url, redis, {}))
-    yield running
-    running.stop()
+    stage = pytestconfig.stash[STAGE] = Stage(environment(github.ready, url, redis, {}))
+    yield stage
+    stage.close()
+
+
+@pytest.fixture
+def product(stage: Stage) -> Product:
+    return stage.opened()
 
 
 @pytest.fixture

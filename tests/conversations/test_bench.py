@@ -17,9 +17,9 @@ from tests.app.assay_command import ASSAY, assay, environment
 from tests.worker.corpus.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
-from worker.bootstrap import open_bench
 from worker.corpus.forecast import forecast
 from worker.corpus.rows import read_lines
+from worker.seats import open_bench
 from worker.settings import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -121,6 +121,7 @@ def test_another_weight_is_compared_with_the_earlier_run(told: dict[str, str], h
     assert "| `half` | reject: scope_creep |" in page
 
 
+@pytest.mark.slow
 def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], tmp_path: Path) -> None:
     saved = tmp_path / "dossier.json"
     assert assay("judge", "--example", "--save-dossier", str(saved), environ=told).returncode == 1
@@ -133,6 +134,7 @@ def test_a_recorded_dossier_of_the_command_line_is_a_row(told: dict[str, str], t
     assert report(tmp_path / "out")["evaluated"][0] == 1
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
     told: dict[str, str], history: Path, tmp_path: Path
 ) -> None:
@@ -251,6 +253,7 @@ def test_a_run_that_was_killed_in_the_middle_of_a_line_goes_on_too(
     assert [one["id"] for one in verdicts(out)] == [f"row-{one}" for one in range(EASY + HARD)]
 
 
+@pytest.mark.slow
 def test_a_run_that_asks_a_model_needs_a_limit(with_key: dict[str, str], history: Path, tmp_path: Path) -> None:
     done = bench(with_key, history, "--out", tmp_path / "out")
     assert done.returncode == 2
@@ -323,3 +326,16 @@ def test_a_limit_that_is_no_sum_is_refused(told: dict[str, str], history: Path, 
     done = bench(told, history, "--out", tmp_path / "out", f"--max-usd={given}")
     assert done.returncode == 2
     assert "expected dollars like 2.50" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_run_that_is_recorded_answers_for_itself_and_for_nothing_else(told: dict[str, str], tmp_path: Path) -> None:
+    rows = written(tmp_path / "rows.jsonl", row("good", expect=GOOD), row("stub", STUB, expect=STUBBED))
+    for _ in range(2):
+        assert bench(told, rows, "--out", tmp_path / "run", "--tier", "heuristic", "--record").returncode == 0
+    own, others = (
+        json.loads(assay("stats", "--json", *more, environ=told).stdout) for more in (("--subject", "benchmark"), ())
+    )
+    assert [one["verdict_count"] for one in own["quality"]["data"]] == [2]
+    assert [one["open"] for one in own["backlog"]["data"]] == [0]
+    assert (others["quality"]["data"], others["cost"]["data"]) == ([], [])

@@ -36,6 +36,7 @@ def test_pending_ci_is_waited_for_and_then_judged(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_ci_that_fails_while_we_wait_is_reported(world: World) -> None:
     here = world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)
@@ -100,6 +101,7 @@ def test_a_check_that_waits_for_ours_is_not_waited_for(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_the_end_of_a_failing_jobs_log_names_the_tests(world: World) -> None:
     here = world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)

@@ -130,6 +130,7 @@ NO_COMMANDS = (
 )
 
 
+@pytest.mark.slow
 def test_what_only_looks_like_a_command_is_none(world: World) -> None:
     pull = rejected(world)
     comments = [world.bob.comments(pull, words) for words in NO_COMMANDS]
@@ -158,6 +159,7 @@ def test_a_command_at_an_issue_is_not_for_us(world: World) -> None:
     assert here.checks == []
 
 
+@pytest.mark.slow
 def test_the_rerun_button_judges_again(world: World) -> None:
     pull = unjudged(world)
     world.model.answers(accept(RETRY_AT))
@@ -168,6 +170,7 @@ def test_the_rerun_button_judges_again(world: World) -> None:
     assert len(pull.checks_of(pull.head)) == 1
 
 
+@pytest.mark.slow
 def test_a_fork_is_judged_and_its_rerun_button_works_too(world: World) -> None:
     world.repository(PROJECT)
     world.model.fails(401).answers(accept(RETRY_AT))
@@ -181,6 +184,7 @@ def test_a_fork_is_judged_and_its_rerun_button_works_too(world: World) -> None:
     assert len(pull.checks_of(pull.head)) == 1
 
 
+@pytest.mark.slow
 def test_rejudge_while_judging_is_not_lost(world: World) -> None:
     world.repository(PROJECT)
     late = world.model.thinks_about({"no": "verdict"})
@@ -245,6 +249,7 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
     assert pull.check.conclusion == "action_required", "a review is of one commit"
 
 
+@pytest.mark.slow
 def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for_ever(world: World) -> None:
     pull = unjudged(world)
     world.agent.comments(pull, "There is no command `/rejuge`.\n\n/rejuge")

@@ -1,5 +1,8 @@
 """What an agent is told, in one comment, when its pull request is rejected."""
 
+import pytest
+
+from tests.conversations.test_outcomes import of_kind, told
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
@@ -43,6 +46,7 @@ def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(wo
     assert "Earlier verdicts (1)" in told
 
 
+@pytest.mark.slow
 def test_a_comment_whose_answer_was_lost_is_not_written_twice(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="reset", after=True, count=1)
@@ -51,6 +55,7 @@ def test_a_comment_whose_answer_was_lost_is_not_written_twice(world: World) -> N
     assert len(comments(world)) == 1
 
 
+@pytest.mark.slow
 def test_an_app_that_may_not_comment_judges_all_the_same(world: World) -> None:
     here = world.repository(PROJECT)
     body = {"message": "Resource not accessible by integration"}
@@ -65,3 +70,28 @@ def test_people_are_not_told_unless_they_want_to(world: World) -> None:
     pull = world.alice.opens(RETRY)
     world.settles()
     assert (pull.check.conclusion, comments(world)) == ("failure", [])
+
+
+@pytest.mark.slow
+def test_thumbs_at_the_comment_are_heard_once_when_the_pull_request_is_over(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = rejected(world)
+    path = f"/repos/{here.name}/issues"
+    [comment] = world.github.user("alice", "GET", f"{path}/{pull.number}/comments")
+    for login, content in (("alice", "-1"), ("bob", "+1"), ("bob", "-1"), ("copilot-swe-agent[bot]", "+1")):
+        world.github.user(login, "POST", f"{path}/comments/{comment['id']}/reactions", content=content)
+    world.settles()
+    assert told(world, pull, "outcome.recorded") == []
+
+    world.alice.closes(pull)
+    world.settles()
+    [submission] = of_kind(world, pull, "submission")
+    heard = told(world, pull, "outcome.recorded")
+    assert [one["outcome"] for one in heard] == ["not_helpful", "not_helpful", "closed_unmerged"]
+    assert {one["eval_id"] for one in heard} == {submission["eval_id"]}
+    [whole] = of_kind(world, pull, "pull_request")
+    assert (whole["signals"]["outcome_not_helpful"], whole["signals"]["strongest"]) == (2, "explicit")
+
+    world.github.deliver_again(here.name, "pull_request")
+    world.settles()
+    assert len(told(world, pull, "outcome.recorded")) == 3

@@ -68,6 +68,7 @@ def test_a_pull_request_closed_while_judging_gets_no_verdict(world: World) -> No
     assert pull.check.conclusion == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_reopened_pull_request_is_judged(world: World) -> None:
     world.repository(PROJECT)
     late = world.model.thinks_about(accept(RETRY_AT))
@@ -84,6 +85,7 @@ def test_a_reopened_pull_request_is_judged(world: World) -> None:
     assert len(pull.checks_of(pull.head)) == 1
 
 
+@pytest.mark.slow
 def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)
@@ -98,6 +100,7 @@ def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(reject("weak_test", RETRY_AT))
@@ -112,6 +115,7 @@ def test_a_head_with_the_same_content_keeps_its_verdict_at_no_cost(world: World)
     assert len(world.model.asked) == 1
 
 
+@pytest.mark.slow
 def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
     world.repository(PROJECT)
     world.model.fails(400)
@@ -125,6 +129,7 @@ def test_an_abstain_is_not_kept_for_the_same_content(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_two_pull_requests_of_one_repository_have_a_check_each(world: World) -> None:
     world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -40,7 +40,10 @@ def test_pain_01_two_accepted_pass_at_no_cost_and_a_rejected_one_is_named(world:
     assert (other.check.conclusion, bad.check.conclusion) == ("success", "failure")
     asked = len(world.model.asked)
 
+    before = len(world.github.requests(here.name))
     first = answered(world, here.queues(pull))
+    world.settles()
+    assert len(world.github.requests(here.name)) - before <= 3
     second = answered(world, here.queues(other, on=first.sha, squash=True))
     third = answered(world, here.queues(bad, on=second.sha))
 
@@ -55,6 +58,7 @@ def test_pain_01_two_accepted_pass_at_no_cost_and_a_rejected_one_is_named(world:
     assert pull.view["merged"]
 
 
+@pytest.mark.slow
 def test_a_group_changed_by_conflict_resolution_is_judged_as_it_is(world: World) -> None:
     here, pull = accepted(world)
     asked = len(world.model.asked)

@@ -58,6 +58,7 @@ def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_cha
     assert len(world.model.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) -> None:
     repository = world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import Open, rare
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.replies import accept
 from tests.world.tester import World
@@ -31,7 +31,7 @@ def test_a_redelivery_of_a_judged_event_judges_nothing(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
-@pytest.mark.parametrize("kind", ["status", "reset", "timeout"])
+@pytest.mark.parametrize("kind", ["status", *rare("reset", "timeout")])
 def test_a_lost_answer_to_creating_the_check_makes_no_second_one(world: World, kind: str) -> None:
     world.repository(PROJECT)
     world.github.fault("POST .*/check-runs$", kind=kind, after=True, ms=200)
@@ -54,7 +54,7 @@ def test_a_lost_answer_to_the_verdict_is_repaired(world: World) -> None:
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
-@pytest.mark.parametrize("match", ["POST /graphql", "GET .*/pulls/"])
+@pytest.mark.parametrize("match", ["POST /graphql", *rare("GET .*/pulls/")])
 def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -> None:
     world.repository(PROJECT)
     world.github.fault(match, status=502)
@@ -64,6 +64,7 @@ def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -
     assert pull.check.conclusion == "failure"
 
 
+@pytest.mark.slow
 def test_an_expired_installation_token_is_replaced(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(STUB)
@@ -110,17 +111,25 @@ def test_github_being_down_for_long_is_no_verdict(world: World) -> None:
     assert not world.alice.merges(pull).is_merged
 
 
-@pytest.mark.parametrize("count", [1, 10, 100])
-def test_a_verdict_takes_at_most_ten_requests_however_many_files(world: World, count: int) -> None:
+@pytest.mark.parametrize("count", [10, *rare(1, 100)])
+def test_a_verdict_takes_at_most_seven_requests_and_one_carried_over_three_however_many_files(
+    world: World, count: int
+) -> None:
     here = world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
     more = {f"lib/part{number}.py": f"PART = {number}\n" for number in range(count - 2)} if count > 2 else {}
-    world.agent.opens({**RETRY, **more} if count > 1 else {"upload.py": RETRY["upload.py"]})
+    pull = world.agent.opens({**RETRY, **more} if count > 1 else {"upload.py": RETRY["upload.py"]})
     world.settles()
+    first = len(world.github.requests(here.name))
+    assert first + 1 <= 7, "and one for the token"
 
-    assert len(world.github.requests(here.name)) + 1 <= 10, "and one for the token"
+    world.agent.pushes(pull, {})
+    world.settles()
+    assert pull.verdict["carried_from"]
+    assert len(world.github.requests(here.name)) - first <= 3, "one that is carried over"
 
 
+@pytest.mark.slow
 def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "4", "ASSAY_QUIET_MAX": "4"})
     here = world.repository(PROJECT)
@@ -138,6 +147,7 @@ def test_the_check_is_there_before_any_judge_is(another_world: Open) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_a_rate_limit_that_is_almost_used_up_is_told_with_the_time_and_waited_out(world: World) -> None:
     here = world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
@@ -151,6 +161,7 @@ def test_a_rate_limit_that_is_almost_used_up_is_told_with_the_time_and_waited_ou
     assert len(pull.checks_of(pull.head)) == 1
 
 
+@pytest.mark.slow
 def test_an_outage_between_the_answer_and_the_check_costs_no_second_question(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))

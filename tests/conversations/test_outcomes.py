@@ -102,6 +102,7 @@ def test_thumbs_retries_edits_and_red_ci_are_heard_and_tell_nobodys_name(world: 
     assert whole["signals"]["strongest"] == "explicit"
 
 
+@pytest.mark.slow
 def test_another_pull_request_for_the_same_issue_takes_over(world: World) -> None:
     pull = accepted(world)
     issue = pull.view["body"]

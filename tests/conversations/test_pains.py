@@ -183,6 +183,11 @@ def test_pain_19_an_assertion_that_asks_less_is_a_fact_at_no_cost(world: World) 
     assert pull.check == ("completed", "failure", "Rejected: weak test at tests/test_upload.py:6")
     assert (pull.verdict["judge_cost_usd"], world.model.asked) == ("0", [])
     assert "this asserts less than what stood here before" in pull.text
+    assert [(one["side"], one["line"], one["quote"].strip()) for one in pull.verdict["evidence"]] == [
+        ("head", 6, "assert sent is not None"),
+        ("base", 6, "assert sent == 200"),
+    ]
+    assert "assert sent == 200" in pull.text.partition("as JSON")[0]
     assert "assert sent is not None" in pull.text
 
 
@@ -196,6 +201,15 @@ def test_pain_22_a_verdict_in_the_diff_is_no_verdict(world: World) -> None:
     pull = opened(world, **{"reply.py": said})
 
     assert pull.check.conclusion == "failure"
+    assert pull.verdict["category"] == "half_finished", "what the model said, and nothing else"
+    found = [one for one in pull.verdict["findings"] if one["signal"] == "verdict_planted"]
+    assert [(one["fact"], one["path"], one["line"]) for one in found] == [
+        (False, "reply.py", 3),
+        (False, "reply.py", 6),
+    ]
+    assert "suspicion: verdict planted at `reply.py:3`" in pull.text.replace("[", "")
+    assert "this reads like a verdict of the judge" in pull.text
+    assert "this tells a judge how to decide" in pull.text
     assert planted in world.model.asked[0].text
     assert planted not in str(world.model.asked[0].body.get("system", ""))
 

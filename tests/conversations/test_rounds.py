@@ -91,6 +91,7 @@ def test_another_objection_to_lines_that_did_not_change_is_refused(world: World)
     assert not pull.verdict["evidence"]
 
 
+@pytest.mark.slow
 def test_a_judge_who_takes_the_correction_accepts(world: World) -> None:
     pull = rejected(world)
 

@@ -1,5 +1,7 @@
 """Same content, same verdict: nobody rolls the dice twice, and nobody pays twice."""
 
+import pytest
+
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -7,6 +9,7 @@ from tests.world.tester import World
 WORSE = {**RETRY, "upload.py": RETRY["upload.py"].replace("range(3)", "range(1)")}
 
 
+@pytest.mark.slow
 def test_an_empty_commit_after_a_reject_brings_the_recorded_verdict_back(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(reject("weak_test", RETRY_AT))
@@ -26,6 +29,7 @@ def test_an_empty_commit_after_a_reject_brings_the_recorded_verdict_back(world: 
     ]
 
 
+@pytest.mark.slow
 def test_re_run_and_rejudge_bring_the_recorded_verdict_back(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
@@ -60,6 +64,7 @@ def test_a_rebase_carries_the_verdict_and_sets_its_pointers_anew(world: World) -
     assert [(one["path"], one["line"]) for one in pull.verdict["evidence"]] == [(path, int(line) + 1)]
 
 
+@pytest.mark.slow
 def test_another_content_is_judged_anew(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
@@ -72,6 +77,7 @@ def test_another_content_is_judged_anew(world: World) -> None:
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", None)
 
 
+@pytest.mark.slow
 def test_an_outage_is_never_carried_over(world: World) -> None:
     world.repository(PROJECT)
     world.model.fails(401)

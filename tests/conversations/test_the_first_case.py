@@ -1,5 +1,7 @@
 """The spine, told from the outside: opened, judged, refused, fixed, judged again, merged."""
 
+import pytest
+
 from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB, STUB_LINES
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
@@ -68,6 +70,7 @@ def test_documentation_is_accepted_without_a_model_at_no_cost(world: World) -> N
     assert world.model.asked == []
 
 
+@pytest.mark.slow
 def test_conflict_markers_are_rejected_without_a_model(world: World) -> None:
     world.repository(PROJECT)
     text = PROJECT["upload.py"]
@@ -80,6 +83,7 @@ def test_conflict_markers_are_rejected_without_a_model(world: World) -> None:
     assert pull.verdict["evidence"][0]["line"] == first
 
 
+@pytest.mark.slow
 def test_a_change_that_changes_nothing_is_an_acceptance_gap(world: World) -> None:
     world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
@@ -103,6 +107,7 @@ def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> 
     assert not world.alice.merges(pull).is_merged
 
 
+@pytest.mark.slow
 def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(reject("weak_test", "tests/test_retry.py:5", concern="No test sees a single 503."))
@@ -129,6 +134,7 @@ def test_the_criteria_of_the_linked_issue_are_judged_one_by_one(world: World) ->
     assert "Never on 404" in pull.text
 
 
+@pytest.mark.slow
 def test_a_malformed_case_is_answered_with_its_one_error_and_judged_all_the_same(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
@@ -159,6 +165,7 @@ def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: Wor
     assert [one["status"] for one in pull.verdict["claims"] if "upload.py:upload" in one["claim"]] == ["verified"]
 
 
+@pytest.mark.slow
 def test_a_case_that_cites_a_test_which_is_not_there_is_rejected_without_a_model(world: World) -> None:
     world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import Open, rare
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
@@ -21,7 +21,7 @@ def abstained(pull: Pull) -> tuple[str | None, str]:
     return pull.check.conclusion, pull.verdict["abstain_reason"]
 
 
-@pytest.mark.parametrize("status", [529, 429, 401])
+@pytest.mark.parametrize("status", [529, *rare(429, 401)])
 def test_an_outage_of_the_model_is_never_a_reject_and_never_a_pass(world: World, status: int) -> None:
     world.model.is_down(status)
     pull = judged(world)
@@ -31,6 +31,7 @@ def test_an_outage_of_the_model_is_never_a_reject_and_never_a_pass(world: World,
     assert 1 <= len(world.model.asked) <= 6, "retries are bounded"
 
 
+@pytest.mark.slow
 def test_an_overloaded_model_is_asked_again(world: World) -> None:
     world.model.fails(529).answers(accept(RETRY_AT))
     pull = judged(world)
@@ -39,7 +40,7 @@ def test_an_overloaded_model_is_asked_again(world: World) -> None:
     assert len(world.model.asked) == 2
 
 
-@pytest.mark.parametrize("trouble", ["breaks", "garbles"])
+@pytest.mark.parametrize("trouble", ["breaks", *rare("garbles")])
 def test_a_broken_connection_is_an_outage(world: World, trouble: str) -> None:
     for _ in range(2):
         getattr(world.model, trouble)()
@@ -59,6 +60,7 @@ def test_one_correction_is_asked_for_and_names_the_error(world: World) -> None:
     assert pull.verdict["tokens"]["input"] == 2 * 812, "both questions are paid for"
 
 
+@pytest.mark.slow
 def test_a_reply_that_is_invalid_twice_is_an_abstain(world: World) -> None:
     world.model.answers("I think it is fine.").answers("Really.")
     pull = judged(world)
@@ -68,7 +70,7 @@ def test_a_reply_that_is_invalid_twice_is_an_abstain(world: World) -> None:
     assert not world.alice.merges(pull).is_merged
 
 
-@pytest.mark.parametrize("reason", ["refusal", "max_tokens"])
+@pytest.mark.parametrize("reason", ["refusal", *rare("max_tokens")])
 def test_a_refusal_and_a_cut_off_reply_are_corrected_once(world: World, reason: str) -> None:
     world.model.stops(reason, '{"decision": "acc').answers(reject("scope_creep", RETRY_AT))
 
@@ -95,6 +97,7 @@ def test_an_instruction_in_the_code_stays_data(world: World) -> None:
     assert pull.check.conclusion == "failure"
 
 
+@pytest.mark.slow
 def test_without_a_key_nothing_is_proven_and_nothing_is_blocked(another_world: Open) -> None:
     world = another_world({"ANTHROPIC_API_KEY": ""})
     pull = judged(world)

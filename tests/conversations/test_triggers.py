@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept, reject
 from tests.world.tester import World
 
@@ -13,7 +13,29 @@ CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are retried on 504\n"
 
 
-def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(another_world: Open) -> None:
+SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+
+
+def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(world: World) -> None:
+    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
+    pull = world.bob.opens(RETRY)
+    signed = world.bob.opens(ONLY_DOCUMENTATION, title="Document how uploads work", branch="signed", message=SIGNED)
+    world.settles()
+
+    assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: written by a person")
+    assert "/rejudge" in pull.text
+    assert signed.check.conclusion == "success"
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert world.bob.merges(pull).is_merged
+
+
+@pytest.mark.slow
+def test_where_nobody_says_otherwise_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
     world = another_world({"ASSAY_PEOPLE": "", "ASSAY_QUIET_WINDOW": "600"})
     world.repository(PROJECT)
     pull = world.bob.opens(RETRY)
@@ -28,8 +50,7 @@ def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeabl
     world.settles()
     assert pull.check.conclusion == "success"
 
-    signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-    agents = world.bob.opens({"other.py": "x = 1\n"}, branch="signed", message=signed)
+    agents = world.bob.opens({"other.py": "x = 1\n"}, branch="signed", message=SIGNED)
     world.until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
     assert (agents.check.status, agents.check.title[:17]) == ("queued", "Judging starts at")
 
@@ -58,6 +79,7 @@ def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: 
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
 
 
+@pytest.mark.slow
 def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: Open) -> None:
     world = another_world({"ASSAY_CI_POLL": "600"})
     here = world.repository(PROJECT)
@@ -92,6 +114,22 @@ def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(wor
     assert "the issue was edited" in pull.text
 
 
+def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(world: World) -> None:
+    specs = world.repository()
+    planner = world.person("alice")
+    issue = planner.writes_issue("Retry uploads", ISSUE)
+    world.repository(PROJECT)
+    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
+    pull = world.agent.opens(RETRY, body=f"Closes {specs.name}#{issue.number}")
+    world.settles()
+    assert pull.check.conclusion == "failure"
+
+    world.model.answers(accept(RETRY_AT))
+    planner.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.until(lambda: pull.check.conclusion == "success", "the edit woke it")
+    assert "the issue was edited" in pull.text
+
+
 def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)
@@ -106,6 +144,7 @@ def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) 
     assert len(pull.checks_of(pull.head)) == 1
 
 
+@pytest.mark.slow
 def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})

@@ -45,6 +45,7 @@ WHO_MAY_CALL: Final = {
     "app/commands_wait.py": "the Assay that the caller names",
     "app/metrics_port.py": "listens",
     "app/setup_exchange.py": "ASSAY_GITHUB_API_URL",
+    "app/webhooks.py": "waits, and calls nobody",
     "worker/github/client.py": "ASSAY_GITHUB_API_URL",
     "worker/github/errors.py": "reads errors",
     "worker/github/tokens.py": "keeps tokens",
@@ -57,6 +58,7 @@ WHO_MAY_CALL: Final = {
     "worker/queue.py": "REDIS_URL",
     "worker/store/embedded.py": "starts our own Redis",
     "worker/store/keeper.py": "our own Redis' socket",
+    "worker/store/lane.py": "REDIS_URL",
     "worker/store/wire.py": "REDIS_URL",
 }
 """Every module that could call anybody, and whom: an operator's setting, the caller's own argument, or this machine."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
+from litestar.types import HTTPRequestEvent
 
 from app.health import Outcome
 from app.webhooks import BODY_SECONDS, LARGEST_BODY, Answer, Lock, Refused, read_body
@@ -14,6 +15,7 @@ from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
+from worker.domain.waiting import ASKS
 
 BODY = json.dumps(payload()).encode()
 OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()
@@ -77,7 +79,7 @@ def test_a_command_that_is_played_again_is_given_once(door: ServedDoor) -> None:
     for _ in range(3):
         door.deliver("issue_comment", comment("/override Because I say so."), {"X-GitHub-Delivery": "d-2"})
     with door.redis.client as redis:
-        assert len(redis.hvals(keys.ASK_TEXTS.name)) == 1
+        assert len(redis.hvals(ASKS.texts.name)) == 1
 
 
 def test_a_body_that_is_announced_too_large_is_refused_before_one_byte_of_it_is_read(door: ServedDoor) -> None:
@@ -164,17 +166,15 @@ def test_who_sends_a_body_in_drops_is_sent_away_in_time_and_keeps_nobody_else_wa
     assert GITHUB_WAITS_S < BODY_SECONDS <= 30
 
 
-class Trickling:
-    """A request whose body never ends."""
-
-    async def body(self) -> bytes:
-        await anyio.sleep_forever()
-        return b""
+async def trickling() -> HTTPRequestEvent:
+    """Another byte of a body that never ends."""
+    await anyio.sleep(0.001)
+    return {"type": "http.request", "body": b"x", "more_body": True}
 
 
 def test_a_body_that_never_comes_whole_is_given_up() -> None:
     async def read() -> None:
-        await read_body(cast("Any", Trickling()), 0.02)
+        await read_body({}, trickling, 0.02)
 
     with pytest.raises(Refused, match="did not come whole") as refused:
         anyio.run(read)

@@ -19,7 +19,7 @@ from tests.worker.store.played import AT, settings
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
-from worker.bootstrap import judge_anew, judge_locally
+from worker.command_line import judge_anew, judge_locally
 from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.money import Caps

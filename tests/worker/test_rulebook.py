@@ -27,7 +27,7 @@ escalation_threshold: 0.6
 
 def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
     rubric = load_rubric()
-    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "1", 0.7)
+    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "2", 0.7)
     assert 2 <= len(rubric.criteria) <= 5
 
 

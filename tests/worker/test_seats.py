@@ -3,10 +3,10 @@
 from decimal import Decimal
 from pathlib import Path
 
-from worker.bootstrap import Payer, open_bench
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import PullRef
+from worker.seats import Payer, open_bench
 from worker.settings import read_settings
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant"}

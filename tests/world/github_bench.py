@@ -80,10 +80,11 @@ class Exchange(TypedDict):
 
 
 class State(TypedDict):
-    """What there is in one repository. Reactions and comments are GitHub's own JSON."""
+    """What there is in one repository. Reactions and comments are GitHub's own JSON; `heard` counts the deliveries."""
 
     check_runs: list[CheckRun]
     deliveries: list[Delivery]
+    heard: int
     comments: list[dict[str, Any]]
     reactions: list[dict[str, Any]]
     pulls: list[dict[str, Any]]
@@ -153,8 +154,9 @@ class GitHub:
         headers = {"Authorization": f"token {self.ready.tokens[login]}"}
         return _answer(self.client.request(method, path, json=body or None, headers=headers))
 
-    def state(self, repository: str) -> State:
-        return _answer(self.client.get("/_bench/state", params={"repo": repository}))
+    def state(self, repository: str, *parts: str) -> State:
+        """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
+        return _answer(self.client.get("/_bench/state", params={"repo": repository, "part": parts}))
 
     def requests(self, repository: str | None = None, name: str | None = None) -> list[Exchange]:
         """Every request about *repository* under the installation's credentials (or those called *name*)."""

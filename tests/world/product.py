@@ -23,6 +23,10 @@ from tests.world.leash import Leash, descendants
 from tests.world.redis import Redis
 
 ASSAY = Path(sys.executable).parent / "assay"
+AUTHORITY = Path(__file__).with_name("authority.pem")
+"""The only one that is trusted here. Nothing in the tests speaks TLS, and reading all the usual ones takes a program longer
+than its whole talk with the played GitHub."""
+
 STORE_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 START_SECONDS = 30.0
 STOP_SECONDS = 15.0
@@ -257,6 +261,7 @@ def environment(ready: Ready, model_url: str, redis: Redis, changes: Mapping[str
         "ANTHROPIC_API_KEY": "sk-ant-bench",
         "ASSAY_STORE_KEYS": STORE_KEY,
         "ASSAY_PORT": "0",
+        "SSL_CERT_FILE": str(AUTHORITY),
         **FAST,
         **changes,
     }

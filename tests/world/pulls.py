@@ -46,7 +46,7 @@ class Repository:
     @property
     def checks(self) -> list[CheckRun]:
         """All check runs called Assay, oldest first."""
-        return [run for run in self.github.state(self.name)["check_runs"] if run["name"] == OURS]
+        return [run for run in self.github.state(self.name, "check_runs")["check_runs"] if run["name"] == OURS]
 
     @property
     def open_checks(self) -> list[CheckRun]:

@@ -23,6 +23,7 @@ from tests.world.sender import Sender
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
+from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS, LETTERS
 
 SECONDS = 40.0
 """How long a world may take to settle before the test calls it broken."""
@@ -119,7 +120,7 @@ class World:
         return not self.busy() and self._heard() == before
 
     def _heard(self) -> int:
-        return sum(len(self.github.state(one.name)["deliveries"]) for one in self._repositories)
+        return sum(self.github.state(one.name, "heard")["heard"] for one in self._repositories)
 
     def busy(self) -> list[str]:
         """What the queue still holds about this test's repositories."""
@@ -179,7 +180,9 @@ class World:
             return untold(client, ours, self.installation)
 
     def _refused(self) -> list[str]:
-        deliveries = [made for one in self._repositories for made in self.github.state(one.name)["deliveries"]]
+        deliveries = [
+            made for one in self._repositories for made in self.github.state(one.name, "deliveries")["deliveries"]
+        ]
         return [_told(one) for one in deliveries if one["repo"] is not None and not _is_taken(one)]
 
     def _unexpected(self) -> list[str]:
@@ -213,10 +216,10 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     found = {key: client.hget(key, "state") for key in client.scan_iter(match=pattern, count=1000)}
     opening = client.zrange(keys.opening(InstallationId(installation)).name, 0, -1)
     asks = [one for one in opening if one.startswith(pattern.removesuffix("*"))]
-    asks += [text for text in client.hvals(keys.ASK_TEXTS.name) if repository.name in text]
-    asks += [text for text in client.hvals(keys.HAPPENING_TEXTS.name) if f'"repository_id":{repository.id},' in text]
-    asks += [text for text in client.hvals(keys.GROUP_TEXTS.name) if f'"repository_id":{repository.id},' in text]
-    asks += [one for one in client.hkeys(keys.LETTER_TEXTS.name) if one.startswith(pattern[:-1])]
+    asks += [text for text in client.hvals(ASKS.texts.name) if repository.name in text]
+    asks += [text for text in client.hvals(HAPPENINGS.texts.name) if f'"repository_id":{repository.id},' in text]
+    asks += [text for text in client.hvals(GROUPS.texts.name) if f'"repository_id":{repository.id},' in text]
+    asks += [one for one in client.hkeys(LETTERS.texts.name) if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
     asks += [one for one in client.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000) if one.startswith(watch)]
     return [f"{key} {state}" for key, state in found.items() if state] + asks

@@ -35,6 +35,8 @@ class Found(Value):
 
 def together(many: Sequence[Found]) -> Found:
     """Of several installations."""
+    if len(many) == 1:
+        return many[0]
     names = {name for one in many for name in one.tables}
     return Found(
         {name: merged(one.table(name) for one in many) for name in sorted(names)},

@@ -23,6 +23,9 @@ WITHIN: Final = 0.15
 """How far apart two scores of one subject may be to agree."""
 
 ALL: Final = "all"
+APART: Final = frozenset({SubjectKind.BENCHMARK})
+"""In no answer but one that asks for it by its name: nobody proposed what was judged there."""
+
 NONE: Final = "none"
 SHARE: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
@@ -62,7 +65,7 @@ class Question(Value):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        return tuple(one.value for one in SubjectKind) if self.subject == ALL else (self.subject,)
+        return tuple(one.value for one in SubjectKind if one not in APART) if self.subject == ALL else (self.subject,)
 
 
 PARAMETERS: Final = ("from", "to", "subject", "view", "group_by", "min_confidence", "include_eval", "agreement_window")

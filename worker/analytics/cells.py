@@ -4,15 +4,20 @@ Does not know what they mean. Invariant: adding cells up in any order and groupi
 reads back as it was.
 """
 
+import sys
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
 from operator import add
 from typing import Final, cast
 
 from pydantic_core import from_json, to_json
 
-VERSION: Final = 2
+VERSION: Final = 3
+ORDER: Final = sys.byteorder
+"""Of the bytes: whoever has the other one counts again."""
+
 SIDE: Final = 10_001
 """Pairs are packed into one number: the first times this, plus the second."""
 
@@ -22,24 +27,41 @@ class CellError(ValueError):
 
 
 class Cell:
-    """`counts` by name; `pairs` of packed figures with how often each was seen."""
+    """`counts` by name; `pairs` of packed figures with how often each was seen: `tally`, and one more for each in `each`."""
 
-    __slots__ = ("counts", "pairs")
+    __slots__ = ("counts", "each", "tally")
 
     def __init__(self, counts: dict[str, int] | None = None, pairs: dict[int, int] | None = None) -> None:
         self.counts = counts or {}
-        self.pairs: Counter[int] = Counter(pairs or {})
+        self.tally: Counter[int] = Counter(pairs) if pairs else Counter()
+        self.each: list[int] = []
+
+    @property
+    def pairs(self) -> Counter[int]:
+        if self.each:
+            self.tally.update(self.each)
+            self.each = []
+        return self.tally
+
+    def in_order(self) -> list[int] | None:
+        """Every pair as often as it was seen, the smallest first; None where they are counted already."""
+        return None if self.tally else sorted(self.each)
+
+    def saw(self, each: Iterable[int]) -> None:
+        """Each of these packed pairs was seen once more."""
+        self.each.extend(each)
 
     def count(self, name: str, by: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
 
     def see(self, first: int, second: int, times: int = 1) -> None:
-        self.pairs[first * SIDE + second] += times
+        self.tally[first * SIDE + second] += times
 
     def add(self, other: "Cell") -> None:
         for name, by in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + by
-        self.pairs.update(other.pairs)
+        self.tally.update(other.tally)
+        self.each.extend(other.each)
 
     def get(self, name: str) -> int:
         return self.counts.get(name, 0)
@@ -69,36 +91,63 @@ def cell(cells: Cells, value: str) -> Cell:
     return found
 
 
-def merged(many: Iterable[Mapping[str, Cell]]) -> Cells:
-    """All of them added up, in cells of their own."""
-    total: Cells = {}
+def merged(many: Iterable[Mapping[str, Cell]], into: Cells | None = None) -> Cells:
+    """All of them added up, in cells of their own; or *into* these."""
+    total: Cells = {} if into is None else into
     for cells in many:
         for value, one in cells.items():
             cell(total, value).add(one)
     return total
 
 
+REPEATED: Final = 3
+"""From how many sights of a pair on, on average, they are counted instead of listed."""
+
+
 def dumped(cells: Mapping[str, Cell]) -> bytes:
-    """As JSON: [version, names of counters, cells], small once it is compressed, and soon read: tens of thousands are at once.
+    """Small once it is compressed, and soon read: tens of thousands are at once. By columns, which is both.
 
-    A cell: its counters in the order of the names, and its pairs in theirs, as differences: those seen once, which most are,
-    then the others with how often each was.
+    A line of JSON: version, order of the bytes, kind of array; the values; the names of counters, and a column for each; how
+    many of the pairs below belong to each cell; and of cells with many repetitions their pairs, as differences, with how often
+    each was seen. Then the pairs of all others, as often as they were seen: the first bytes of all, the second of all ...
     """
+    values, each = sorted(cells), array("I")
     names = sorted({name for one in cells.values() for name, count in one.counts.items() if count})
-    return to_json([VERSION, names, {value: _written(cells[value], names) for value in sorted(cells)}])
-
-
-def _written(one: Cell, names: Sequence[str]) -> list[list[int]]:
-    counts = [one.get(name) for name in names]
-    once = sorted(packed for packed, times in one.pairs.items() if times == 1)
-    others = sorted(packed for packed, times in one.pairs.items() if times not in {0, 1})
-    if others:
-        return [counts, _steps(once), _steps(others), [one.pairs[packed] for packed in others]]
-    return [counts, _steps(once)] if once else [counts]
+    columns = [[cells[value].get(name) for value in values] for name in names]
+    sizes: list[int] = []
+    counted: dict[str, tuple[list[int], list[int]]] = {}
+    for value in values:
+        pairs, before = cells[value].pairs, len(each)
+        if pairs.total() > REPEATED * len(pairs) or min(pairs.values(), default=1) < 1:
+            seen = sorted(packed for packed, times in pairs.items() if times)
+            counted[value] = _steps(seen), [pairs[packed] for packed in seen]
+        else:
+            each.extend(sorted(pairs.elements()))
+        sizes.append(len(each) - before)
+    kind = "H" if max(each, default=0) < 1 << 16 else "I"
+    return b"%b\n%b" % (
+        to_json([VERSION, ORDER, kind, values, names, columns, sizes, counted]),
+        _planes(array(kind, each)),
+    )
 
 
 def _steps(packed: list[int]) -> list[int]:
     return [*packed[:1], *(b - a for a, b in pairwise(packed))]
+
+
+def _planes(each: "array[int]") -> bytes:
+    raw = each.tobytes()
+    return b"".join(raw[place :: each.itemsize] for place in range(each.itemsize))
+
+
+def _each(kind: str, planes: bytes) -> list[int]:
+    """What `_planes` wrote of an array of this kind."""
+    each: array[int] = array({"H": "H", "I": "I"}[kind])
+    raw, count = bytearray(len(planes)), len(planes) // each.itemsize
+    for place in range(each.itemsize):
+        raw[place :: each.itemsize] = planes[place * count : (place + 1) * count]
+    each.frombytes(raw)
+    return each.tolist()
 
 
 def loaded(raw: bytes) -> Cells:
@@ -122,30 +171,37 @@ class _Adding:
 
     def __init__(self) -> None:
         self._cells: Cells = {}
-        self._counts: dict[tuple[str, ...], dict[str, list[int]]] = {}
-        self._once: dict[str, list[int]] = {}
+        self._each: dict[str, list[int]] = {}
+        self._counts: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
 
     def take(self, raw: bytes) -> None:
-        version, names, written = from_json(raw)
-        if version != VERSION:
+        line, _, planes = raw.partition(b"\n")
+        version, order, *rest = from_json(line)
+        if (version, order) != (VERSION, ORDER):
             raise CellError(f"version {version!r}")
-        counts = self._counts.setdefault(tuple(names), {})
-        for value, one in cast("dict[str, list[list[int]]]", written).items():
+        kind, values, names, columns, sizes, counted = rest
+        rows = list(zip(*columns, strict=True)) or [()] * len(values)
+        each, at = _each(kind, planes), 0
+        counts, mine = self._counts.setdefault(tuple(names), {}), self._each
+        for value, row, size in zip(values, rows, sizes, strict=True):
             before = counts.get(value)
-            counts[value] = one[0] if before is None else list(map(add, before, one[0]))
-            if len(one) > 1:
-                self._once.setdefault(value, []).extend(accumulate(one[1]))
-            if len(one) > 2:  # noqa: PLR2004 - pairs that were seen more than once
-                pairs = cell(self._cells, value).pairs
-                for packed, times in zip(accumulate(one[2]), one[3], strict=True):
-                    pairs[packed] += times
+            counts[value] = row if before is None else tuple(map(add, before, row))
+            if size:
+                mine.setdefault(value, []).extend(each[at : at + size])
+                at += size
+        if at != len(each) or len(names) != len(columns):
+            raise CellError("more columns or pairs than belong to its cells")
+        for value, (steps, times) in cast("dict[str, list[list[int]]]", counted).items():
+            pairs = cell(self._cells, value).pairs
+            for packed, seen in zip(accumulate(steps), times, strict=True):
+                pairs[packed] += seen
 
     def total(self) -> Cells:
+        for value, each in self._each.items():
+            cell(self._cells, value).saw(each)
         for names, counts in self._counts.items():
             for value, row in counts.items():
                 mine = cell(self._cells, value)
                 for name, count in zip(names, row, strict=True):
                     mine.count(name, count)
-        for value, once in self._once.items():
-            self._cells[value].pairs.update(once)
         return self._cells

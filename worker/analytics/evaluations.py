@@ -9,6 +9,8 @@ from typing import Any
 
 from worker.analytics.pulls import Pull
 from worker.analytics.windows import EPOCH
+from worker.domain.awaited import Awaited
+from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.secrets.fields import without_secrets
 
@@ -22,6 +24,20 @@ def outcomes(pulls: Sequence[Pull]) -> list[dict[str, Any]]:
     """What was done about them, oldest first."""
     done = sorted((one for pull in pulls for one in pull.done), key=lambda one: one.at_ms)
     return [{"outcome": one.outcome, "eval_id": one.eval_id or None, "at": _time(one.at_ms)} for one in done]
+
+
+def shown(found: Awaited, repository: str, sha: Sha) -> dict[str, Any]:
+    """What who waits for the verdict on one commit is told; a verdict in it is as docs/verdict.md has it, without secrets."""
+    return {
+        "repository": repository,
+        "sha": sha,
+        "state": found.state,
+        "why": found.why,
+        "number": found.number,
+        "superseded_by": found.newer,
+        "other_pull_requests": found.others,
+        "verdict": without_secrets(found.verdict.model_dump(mode="json")) if found.verdict else None,
+    }
 
 
 def _time(at_ms: int) -> str:

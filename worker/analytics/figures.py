@@ -69,3 +69,9 @@ def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) ->
     if not count:
         return [None for _ in parts]
     return [ordered[bisect_left(passed, max(1, ceil(part * count)))] / whole for part in parts]
+
+
+def percentiles_in_order(ordered: Sequence[int], parts: Sequence[float], whole: int) -> list[float | None]:
+    """The same of figures that stand there one by one, the smallest first."""
+    count = len(ordered)
+    return [ordered[max(1, ceil(part * count)) - 1] / whole if count else None for part in parts]

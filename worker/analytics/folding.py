@@ -32,6 +32,7 @@ HEARTFELT: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, Outcome
 """What people do about a reject that they hold for wrong."""
 
 AGAINST: Final = HEARTFELT | {OutcomeKind.MERGED, OutcomeKind.CONTEST_UPHELD}
+INCOMPARABLE: Final = frozenset({SubjectKind.PULL_REQUEST, SubjectKind.BENCHMARK})
 LANDED: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.REVERTED, OutcomeKind.LATER_FIX})
 """What says that a change was merged: who reverts it knows that, even where nobody told of the merge."""
 
@@ -186,9 +187,10 @@ def _paid(one: Ended, mine: Cell) -> None:
 def _compare(row: Row, other: Row, hour: _Hour) -> None:
     """Two verdicts on one subject differ in their rubric, else in their tier, else in nothing but when they were made.
 
-    A later verdict on a whole pull request knows more than the one before: that is no disagreement.
+    A later verdict on a whole pull request knows more than the one before: that is no disagreement. Benches have their own
+    comparison, and are never mixed with what people proposed.
     """
-    if (row.subject, row.subject_key) != (other.subject, other.subject_key) or row.subject == SubjectKind.PULL_REQUEST:
+    if (row.subject, row.subject_key) != (other.subject, other.subject_key) or row.subject in INCOMPARABLE:
         return
     if View.OPINIONS in {row.view, other.view}:
         table, pair = tables.AGREE_OPINIONS, {row.judge_kind, other.judge_kind}

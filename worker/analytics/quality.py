@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from worker.analytics import tables
 from worker.analytics.asking import Question
 from worker.analytics.cells import SIDE, Cell, Cells, merged
-from worker.analytics.figures import Sums, mean_interval, percentiles, share
+from worker.analytics.figures import Sums, mean_interval, percentiles, percentiles_in_order, share
 from worker.analytics.reading import CONFIDENCE_STEP, SCORE_STEP, WHOLE, View
 from worker.analytics.tables import Dimension
 from worker.domain.money import usd_of
@@ -48,8 +48,8 @@ def _tables(question: Question, views: Sequence[View]) -> list[str]:
 def quality(question: Question, found: Iterable[Cells], spread: Iterable[Cells]) -> dict[str, Any]:
     """*spread*: the scores by confidence, where that is asked for."""
     cells = _grouped(question, found)
-    confident = dict(_grouped(question, spread)) if question.min_confidence else {}
-    rows = [_row(value, one, _scored(question, one, confident.get(value, Cell()))) for value, one in cells]
+    confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Cell()
+    rows = [_row(value, one, _scored(question, one, confident.get(value, none))) for value, one in cells]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "min_confidence": question.min_confidence / WHOLE,
@@ -72,16 +72,23 @@ def _grouped(question: Question, found: Iterable[Cells]) -> Iterator[tuple[str |
 
 
 class Scored(NamedTuple):
-    """Of the verdicts that are confident enough: exact sums, and how often each score (three digits) was seen."""
+    """Of the verdicts that are confident enough: exact sums, and two percentiles of their scores (three digits)."""
 
     score: Sums
     confidence: int
-    times: dict[int, int]
+    percentiles: Sequence[float | None]
+
+
+PERCENTILES: Final = (0.5, 0.1)
 
 
 def _scored(question: Question, one: Cell, spread: Cell) -> Scored:
+    whole = WHOLE // SCORE_STEP
     if not question.min_confidence:
-        return Scored(Sums(one.get("n"), one.get("score"), one.get("square")), one.get("confidence"), one.pairs)
+        sums, ordered = Sums(one.get("n"), one.get("score"), one.get("square")), one.in_order()
+        if ordered is None:
+            return Scored(sums, one.get("confidence"), percentiles(one.pairs, PERCENTILES, whole))
+        return Scored(sums, one.get("confidence"), percentiles_in_order(ordered, PERCENTILES, whole))
     times: dict[int, int] = {}
     least = question.min_confidence // CONFIDENCE_STEP
     for packed, seen in spread.pairs.items():
@@ -89,13 +96,15 @@ def _scored(question: Question, one: Cell, spread: Cell) -> Scored:
         if confidence >= least:
             times[score] = times.get(score, 0) + seen
     steps = range(least, WHOLE // CONFIDENCE_STEP + 1)
-    sums = [sum(spread.get(f"{name} {step}") for step in steps) for name in ("score", "square", "confidence")]
-    return Scored(Sums(sum(times.values()), sums[0], sums[1]), sums[2], times)
+    score, square, confidence = (
+        sum(spread.get(f"{name} {step}") for step in steps) for name in ("score", "square", "confidence")
+    )
+    return Scored(Sums(sum(times.values()), score, square), confidence, percentiles(times, PERCENTILES, whole))
 
 
 def _row(value: str | None, one: Cell, scored: Scored) -> dict[str, Any]:
     count = scored.score.times
-    p50, p10 = percentiles(scored.times, (0.5, 0.1), WHOLE // SCORE_STEP)
+    p50, p10 = scored.percentiles
     return {
         "value": value or None,
         "verdict_count": one.get("n"),

@@ -1,4 +1,4 @@
-"""The times that are counted: whole UTC hours, and the days that they fill.
+"""The times that are counted: whole UTC hours, and the days and quarters of days that they fill.
 
 Does not read a clock. Invariant: a window is rounded outward to whole hours, and its buckets cover it exactly once.
 """
@@ -9,11 +9,14 @@ from typing import Final, NamedTuple
 
 HOUR_MS: Final = 3_600_000
 DAY_HOURS: Final = 24
+GRAINS: Final = {"d": DAY_HOURS, "q": 6, "h": 1}
+"""How many hours a bucket has, the largest first: a week that begins at one o'clock is six days, three quarters and six hours."""
+
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Bucket(NamedTuple):
-    """A whole hour or a whole day since 1970. `name` is what it is stored under."""
+    """A whole day, quarter of a day or hour since 1970. `name` is what it is stored under."""
 
     grain: str
     number: int
@@ -66,12 +69,9 @@ def ms(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)
 
 
-def hour_of(at_ms: int) -> Bucket:
-    return Bucket("h", at_ms // HOUR_MS)
-
-
-def day_of(at_ms: int) -> Bucket:
-    return Bucket("d", at_ms // (HOUR_MS * DAY_HOURS))
+def buckets_of(hour: int) -> Iterator[Bucket]:
+    """Every bucket that an hour is a part of."""
+    return (Bucket(grain, hour // hours) for grain, hours in GRAINS.items())
 
 
 def first_kept(now_ms: int, kept_ms: int) -> int:
@@ -80,11 +80,9 @@ def first_kept(now_ms: int, kept_ms: int) -> int:
 
 
 def buckets(over: Window) -> Iterator[Bucket]:
-    """Whole days where the window holds them, hours at its ends."""
-    first_day, last_day = -(-over.start // DAY_HOURS), over.end // DAY_HOURS
-    if first_day >= last_day:
-        yield from (Bucket("h", hour) for hour in range(over.start, over.end))
-        return
-    yield from (Bucket("h", hour) for hour in range(over.start, first_day * DAY_HOURS))
-    yield from (Bucket("d", day) for day in range(first_day, last_day))
-    yield from (Bucket("h", hour) for hour in range(last_day * DAY_HOURS, over.end))
+    """As few as cover it."""
+    at = over.start
+    while at < over.end:
+        grain, hours = next(one for one in GRAINS.items() if at % one[1] == 0 and at + one[1] <= over.end)
+        yield Bucket(grain, at // hours)
+        at += hours

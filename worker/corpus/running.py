@@ -13,7 +13,6 @@ from pathlib import Path
 from traceback import format_exc
 from typing import Final, NamedTuple
 
-from worker.bootstrap import Payer, open_bench
 from worker.corpus.kept import Pages, pages
 from worker.corpus.purse import ACCOUNT, FilePurse, Money
 from worker.corpus.rows import Raw, read_lines, read_row
@@ -21,6 +20,7 @@ from worker.corpus.sitting import sit
 from worker.crowd import spread
 from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.judge.bench import Bench
+from worker.seats import Payer, open_bench
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

@@ -73,6 +73,11 @@ class Note(Frozen):
     is_open: bool = True
 
 
+def mark(nonce: str) -> str:
+    """What the comment ends in: nobody sees it, and it is found again by it."""
+    return f"<!-- assay:{nonce} -->"
+
+
 def mention_of(agent: str | None) -> str | None:
     """The name by which this agent listens."""
     return next((one.mention for one in ADDRESSES if one.agent == agent), None)

@@ -1,7 +1,7 @@
-"""Where every value lives in Redis: its name, its type, and how long it stays.
+"""Where every value lives in Redis (what waits in a line: `worker.domain.waiting`): its name, its type, and how long it stays.
 
 `assay:<installation id>:<what>:<repository id>:<number>`: numbers only, since names change and hold
-slashes. Does not read or write anything. Invariant: no key is spelled anywhere else, and none is parsed:
+slashes. Does not read or write anything. Invariant: no key is spelled elsewhere, and none is parsed:
 scripts get them as KEYS. One deviation: a script that serves whichever installation is next learns
 the installation inside Redis, so `scripts/pull.lua` puts the names of `due`, `opening` and `out`
 together from the pull's field `inst`; a test holds both spellings together.
@@ -9,11 +9,11 @@ together from the pull's field `inst`; a test holds both spellings together.
 
 import hashlib
 from datetime import timedelta
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request import PullRef
-from worker.domain.value import Value
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 
@@ -21,7 +21,7 @@ MONTH: Final = timedelta(days=30)
 QUARTER: Final = timedelta(days=90)
 
 
-class Key(Value):
+class Key(NamedTuple):
     """*name* in Redis, its *type*, how long it stays (None: for good)."""
 
     name: str
@@ -149,6 +149,11 @@ def prefix(what: str, installation: InstallationId, repository: RepositoryId) ->
     return f"assay:{installation}:{what}:{repository}:"
 
 
+def pulls_of(installation: InstallationId) -> str:
+    """How the names of the keys that `pull` makes begin; `repository:number` follows."""
+    return f"assay:{installation}:pull:"
+
+
 def every(what: str) -> str:
     """SCAN's pattern for the keys that hold *what* of any pull request."""
     return f"assay:*:{what}:*"
@@ -170,7 +175,7 @@ def purse(installation: InstallationId, day: str) -> Key:
 
 
 def spent(ref: PullRef) -> Key:
-    """What one pull request has cost: its cap has no day."""
+    """What one pull request has cost: its cap has no day. Goes with its ledger."""
     return Key(f"assay:{_of_pull(ref, 'spent')}", "hash", ttl=None)
 
 
@@ -293,9 +298,17 @@ def merges(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:merges:{repository}:all", "zset", ttl=MONTH)
 
 
-def solving(installation: InstallationId, repository: RepositoryId, name: str) -> Key:
-    """Pull requests of a repository that were judged and close this issue, by when the first verdict came."""
-    return Key(f"assay:{installation}:solving:{repository}:{name}", "zset", ttl=QUARTER)
+def solving(installation: InstallationId, name: str) -> Key:
+    """Pull requests (`repository:number`) that were judged and close this issue, by when the first verdict came.
+
+    An issue of another repository, too: so it is no repository's, and whoever forgets one takes its members out.
+    """
+    return Key(f"assay:{installation}:solving:{name}", "zset", ttl=QUARTER)
+
+
+def solving_any(installation: InstallationId) -> str:
+    """SCAN's pattern for the keys that `solving` makes."""
+    return f"assay:{installation}:solving:*"
 
 
 OF_PULLS: Final = (
@@ -309,7 +322,6 @@ OF_PULLS: Final = (
     "added",
     "commit",
     "merges",
-    "solving",
     "heads",
     "note",
     "window",
@@ -351,15 +363,6 @@ GAVE: Final = Key("assay:gave", "hash", ttl=None)
 LEADER: Final = Key("assay:leader", "string", ttl=timedelta(minutes=1))
 """The dispatcher that dispatches; lives as long as its lease."""
 
-ASKS: Final = Key("assay:asks", "zset", ttl=None)
-"""Commands nobody answered yet, by when to look at them."""
-
-ASK_TEXTS: Final = Key("assay:asks:text", "hash", ttl=None)
-"""What each of them says."""
-
-ASK_TRIES: Final = Key("assay:asks:tries", "hash", ttl=None)
-"""How often each of them was looked at."""
-
 EVALS: Final = Key("assay:evals", "hash", ttl=None)
 """Evaluations that were begun and not ended: whose they are, and what is told if they are lost."""
 
@@ -380,50 +383,14 @@ SETUP: Final = Key("assay:setup", "hash", ttl=SETUP_FOR)
 RUBRICS: Final = Key("assay:rubrics", "hash", ttl=None)
 """The hash of the content that each rubric's id and version stand for, since they were first used."""
 
-GREETINGS: Final = Key("assay:greetings", "zset", ttl=None)
-"""Repositories that the App may see since a while, whose open pull requests nobody looked at yet, by when to."""
-
-GREETING_TEXTS: Final = Key("assay:greetings:text", "hash", ttl=None)
-"""Which repository each of them is."""
-
-GREETING_TRIES: Final = Key("assay:greetings:tries", "hash", ttl=None)
-"""How often each of them was looked at."""
-
-HAPPENINGS: Final = Key("assay:happenings", "zset", ttl=None)
-"""What happened and nobody looked into yet, by when to."""
-
-HAPPENING_TEXTS: Final = Key("assay:happenings:text", "hash", ttl=None)
-"""What each of them is: numbers and words of closed sets."""
-
-HAPPENING_TRIES: Final = Key("assay:happenings:tries", "hash", ttl=None)
-"""How often each of them was looked into."""
-
 LOOKED: Final = Key("assay:looked", "string", ttl=timedelta(days=4))
 """When GitHub's list of deliveries was looked through last."""
-
-LETTERS: Final = Key("assay:letters", "zset", ttl=None)
-"""Pull requests whose author may have to be told of a verdict, by when to; a member is the name of the `pull` key."""
-
-LETTER_TEXTS: Final = Key("assay:letters:text", "hash", ttl=None)
-"""Which verdict each of them is about: numbers and ids."""
-
-LETTER_TRIES: Final = Key("assay:letters:tries", "hash", ttl=None)
-"""How often each of them was looked at."""
 
 LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
 """Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
 
 LEAVING: Final = Key("assay:leaving", "zset", ttl=None)
 """Installations that the App was taken out of, by when all about them is forgotten."""
-
-GROUPS: Final = Key("assay:groups", "zset", ttl=None)
-"""Merge groups nobody answered yet, by when to look at them."""
-
-GROUP_TEXTS: Final = Key("assay:groups:text", "hash", ttl=None)
-"""What each of them is, and how far it got."""
-
-GROUP_TRIES: Final = Key("assay:groups:tries", "hash", ttl=None)
-"""How often each of them was looked at since somebody put it off."""
 
 GROUP_HOLDS: Final = Key("assay:groups:holds", "hash", ttl=None)
 """Which job may judge each of them, or does."""
@@ -435,6 +402,7 @@ DEADLINE_NOTES: Final = Key("assay:deadlines:of", "hash", ttl=None)
 """Which pull request, head and check run each of them is."""
 
 
+@lru_cache(maxsize=1024)
 def _of_name(name: str) -> str:
     """GitHub's names are the same in upper and lower case."""
     return hashlib.sha256(name.lower().encode()).hexdigest()[:32]

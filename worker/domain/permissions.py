@@ -34,7 +34,7 @@ class Permission(Value):
 
 
 CORE: Final = (
-    Permission("metadata", Level.READ, "Metadata", "GitHub gives it to every App: names, rulesets, who may command"),
+    Permission("metadata", Level.READ, "Metadata", "read names, rulesets and who may command; every App is given it"),
     Permission("contents", Level.READ, "Contents", "read the change, the files around it, and .github/assay.yml"),
     Permission("pull_requests", Level.READ, "Pull requests", "read what is judged, and hear of pushes"),
     Permission("issues", Level.READ, "Issues", "read what was asked for, and comments with commands"),
@@ -69,7 +69,7 @@ EXTRAS: Final = (
             "Pull requests",
             "comment on pull requests, react to commands, set a label, ask for a review",
         ),
-        "the agent gets no comment, commands no reaction and no answer, and nobody is asked for a review; "
+        "the agent gets no comment, commands get neither a reaction nor an answer, and nobody is asked for a review; "
         "verdicts stand on the check alone",
     ),
     Extra(

@@ -68,6 +68,10 @@ DRAFT_TOO: Final = BY_HAND | {Trigger.REVIEW, Trigger.CASE}
 """A draft is judged because of these."""
 
 
+ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
+"""They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
+
+
 class Arrival(Frozen):
     """When we first heard of a head."""
 
@@ -75,11 +79,20 @@ class Arrival(Frozen):
     at: datetime
 
 
+class Extent(Frozen):
+    """How much a pull request changes, in files and lines."""
+
+    files: Annotated[int, Field(ge=0)]
+    added: Annotated[int, Field(ge=0)]
+    removed: Annotated[int, Field(ge=0)]
+
+
 class JudgeRequest(Frozen):
     """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself.
 
     `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
-    `arrived`: of the newest head, though something else asked for its judging since.
+    `arrived`: of the newest head, though something else asked for its judging since. `base_sha`, `extent`: what the delivery said
+    of the change, which saves requests; nothing is judged by it.
     """
 
     pull: PullRef
@@ -92,6 +105,8 @@ class JudgeRequest(Frozen):
     author: AuthorKind | None = None
     draft: bool = False
     arrived: Arrival | None = None
+    base_sha: Sha | None = None
+    extent: Extent | None = None
 
 
 class CommandName(StrEnum):

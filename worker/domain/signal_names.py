@@ -106,6 +106,7 @@ SignalName = Literal[
     "unfinished_function",
     "unfinished_todo",
     "unrelated_file",
+    "verdict_planted",
 ]
 
 SIGNAL_NAMES: Final[tuple[str, ...]] = get_args(SignalName)

@@ -96,7 +96,10 @@ class EvidencePointer(Frozen):
 
 
 class Finding(Frozen):
-    """What one signal saw. A fact may reject; a suspicion only routes to the model and lowers the score."""
+    """What one signal saw. A fact may reject; a suspicion only routes to the model and lowers the score.
+
+    `instead_of`: the lines that it stands in place of. A fact's become evidence; it is never recorded with the finding.
+    """
 
     signal: Text
     category: Category
@@ -107,6 +110,7 @@ class Finding(Frozen):
     side: Side = Side.HEAD
     weight: Unit = 0.0
     note: str = ""
+    instead_of: EvidencePointer | None = Field(default=None, exclude=True)
 
 
 class CriterionVerdict(Frozen):

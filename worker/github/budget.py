@@ -23,7 +23,7 @@ class Need(StrEnum):
 
 
 LEAST: Final[Mapping[Need, int]] = {Need.STATE: 0, Need.JUDGING: 50, Need.SWEEP: 1000}
-"""How many have to be left for others: an hour has 5,000 at least, and a judging takes about seven."""
+"""How many have to be left for others: an hour has 5,000 at least, and a judging takes about five."""
 
 NOTED_BELOW: Final = 1500
 """Above this, other processes need not be told."""

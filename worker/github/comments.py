@@ -26,6 +26,12 @@ class Page(RootModel[tuple[Written, ...]]):
     """One page of a conversation, oldest first."""
 
 
+def written(access: Access, pull: PullRef, repository: RepositoryName, text: str) -> int:
+    """Write a comment in a pull request's conversation. Raises as PullSource does."""
+    call = Call("POST", f"/repos/{repository}/issues/{pull.number}/comments", body={"body": text})
+    return access.api(pull.installation_id).fetch(call, Written).id
+
+
 class GitHubComments:
     """The Comments port. Raises as PullSource does."""
 
@@ -33,8 +39,7 @@ class GitHubComments:
         self._access = access
 
     def write(self, pull: PullRef, repository: RepositoryName, text: str) -> int:
-        call = Call("POST", f"/repos/{repository}/issues/{pull.number}/comments", body={"body": text})
-        return self._access.api(pull.installation_id).fetch(call, Written).id
+        return written(self._access, pull, repository, text)
 
     def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> None:
         path = f"/repos/{repository}/issues/comments/{comment_id}"

@@ -12,8 +12,8 @@ from worker.domain.authority import Role
 from worker.domain.request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Access, Call
+from worker.github.comments import written
 from worker.github.errors import BadRequest
-from worker.github.replies import CreatedRun as Made
 from worker.github.replies import Permission, Reaction, Reply, RestPull
 from worker.ports import Proposal
 
@@ -75,9 +75,8 @@ class GitHubDesk:
 
     def say(self, ask: Ask, text: str) -> bool:
         """Write a comment in the conversation. Raises RateLimited: it was surely not written, as it may have been in any other outage."""
-        path = f"/repos/{ask.repository}/issues/{ask.pull.number}/comments"
         try:
-            self._access.api(ask.pull.installation_id).fetch(Call("POST", path, body={"body": text}), Made)
+            written(self._access, ask.pull, ask.repository, text)
         except RateLimited:
             raise
         except (Forbidden, BadRequest, Unavailable) as refused:  # BadRequest: the conversation is locked

@@ -4,7 +4,7 @@ Does not print and changes nothing. Invariant: never raises for what it is asked
 a value.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -13,25 +13,18 @@ from typing import Final
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from pydantic import RootModel, SecretStr
+from pydantic import SecretStr
 
 from worker.domain.gate import Installed
 from worker.domain.permissions import events
 from worker.errors import AssayError, Unavailable
-from worker.github.client import Api, Call, key_api
+from worker.github.client import Call, key_api
+from worker.github.installations import installations
 from worker.github.replies import AccountView, AppView, InstallationView
 from worker.ports import Clock
 from worker.settings import AppCredentials, Settings
 
-MOST_PAGES: Final = 10
-PER_PAGE: Final = 100
-"""A thousand installations are looked at; who has more looks at the page of the one that is asked about."""
-
 OF_ONE_APP: Final = "ASSAY_APP_ID and the key have to be of one App"
-
-
-class Installations(RootModel[tuple[InstallationView, ...]]):
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,7 @@ def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -
     try:
         with key_api(settings, app, key, clock) as api:
             view = api.get("/app", AppView)
-            installed = tuple(_installed(api))
+            installed = tuple(map(of_installation, installations(api)))
             skew = clock_skew(api.headers(Call("GET", "/app", is_repeatable=True)).get("date"), clock.now())
     except Unavailable as error:
         return Answer(None, f"{error}. Check the network and ASSAY_GITHUB_API_URL", None)
@@ -96,14 +89,6 @@ def ask(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -
             None, f"the key belongs to the App {view.id} ({view.slug}), not to {app.app_id}. {OF_ONE_APP}", skew
         )
     return Answer(view, None, skew, installed)
-
-
-def _installed(api: Api) -> Iterator[Installed]:
-    for number in range(1, MOST_PAGES + 1):
-        page = api.get("/app/installations", Installations, per_page=PER_PAGE, page=number).root
-        yield from map(of_installation, page)
-        if len(page) < PER_PAGE:
-            return
 
 
 def of_installation(view: InstallationView) -> Installed:

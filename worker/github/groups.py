@@ -4,7 +4,8 @@ Does not decide. Invariant: the pull request is asked for by its number, never l
 its check runs only our own App's counts, whatever others call theirs.
 """
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.check import CHECK_NAME, external_id
@@ -17,7 +18,7 @@ from worker.domain.value import Value
 from worker.errors import Gone, Unavailable
 from worker.github.client import DIFF, Access, Api
 from worker.github.errors import TooLargeToShow
-from worker.github.graph import PullGraph
+from worker.github.graph import Member, OurRun, PullGraph
 from worker.github.patches import PatchedDiff
 from worker.github.replies import GraphContext, GraphPull, Runs
 from worker.github.source import READINGS, Looking, PullReading
@@ -43,17 +44,25 @@ class GitHubGroups:
     def __init__(self, access: Access, looking: Looking) -> None:
         self._access = access
         self._looking = looking
+        self._told: dict[tuple[int, Sha], Published | None] = {}
 
     def head(self, group: MergeGroup, number: int) -> Head | None:
-        """The pull request of this number as it is now; None: there is none."""
+        """The pull request of this number as it is now; None: there is none. Our check there is asked for in the same request."""
+        self._told.clear()
+        graph = PullGraph(self._api(group), group.repository, number)
         try:
-            found = PullGraph(self._api(group), group.repository, number).head()
+            found = graph.head() if self._looking.app_id is None else graph.member(self._looking.app_id, CHECK_NAME)
         except Gone:
             return None
+        if isinstance(found, Member) and (runs := found.our_runs()) is not None:
+            with contextlib.suppress(ValueError):
+                self._told[number, found.head_ref_oid] = newest_of(runs, number)
         return Head(found.head_ref_oid, found.state == "CLOSED")
 
     def published(self, group: MergeGroup, number: int, head_sha: Sha) -> Published | None:
-        """Our newest check run on the head of this pull request."""
+        """Our newest check run on the head of this pull request: as it was told with the head, if that was just asked for."""
+        if (number, head_sha) in self._told:
+            return self._told.pop((number, head_sha))
         path = f"/repos/{group.repository}/commits/{head_sha}/check-runs"
         runs = self._api(group).get(path, Runs, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
         ours = external_id(number)
@@ -90,6 +99,20 @@ class GitHubGroups:
 
     def _api(self, group: MergeGroup) -> Api:
         return self._access.api(group.installation_id)
+
+
+def newest_of(runs: Sequence[OurRun], number: int) -> Published | None:
+    """The newest of this pull request's. Raises ValueError where the address of a run does not end in its id."""
+    ours = external_id(number)
+    by_id = {int(run.url.partition("?")[0].rpartition("/")[2]): run for run in runs if run.external_id == ours}
+    if not by_id:
+        return None
+    newest = max(by_id)
+    run = by_id[newest]
+    is_done = run.status == "COMPLETED" and run.conclusion is not None
+    return Published(
+        CheckRunId(newest), run.conclusion.lower() if is_done and run.conclusion else None, run.title or ""
+    )
 
 
 class GroupPulls(Value):

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from worker.domain.config import Authors
 from worker.domain.config_place import PLACE
 from worker.domain.dossier import PullRequest
-from worker.domain.ids import InstallationId, RepositoryName, Sha
-from worker.domain.request import AuthorKind, JudgeRequest
+from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.open_pulls import Looked, OpenPull
+from worker.domain.request import JudgeRequest
 from worker.domain.standing import kind_of_account
-from worker.domain.value import Value
 from worker.errors import Gone
 from worker.github.client import Access
 from worker.github.configs import config_texts, has_default
@@ -96,23 +95,6 @@ class ListedPulls(GraphReply):
 
 class FoundPulls(GraphReply):
     repository: ListedPulls
-
-
-class Looked(Value):
-    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here."""
-
-    pull: PullRequest
-    authors: Authors | None
-
-
-class OpenPull(Value):
-    """One open pull request. `author` by account and branch alone."""
-
-    number: int
-    head_sha: Sha
-    opened_at: datetime
-    draft: bool
-    author: AuthorKind
 
 
 class GitHubListing:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from worker.domain.ansi import without_ansi
 from worker.domain.dossier import FAILED, Ci, CiCheck
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
@@ -24,7 +25,6 @@ TAIL_CHARACTERS: Final = 4000
 JOB: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
 """How the address of a check run ends that is a job of GitHub Actions."""
 STAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
-ANSI: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class JobLogs:
 
 def last_lines(log: str) -> str:
     """The end of a log, in whole lines."""
-    lines = [STAMP.sub("", ANSI.sub("", line)).rstrip() for line in log.splitlines()]
+    lines = [STAMP.sub("", without_ansi(line)).rstrip() for line in log.splitlines()]
     text = "\n".join(line for line in lines if line)
     if len(text) <= TAIL_CHARACTERS:
         return text

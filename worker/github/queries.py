@@ -4,12 +4,13 @@ Does not send anything. Invariant: untrusted words (paths, names) travel as vari
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from worker.domain.config_place import DEFAULTS, PLACE
 
 DEFAULTS_ALIAS: Final = "defaults"
+AT_HEAD: Final = "at_head"
 
 CONTEXT: Final = """
 fragment context on StatusCheckRollupContext {
@@ -54,32 +55,39 @@ LISTING: Final = """
 fragment folder on Tree { entries { name object { ...blob } } }
 """
 
-PULL: Final = (
-    """
-query AssayPull($owner: String!, $name: String!, $number: Int!) {
-  repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) {
+PULL: Final = """
+query AssayPull({parameters}) {{
+  repository(owner: $owner, name: $name) {{
+    pullRequest(number: $number) {{
       state title body isDraft changedFiles baseRefName baseRefOid headRefName headRefOid
-      author { ...who }
-      labels(first: 100) { nodes { name } }
-      commits(last: 100) { nodes { commit { oid message author { name user { login } } } } }
-      closingIssuesReferences(first: 20) { nodes { ...issue } }
-      baseRepository { nameWithOwner isPrivate }
-      baseRef {
-        refUpdateRule { requiredStatusCheckContexts }
-        target { ... on Commit { statusCheckRollup { contexts(first: 1) { totalCount } } } }
-      }
-      tip: commits(last: 1) { nodes { commit { checkSuites(first: 50) { nodes { ...suite } } } } }
-      statusCheckRollup { contexts(first: 100) { nodes { ...context } pageInfo { hasNextPage endCursor } } }
-    }
-  }
-}
+      author {{ ...who }}
+      labels(first: 100) {{ nodes {{ name }} }}
+      commits(last: 100) {{ nodes {{ commit {{ oid message author {{ name user {{ login }} }} }} }} }}
+      closingIssuesReferences(first: 20) {{ nodes {{ ...issue }} }}
+      baseRepository {{ nameWithOwner isPrivate }}
+      baseRef {{
+        refUpdateRule {{ requiredStatusCheckContexts }}
+        target {{ ... on Commit {{ statusCheckRollup {{ contexts(first: 1) {{ totalCount }} }} }} }}
+      }}
+      tip: commits(last: 1) {{ nodes {{ commit {{ checkSuites(first: 50) {{ nodes {{ ...suite }} }} }} }} }}
+      statusCheckRollup {{ contexts(first: 100) {{ nodes {{ ...context }} pageInfo {{ hasNextPage endCursor }} }} }}
+      {trail}
+    }}
+    {fields}
+  }}
+  {default}
+}}
 """
-    + ISSUE
-    + WHO
-    + CONTEXT
-    + SUITE
-)
+
+TRAIL: Final = """
+      files(first: 100) {{ nodes {{ path }} }}
+      chain: commits(last: 100) {{
+        totalCount
+        nodes {{ commit {{ oid tree {{ oid }} parents(first: 10) {{ nodes {{ oid }} }} }} }}
+      }}
+      now: baseRef {{ target {{ oid ... on Commit {{ {traces} }} }} }}
+"""
+"""What tells whether a pull request still changes what it changed: its files, its history, and its base branch as it is now."""
 
 MORE_CONTEXTS: Final = (
     """
@@ -101,6 +109,34 @@ query AssayHead($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { state headRefOid } }
 }
 """
+
+
+MEMBER: Final = """
+query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $check: String!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      state headRefOid
+      commits(last: 1) {
+        nodes {
+          commit {
+            oid
+            checkSuites(first: 10, filterBy: {appId: $app}) {
+              totalCount
+              nodes {
+                checkRuns(first: 50, filterBy: {checkName: $check, checkType: ALL}) {
+                  totalCount
+                  nodes { url externalId status conclusion title }
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+"""The newest head of a pull request that a merge group tries, and what our check there says."""
 
 
 OWNERS_DEFAULT: Final = f"""
@@ -131,6 +167,10 @@ def issue_alias(index: int) -> str:
     return f"issue_{index}"
 
 
+def trace_alias(index: int) -> str:
+    return f"trace_{index}"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of thing to ask for: how its aliases are made, the type of what tells it, and the field."""
@@ -138,12 +178,38 @@ class Kind:
     alias: Callable[[int], str]
     type: str
     field: str
-    fragments: str
+    fragments: tuple[str, ...]
 
 
-FILE: Final = Kind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", "")
-FOLDER: Final = Kind(folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", LISTING)
-NUMBERED: Final = Kind(issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", ISSUE + WHO)
+FILE: Final = Kind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", (BLOB,))
+FOLDER: Final = Kind(folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", (BLOB, LISTING))
+NUMBERED: Final = Kind(issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE, WHO))
+
+
+@dataclass(frozen=True, slots=True)
+class Aliased:
+    """What to ask for beside a pull request, each under its alias, and the fragments that it takes."""
+
+    parameters: tuple[str, ...] = ()
+    fields: str = ""
+    default: str = ""
+    fragments: frozenset[str] = frozenset()
+    variables: dict[str, str | int] = field(default_factory=dict[str, "str | int"])
+
+
+def aliased(
+    expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str], *, owners_default: bool
+) -> Aliased:
+    kinds = ((FILE, expressions), (FOLDER, folders), (NUMBERED, issues))
+    asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
+    fragments = {one for kind, values in kinds if values for one in kind.fragments}
+    return Aliased(
+        tuple(f"${alias}: {kind.type}" for kind, alias, _ in asked),
+        " ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
+        OWNERS_DEFAULT if owners_default else "",
+        frozenset(fragments | ({BLOB} if owners_default else set())),
+        {alias: value for _, alias, value in asked},
+    )
 
 
 def things(
@@ -153,18 +219,35 @@ def things(
 
     *owners_default*: also for the configuration that holds for all repositories of this owner.
     """
-    kinds = ((FILE, expressions), (FOLDER, folders), (NUMBERED, issues))
-    asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
-    parameters = [f"${alias}: {kind.type}" for kind, alias, _ in asked]
-    fields = [f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked]
-    fragments = "".join(kind.fragments for kind, values in kinds if values)
+    one = aliased(expressions, issues, folders, owners_default=owners_default)
     document = f"""
-query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *parameters])}) {{
+query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *one.parameters])}) {{
   repository(owner: $owner, name: $name) {{
     pullRequest(number: $number) {{ state headRefOid }}
-    {" ".join(fields)}
+    {one.fields}
   }}
-  {OWNERS_DEFAULT if owners_default else ""}
+  {one.default}
 }}
-{BLOB if expressions or folders or owners_default else ""}{fragments}"""
-    return Query(document, {alias: value for _, alias, value in asked})
+{"".join(sorted(one.fragments))}"""
+    return Query(document, one.variables)
+
+
+def pull(beside: Aliased, head: str = "", traced: Sequence[str] = ()) -> Query:
+    """Ask for a pull request, and for what is *beside* it in the same request.
+
+    *traced*: paths of which is asked what stands there in the commit *head* and on its base branch.
+    """
+    paths = {trace_alias(index): path for index, path in enumerate(traced)}
+    traces = " ".join(f"{alias}: file(path: ${alias}) {{ mode oid }}" for alias in paths)
+    parameters = ["$head: GitObjectID!", *(f"${alias}: String!" for alias in paths)] if traced else []
+    document = PULL.format(
+        parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters, *parameters]),
+        trail=TRAIL.format(traces=traces) if traced else "",
+        fields=f"{beside.fields} {AT_HEAD}: object(oid: $head) {{ ... on Commit {{ {traces} }} }}"
+        if traced
+        else beside.fields,
+        default=beside.default,
+    )
+    fragments = {*beside.fragments, ISSUE, WHO, CONTEXT, SUITE}
+    variables = {**beside.variables, **({"head": head, **paths} if traced else {})}
+    return Query(document + "".join(sorted(fragments)), variables)

@@ -438,4 +438,5 @@ class InstallationView(Reply):
     account: AccountView | None = None
     html_url: str = ""
     permissions: dict[str, str] = {}
+    created_at: datetime
     suspended_at: datetime | None = None

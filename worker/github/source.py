@@ -1,31 +1,47 @@
 """A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files.
 
-Does not derive anything (`worker.assemble` does) and knows neither policy nor ledger. Invariant: diff, texts and
-checks of one dossier belong to one head; if the head moves while they are read, they are read again.
+In two, where the request names the commits, and in one, where git's ids say that it changes what it changed when it was judged
+last (`worker.github.trail`): its diff is known. Does not derive anything (`worker.assemble` does) and knows neither policy nor
+ledger. Invariant: diff, texts and checks of one dossier belong to one head; if the head moves while they are read, they are read
+again, or whoever asks for the newest head before he tells a verdict (`was_just_told` says when he must) finds out.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.domain.config_place import PLACE
-from worker.domain.diff import parse_diff
+from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, Issue, PullRequest
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
-from worker.domain.request import JudgeRequest
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, NAMES, are_rules, distinct, folders_above
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
-from worker.github.configs import config_texts, has_default
+from worker.github.configs import config_texts
 from worker.github.errors import TooLargeToShow
-from worker.github.graph import Answered, Asked, PullGraph
+from worker.github.graph import Answered, Asked, PullGraph, Seen
+from worker.github.known import (
+    READ_ANEW,
+    Guess,
+    Have,
+    Memory,
+    base_of,
+    by_diff,
+    by_record,
+    had,
+    is_another_size,
+    rules_asked,
+    rules_files_for,
+)
 from worker.github.logs import JobLogs, with_logs
 from worker.github.patches import PatchedDiff, joined
 from worker.github.replies import (
     Actor,
+    Blob,
     ChangedFiles,
     Folder,
     GraphContext,
@@ -36,17 +52,18 @@ from worker.github.replies import (
     PullState,
 )
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
+from worker.github.trail import is_same_change
 from worker.github.validators import Around, Ourselves, around, ci_of
 
 READINGS: Final = 3
 """How often a pull request is read from the start because its head moved meanwhile."""
 
-MOST_RULED_FOLDERS: Final = 20
-"""Folders above changed files that are asked for rules files: they ride along in a request that is made anyway."""
-
 FILES_PER_PAGE: Final = 100
 MOST_LISTED: Final = 3000
 MOST_NAMED_ISSUES: Final = 5
+JUST_S: Final = 2.0
+"""As fresh as an answer that one more request would bring: how long one may take, and what follows it."""
+
 BY_HAND: Final = "linked on GitHub"
 
 
@@ -65,16 +82,22 @@ def looking(app_id: int | None, api_url: str, *, open_only: bool = True) -> Look
 
 
 class GitHubPullSource:
-    """The PullSource of the live App, and of `assay judge OWNER/REPO#N` with a token."""
+    """The PullSource of the live App, and of `assay judge OWNER/REPO#N` with a token. *memory*: what was judged before."""
 
-    def __init__(self, access: Access, looking: Looking) -> None:
+    def __init__(self, access: Access, looking: Looking, memory: Memory | None = None) -> None:
         self._access = access
         self._looking = looking
+        self._memory = memory
+        self._told: Told | None = None
 
     def dossier(self, request: JudgeRequest) -> Dossier:
-        reading = PullReading(self._access.api(request.pull.installation_id), request, self._looking)
+        self._told = None
+        before = self._memory(request.pull) if self._memory and request.trigger not in READ_ANEW else None
+        reading = PullReading(self._access.api(request.pull.installation_id), request, self._looking, before)
         for _ in range(READINGS):
             if dossier := reading.dossier():
+                if reading.told_at is not None:
+                    self._told = Told(request.pull, dossier.pull_request.head_sha, reading.told_at)
                 return dossier
         raise Unavailable("the pull request", "it is pushed to faster than it can be read")
 
@@ -84,30 +107,63 @@ class GitHubPullSource:
         still_open(head, self._looking)
         return head.head_ref_oid
 
+    def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        """Whether GitHub said a moment ago that this is the newest head of an open pull request.
+
+        And whether nothing was read since that could be another head's.
+        """
+        told = self._told
+        if told is None or (told.pull, told.head_sha) != (request.pull, head_sha):
+            return False
+        return time.monotonic() - told.at <= JUST_S
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What GitHub said is the newest head. `at`: when it was asked."""
+
+    pull: PullRef
+    head_sha: Sha
+    at: float
+
 
 def still_open(head: PullState, looking: Looking) -> None:
     if looking.open_only and head.state != "OPEN":
         raise Gone(head.state.lower())
 
 
-class PullReading:
-    """One pull request while it is read."""
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A pull request, and what was read together with it. `diff` None: it is still to be read."""
 
-    def __init__(self, api: Api, request: JudgeRequest, looking: Looking) -> None:
+    pull: GraphPull
+    diff: PatchedDiff | None = None
+    have: Have = field(default_factory=Have)
+
+
+class PullReading:
+    """One pull request while it is read. *before*: what was read of it the last time. `told_at`: when its head was asked for last."""
+
+    def __init__(self, api: Api, request: JudgeRequest, looking: Looking, before: Dossier | None = None) -> None:
         self._api = api
         self._path = f"/repos/{request.repository}/pulls/{request.pull.number}"
         self._graph = PullGraph(api, request.repository, request.pull.number)
         self._request = request
         self._looking = looking
+        self._before = before
+        self._is_guessing = True
+        self._is_too_large = False
+        self.told_at: float | None = None
 
     def dossier(self) -> Dossier | None:
         """Read everything once; None when the head moved meanwhile."""
-        pull = self._graph.pull()
+        opening = self._opening()
+        pull = opening.pull
         still_open(pull, self._looking)
         contexts = tuple(self._contexts(pull))
-        diff = self._diff(pull)
+        diff = opening.diff or self._diff(pull)
         links = closing_links(pull.body, self._request.repository, self._looking.host)
-        rest = self._rest(pull, diff, links)
+        rest = self._rest(pull, diff, links, opening.have)
         if rest is None:
             return None
         return Dossier(
@@ -120,6 +176,58 @@ class PullReading:
             guidance=rest.guidance,
             config=rest.config,
         )
+
+    def _opening(self) -> Opening:
+        """Guess once where head and base are, and what is changed: the first request brings the rest, if that is so."""
+        is_guessing, self._is_guessing = self._is_guessing, False
+        before = self._before
+        if is_guessing and before is not None and not is_another_size(self._request, before):
+            guess = by_record(self._request, before)
+            return self._as_before(guess, before) if guess else self._plainly()
+        if is_guessing and self._request.head_sha is not None and base_of(self._request, before) is not None:
+            return self._diff_first()
+        return self._plainly()
+
+    def _plainly(self) -> Opening:
+        self._asks_for_the_head()
+        return Opening(self._graph.pull())
+
+    def _as_before(self, guess: Guess, before: Dossier) -> Opening:
+        seen = self._guessed(guess)
+        if seen is None or not _is_at(seen.pull, guess):
+            return Opening(seen.pull) if seen else self._plainly()
+        is_known = seen.trail is not None and is_same_change(before, seen.trail, seen.traces)
+        return Opening(seen.pull, PatchedDiff(before.diff, ()) if is_known else None, had(guess, seen.answered))
+
+    def _diff_first(self) -> Opening:
+        """The diff is the newest head's: that it is the one that the request names is said by what is asked afterwards."""
+        try:
+            diff = self._shown_diff()
+            guess = by_diff(self._request, self._before, diff)
+        except TooLargeToShow:
+            self._is_too_large = True
+            return self._plainly()
+        except DiffError:
+            return self._plainly()
+        seen = self._guessed(guess) if guess else None
+        if guess is None or seen is None or not _is_at(seen.pull, guess):
+            return Opening(seen.pull) if seen else self._plainly()
+        return Opening(seen.pull, PatchedDiff(diff, ()), had(guess, seen.answered))
+
+    def _guessed(self, guess: Guess) -> Seen | None:
+        """None: it was too much to be answered at once."""
+        self._asks_for_the_head()
+        try:
+            return self._graph.pull_with(guess.asked(self._request), guess.head_sha, guess.traced)
+        except RateLimited:
+            raise
+        except Unavailable:
+            if len(guess.paths) <= SMALL_BATCH:
+                raise
+            return None
+
+    def _asks_for_the_head(self) -> None:
+        self.told_at = time.monotonic()
 
     def _contexts(self, pull: GraphPull) -> Iterator[GraphContext]:
         page = pull.status_check_rollup.contexts if pull.status_check_rollup else None
@@ -134,9 +242,13 @@ class PullReading:
 
     def _diff(self, pull: GraphPull) -> PatchedDiff:
         try:
-            return PatchedDiff(self._api.get_bytes(self._path, DIFF).decode("utf-8", "replace"), ())
+            return self._patches(pull.changed_files) if self._is_too_large else PatchedDiff(self._shown_diff(), ())
         except TooLargeToShow:
             return self._patches(pull.changed_files)
+
+    def _shown_diff(self) -> str:
+        self.told_at = None  # this is of the newest head, whichever that is
+        return self._api.get_bytes(self._path, DIFF).decode("utf-8", "replace")
 
     def _patches(self, total: int) -> PatchedDiff:
         pages = range(1, -(-min(total, MOST_LISTED) // FILES_PER_PAGE) + 1)
@@ -147,7 +259,7 @@ class PullReading:
         files = [file for call in calls for file in self._api.fetch(call, ChangedFiles).root]
         return joined(files, total)
 
-    def _rest(self, pull: GraphPull, diff: PatchedDiff, links: Sequence[IssueLink]) -> "Rest | None":
+    def _rest(self, pull: GraphPull, diff: PatchedDiff, links: Sequence[IssueLink], have: Have) -> "Rest | None":
         """Texts, guidance and the issues that only the body names; None when the head moved."""
         missing = {file.path for file in diff.unread}
         changed = parse_diff(diff.diff.encode())
@@ -156,16 +268,23 @@ class PullReading:
         rest = Rest(
             Shelf([*files.unread], self._looking.most_characters),
             rules_files_for([file.path for file in changed.files]),
+            have.texts,
         )
-        rules = [f"{pull.base_ref_oid}:{path}" for path in (*rest.ruled_by, PLACE)]
-        folders = [f"{pull.base_ref_oid}:{folder}" for folder in FOLDERS]
-        first = Asked(rules, self._named_only(pull, links), folders, has_default(self._request.repository))
+        first = self._beside(pull, rest, self._named_only(pull, links), have)
         for at, batch in enumerate(batches(paths, BATCH) or [[]]):
             if rest.shelf.is_full:
                 rest.shelf.leave(batch)
             elif not self._read(pull, batch, first if at == 0 else Asked(), rest):
                 return None
         return rest
+
+    def _beside(self, pull: GraphPull, rest: "Rest", named: list[int], have: Have) -> Asked:
+        """What else the first request has to bring: nothing, if it was answered already."""
+        if have.answered is None or have.ruled_by != rest.ruled_by or not set(named) <= set(have.issues):
+            return rules_asked(pull.base_ref_oid, rest.ruled_by, named, self._request)
+        found = dict(zip(have.issues, have.answered.issues, strict=True))
+        rest.take(replace(have.answered, issues=tuple(found[number] for number in named)))
+        return Asked()
 
     def _read(self, pull: GraphPull, paths: Sequence[str], beside: Asked, rest: "Rest") -> bool:
         """Read one batch, in smaller pieces if GitHub can't answer it at once; False when the head moved."""
@@ -182,7 +301,12 @@ class PullReading:
             )
 
     def _read_at_once(self, pull: GraphPull, paths: Sequence[str], beside: Asked, rest: "Rest") -> bool:
-        files = [f"{self._texts_at(pull)}:{path}" for path in paths]
+        lacking = [path for path in paths if path not in rest.texts]
+        if not lacking and not beside.expressions:
+            rest.shelf.put(paths, [rest.texts[path] for path in paths])
+            return True
+        files = [f"{self._texts_at(pull)}:{path}" for path in lacking]
+        self._asks_for_the_head()
         found = self._graph.ask(replace(beside, expressions=[*beside.expressions, *files]))
         still_open(found.head, self._looking)
         if found.head.head_ref_oid != pull.head_ref_oid:
@@ -190,7 +314,8 @@ class PullReading:
         blobs = found.blobs[len(beside.expressions) :]
         if blobs and not any(blobs):
             raise Unavailable("the head commit", "GitHub can't read it yet")
-        rest.shelf.put(paths, blobs)
+        read = {**rest.texts, **dict(zip(lacking, blobs, strict=True))}
+        rest.shelf.put(paths, [read[path] for path in paths])
         if beside.expressions:
             rest.take(found)
         return True
@@ -218,10 +343,8 @@ def chosen(known: Around, config: Sequence[ConfigText]) -> Around:
     return Around(required, frozenset(said.ci_ignore), known.held, known.silencing)
 
 
-def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:
-    """The rules files that may rule these, but for those in folders of their own."""
-    above = folders_above(changed, MOST_RULED_FOLDERS)
-    return (*AT_THE_ROOT, *(f"{folder}{name}" for folder in above for name in NAMES))
+def _is_at(pull: GraphPull, guess: Guess) -> bool:
+    return (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
 
 
 @dataclass(slots=True)
@@ -230,6 +353,7 @@ class Rest:
 
     shelf: Shelf
     ruled_by: tuple[str, ...]
+    texts: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
     guidance: tuple[Guidance, ...] = ()
     issues: tuple[GraphIssue, ...] = ()
     config: tuple[ConfigText, ...] = ()

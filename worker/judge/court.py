@@ -197,7 +197,7 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
             "coverage": sitting.coverage,
             "closing_conditions": sitting.conditions,
             "claims": hearing.claims,
-            "findings": hearing.opinion.findings,
+            "findings": tuple(one.model_copy(update={"instead_of": None}) for one in hearing.opinion.findings),
             "eval_id": docket.eval_id,
             "parent_eval_id": docket.parent_eval_id,
             "subject": docket.subject,

@@ -162,8 +162,15 @@ def gravest_first(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
 
 
 def _pointers(facts: tuple[Finding, ...], hearing: Hearing) -> tuple[EvidencePointer, ...]:
-    found = (_pointer(fact, hearing.places) for fact in facts[:EVIDENCE])
-    return tuple(pointer for pointer in found if pointer is not None)
+    return tuple(pointer for fact in facts[:EVIDENCE] for pointer in _shown(fact, hearing.places))
+
+
+def _shown(fact: Finding, places: Places) -> Iterator[EvidencePointer]:
+    """The fact's place, and what stood there before."""
+    if (pointer := _pointer(fact, places)) is not None:
+        yield pointer
+    if fact.instead_of is not None and isinstance(before := places.check(fact.instead_of), EvidencePointer):
+        yield before
 
 
 def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:

@@ -7,6 +7,7 @@ whatever the dossier's summary of them says. CI that the author silenced has not
 from collections.abc import Iterator
 from typing import Final
 
+from worker.domain.ansi import without_ansi
 from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
@@ -21,7 +22,6 @@ JUNIT: Final = "junit"
 
 _JUNIT_LINE: Final = pattern(r"(\S{1,300}::.{1,300}?): .*")
 
-_ANSI: Final = pattern(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _FAILING_TEST: Final = tuple(
     pattern(line)
     for line in (
@@ -75,7 +75,7 @@ def failing_tests(check: CiCheck) -> Iterator[str]:
     if check.app == JUNIT:
         yield from (found[1] for line in check.summary.splitlines() if (found := _JUNIT_LINE.fullmatch(line)))
         return
-    for line in _ANSI.sub("", f"{check.summary}\n{check.log_tail}").splitlines():
+    for line in without_ansi(f"{check.summary}\n{check.log_tail}").splitlines():
         found = next(filter(None, (form.fullmatch(line.rstrip()) for form in _FAILING_TEST)), None)
         if found:
             yield found[1].strip()

@@ -7,7 +7,7 @@ link and mention nothing and begin no line, where other bots look for commands; 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.feedback import mention_of, submissions
+from worker.domain.feedback import mark, mention_of, submissions
 from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.render.markdown import bullets, code, joined, prose
@@ -22,7 +22,7 @@ def feedback(entries: Sequence[LedgerEntry], nonce: str, round_limit: int) -> st
     """The comment's text. *entries*: this pull request's, oldest first; the newest submission's verdict is what it is about."""
     own = submissions(entries)
     newest = own[-1].verdict
-    return joined([*_body(newest, own, round_limit), f"<!-- assay:{nonce} -->"], BYTES)
+    return joined([*_body(newest, own, round_limit), mark(nonce)], BYTES)
 
 
 def _body(verdict: Verdict, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:

@@ -47,19 +47,26 @@ def installation_lines(asked: Mapping[str, str], installed: Sequence[Installed],
 def _of_one(asked: Mapping[str, str], installed: Installed) -> Iterator[Examined]:
     name = f"Installation {installed.account}"
     if installed.is_suspended:
-        words = f"it is suspended ({installed.id}): nothing is judged there. Its owner ends that at {installed.url}"
+        words = f"is suspended (installation {installed.id}), so nothing is judged there. Its owner ends that at {installed.url}"
         yield Examined(name, Health.WRONG, words)
     lacks = unapproved(asked, installed)
     if lacks:
-        so = _lost(installed.permissions, asked)
-        words = f"has not approved {', '.join(lacks)} ({installed.id}){so}. Its owner does so at {installed.url}"
-        yield Examined(name, Health.WRONG, words)
+        them = "it" if len(lacks) == 1 else "them"
+        words = (
+            f"has not approved {', '.join(lacks)} (installation {installed.id}). ",
+            *_lost(installed.permissions, asked),
+            f"Its owner approves {them} at {installed.url}",
+        )
+        yield Examined(name, Health.WRONG, "".join(words))
 
 
-def _lost(granted: Mapping[str, str], asked: Mapping[str, str]) -> str:
-    core = [f"{one.spelled} is needed to {one.reason}" for one in lacking(granted)]
-    extras = [one.lost for one in EXTRAS if suffices(asked, one.permission) and not suffices(granted, one.permission)]
-    return "".join(f"; {words}" for words in (*core, *extras))
+def _lost(granted: Mapping[str, str], asked: Mapping[str, str]) -> Iterator[str]:
+    """What does not work without that, in whole sentences."""
+    for needed in lacking(granted):
+        yield f"Judging needs {needed.spelled}, to {needed.reason}. "
+    for one in EXTRAS:
+        if suffices(asked, one.permission) and not suffices(granted, one.permission):
+            yield f"Without {one.permission.spelled}, {one.lost}. "
 
 
 def gate_lines(gate: Gate, our_app_id: int, slug: str) -> Iterator[Examined]:
@@ -90,14 +97,14 @@ def _required(gate: Gate, our_app_id: int, slug: str) -> Examined:
         case Hold.ANOTHERS:
             others = ", ".join(str(one.app_id) for one in gate.required if one.app_id not in {our_app_id, None})
             words = (
-                f"{CHECK_NAME} is required on {gate.branch} by {by} from another App ({others}), so ours never counts and "
+                f"{CHECK_NAME} is required on {gate.branch} by {by} from another App (id {others}), so ours never counts and "
                 f"nothing can be merged. Choose {slug} as its source instead."
             )
             return Examined(REQUIRED, Health.WRONG, words)
         case Hold.NONE:
             words = (
-                f"{CHECK_NAME} is not required on {gate.branch}, so no merge waits for it. To make it a gate: Settings, Rules, "
-                f"Rulesets, require the status check {CHECK_NAME}, with {slug} as its source."
+                f"{CHECK_NAME} is not required on {gate.branch}, so no merge waits for it. To make it a gate, open Settings, "
+                f"Rules, Rulesets, and require the status check {CHECK_NAME} with {slug} as its source."
             )
             return Examined(REQUIRED, Health.MISSING, words)
         case _:
@@ -108,7 +115,7 @@ def _queue(gate: Gate, installed: Installed) -> Examined:
     wanted = extra(OptIn.MERGE_QUEUE)
     if gate.has_queue is None:
         words = (
-            f"none by a ruleset on {gate.branch}; whether branch protection has one can't be seen without "
+            f"no ruleset asks for one on {gate.branch}; whether branch protection does can't be seen without "
             f"{wanted.permission.spelled}"
         )
         return Examined(QUEUE, Health.OK, words)
@@ -118,6 +125,6 @@ def _queue(gate: Gate, installed: Installed) -> Examined:
         return Examined(QUEUE, Health.OK, f"on for {gate.branch}, and Assay answers for its groups")
     words = (
         f"on for {gate.branch}, but {installed.account} (installation {installed.id}) has not granted "
-        f"{wanted.permission.spelled}: {wanted.lost}. Ask for it in {SETTINGS}; the owner approves it at {installed.url}"
+        f"{wanted.permission.spelled}, so {wanted.lost}. Ask for it in {SETTINGS}; the owner approves it at {installed.url}"
     )
     return Examined(QUEUE, Health.WRONG, words)

@@ -16,7 +16,7 @@ NEVER: Final = (
         "what a branch requires can be read with *Contents* and *Metadata*; nothing is changed there",
     ),
     ("Members", "who may command is asked per command, of the repository"),
-    ("Security events", "no SARIF is uploaded"),
+    ("Security events", "Assay uploads no SARIF; a workflow of yours may (`assay judge --format sarif`)"),
     ("Workflows, Secrets, Variables, Environments, Webhooks", "nothing there is needed to judge"),
 )
 

@@ -8,9 +8,9 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from worker.domain import keys
 from worker.domain.request import Ask
 from worker.domain.value import Value
+from worker.domain.waiting import ASKS
 from worker.errors import SettingError
 from worker.settings import Timing
 from worker.store.codec import Codec, Unreadable
@@ -34,7 +34,7 @@ class Asks:
     def __init__(self, wire: Wire, codec: Codec, timing: Timing) -> None:
         self._wire = wire
         self._codec = codec
-        self._waiting = Waiting(wire, timing, Ask, (keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES))
+        self._waiting = Waiting(wire, timing, Ask, ASKS)
 
     def put(self, command: Ask) -> Outcome:
         """Take down a command; the same delivery again changes nothing."""
@@ -47,7 +47,7 @@ class Asks:
     def _sealed(self, command: Ask) -> Ask:
         if not command.reason:
             return command
-        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), keys.ASK_TEXTS.name)).decode()
+        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), ASKS.texts.name)).decode()
         return command.model_copy(update={"reason": "", "sealed": sealed})
 
     def _opened(self, command: Ask) -> Ask:
@@ -55,7 +55,7 @@ class Asks:
         if command.sealed is None:
             return command
         try:
-            reason = self._codec.open(base64.b64decode(command.sealed), keys.ASK_TEXTS.name).decode()
+            reason = self._codec.open(base64.b64decode(command.sealed), ASKS.texts.name).decode()
         except (Unreadable, SettingError) as error:
             LOG.warning("the reason of a command can't be read: %s", error)
             reason = ""

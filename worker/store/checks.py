@@ -84,6 +84,9 @@ class RedisChecks:
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
 
+    def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self._wire.call("ZSCORE", keys.DEADLINES.name, keys.check(pull, head_sha).name) is not None
+
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether this head has its check run, or is about to get it."""
         return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))

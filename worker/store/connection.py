@@ -66,6 +66,8 @@ class Store(Value):
     retention: timedelta = keys.MONTH
     told_for: timedelta = timedelta(days=365)
     lookahead_events: int = 5
+    remembered: timedelta = keys.QUARTER
+    """How long the memory of a pull request stays after it was closed."""
 
     @property
     def pulls(self) -> Pulls:
@@ -264,8 +266,16 @@ def _opened(settings: Settings, url: str) -> Generator[Store]:
     try:
         _check_version(wire)
         ring = ring_of(settings.store_keys) or (key_of(settings.data_dir),)
-        days = (timedelta(days=settings.retention_days), timedelta(days=settings.event_days))
-        yield Store(wire, Codec(ring), SecretStr(url), settings.timing, *days, settings.lookahead_events)
+        yield Store(
+            wire,
+            Codec(ring),
+            SecretStr(url),
+            settings.timing,
+            retention=timedelta(days=settings.retention_days),
+            told_for=timedelta(days=settings.event_days),
+            lookahead_events=settings.lookahead_events,
+            remembered=timedelta(days=settings.ledger_days),
+        )
     finally:
         wire.close()
 

@@ -104,7 +104,7 @@ class Decisions:
         return bool(run(self._wire, Script.ANSWER_ONCE, [key], _digest(what), delivery, *most))
 
     def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
-        on, said = [keys.decisions(pull)], (field, value, *more)
+        on, said = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
         return run(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *said) == 1
 
     def _sealed(self, pull: PullRef, word: Spoken) -> bytes:

@@ -1,24 +1,27 @@
 """What the web's door does in Redis: one script for a request, one for a command.
 
 Imports neither rq nor cryptography nor redis-py: the door starts fast and stays small. Does not read anything
-back. Invariant: a delivery counts once, however often it comes; both calls answer in one round trip.
+back. What comes often is a `to_...` that says what to send, and a reader of the reply, so that the web asks on its event loop
+(`worker.store.lane`) what others ask on a wire. Invariant: a delivery counts once, however often it comes; each answers in one
+round trip.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, Protocol, assert_never
+from typing import Final, NamedTuple, Protocol, assert_never
 
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request import DRAFT_TOO, Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.value import Value
+from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
 from worker.settings import Timing
-from worker.store.lua import Script, run
+from worker.store.lua import Call, Script, call_of, run, sent
 from worker.store.reading import read
-from worker.store.wire import Wire, items, text, whole
+from worker.store.wire import Reply, Wire, items, text
 
 FORCE: Final = "force"
 ANEW: Final = "anew"
@@ -103,7 +106,7 @@ class Outcome(StrEnum):
     """About nothing that was judged here."""
 
 
-class Wanted(Value):
+class Wanted(NamedTuple):
     """What became of a request. `seq` numbers it among all events; 0 for a duplicate."""
 
     outcome: Outcome
@@ -112,36 +115,45 @@ class Wanted(Value):
 
 def want(wire: Wire, request: JudgeRequest, timing: Timing) -> Wanted:
     """Have this pull request judged, when its time has come. Raises Unavailable."""
-    pull, mode = request.pull, mode_of(request)
-    on = [keys.pull(pull), keys.delivery(request.delivery_id), keys.window(pull.installation_id, pull.repository_id)]
-    if request.head_sha is not None:
-        on += [keys.heads(pull.installation_id, pull.repository_id, request.head_sha), keys.named(request.repository)]
-    reply = items(
-        run(
-            wire,
-            Script.WANT,
-            on,
-            pull.installation_id,
-            request.head_sha or "",
-            request.model_dump_json(),
-            mode,
-            *quiet(mode, timing),
-            FLAGS.get(request.trigger, ""),
-            lifetime_s(keys.delivery(request.delivery_id)),
-            pull.number,
-            lifetime_s(keys.pull(pull)),
-            "" if request.arrived is None else request.arrived.at.isoformat(),
-            int(mode is Mode.HOLD),
-            pull.repository_id,
-        )
+    return wanted(sent(wire, to_want(request, timing)))
+
+
+def to_want(request: JudgeRequest, timing: Timing) -> Call:
+    pull, head_sha, mode = request.pull, request.head_sha, mode_of(request)
+    installation, repository = pull.installation_id, pull.repository_id
+    on = [keys.pull(pull), keys.delivery(request.delivery_id), keys.window(installation, repository)]
+    if head_sha is not None:
+        on += [keys.heads(installation, repository, head_sha), keys.named(request.repository)]
+    return call_of(
+        Script.WANT,
+        on,
+        installation,
+        head_sha or "",
+        request.model_dump_json(),
+        mode,
+        *quiet(mode, timing),
+        FLAGS.get(request.trigger, ""),
+        lifetime_s(on[1]),
+        pull.number,
+        lifetime_s(on[0]),
+        "" if request.arrived is None else request.arrived.at.isoformat(),
+        int(mode is Mode.HOLD),
+        repository,
     )
-    return Wanted(Outcome(text(reply[0])), whole(reply[1]))
+
+
+def wanted(reply: Reply) -> Wanted:
+    outcome, seq = text(reply).split()
+    return Wanted(Outcome(outcome), int(seq))
 
 
 def nudge(wire: Wire, at: Commit, timing: Timing) -> Outcome:
     """Other checks ended on this commit: whoever waits for that looks again soon. Raises Unavailable."""
-    found = run(
-        wire,
+    return nudged(sent(wire, to_nudge(at, timing)))
+
+
+def to_nudge(at: Commit, timing: Timing) -> Call:
+    return call_of(
         Script.NUDGE,
         [keys.heads(at.installation_id, at.repository_id, at.head_sha)],
         at.head_sha,
@@ -150,7 +162,10 @@ def nudge(wire: Wire, at: Commit, timing: Timing) -> Outcome:
         milliseconds(timing.gather * GATHERED),
         MOST_LOOKS,
     )
-    return Outcome.COALESCED if found else Outcome.UNKNOWN
+
+
+def nudged(reply: Reply) -> Outcome:
+    return Outcome.COALESCED if reply else Outcome.UNKNOWN
 
 
 def with_head(wire: Wire, at: Commit) -> tuple[JudgeRequest, ...]:
@@ -159,10 +174,12 @@ def with_head(wire: Wire, at: Commit) -> tuple[JudgeRequest, ...]:
     return _known(wire, index, keys.prefix("pull", at.installation_id, at.repository_id))
 
 
-def closing(wire: Wire, installation: InstallationId, repository: RepositoryId, mark: str) -> tuple[JudgeRequest, ...]:
-    """What was last asked of each open pull request of this repository that was judged and closes an issue. Raises Unavailable."""
-    index = keys.solving(installation, repository, mark)
-    return _known(wire, index, keys.prefix("pull", installation, repository))
+def closing(wire: Wire, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
+    """What was last asked of each open pull request, of any repository here, that was judged and closes an issue.
+
+    Raises Unavailable.
+    """
+    return _known(wire, keys.solving(installation, mark), keys.pulls_of(installation))
 
 
 def _known(wire: Wire, index: keys.Key, prefix: str) -> tuple[JudgeRequest, ...]:
@@ -170,16 +187,35 @@ def _known(wire: Wire, index: keys.Key, prefix: str) -> tuple[JudgeRequest, ...]
     return tuple(read(JudgeRequest, text(one)) for one in found)
 
 
-def shut(wire: Wire, pull: PullRef) -> None:
-    """A pull request was closed: what is unfinished of it is to be finished. Raises Unavailable."""
-    run(wire, Script.SHUT, [keys.pull(pull), keys.checks(pull)], lifetime_s(keys.pull(pull)))
+def shut(wire: Wire, pull: PullRef, left: timedelta) -> None:
+    """A pull request was closed: what is unfinished of it is to be finished, and its memory goes after so long.
+
+    Raises Unavailable.
+    """
+    sent(wire, to_shut(pull, left))
+
+
+def to_shut(pull: PullRef, left: timedelta) -> Call:
+    on = [keys.pull(pull), keys.checks(pull), *_remembered(pull)]
+    return call_of(Script.SHUT, on, lifetime_s(on[0]), milliseconds(left.total_seconds()))
+
+
+def reopen(wire: Wire, pull: PullRef) -> None:
+    """It was reopened: what is remembered of it stays. Raises Unavailable."""
+    for key in _remembered(pull):
+        wire.call("PERSIST", key.name)
+
+
+def _remembered(pull: PullRef) -> tuple[keys.Key, ...]:
+    """What stays while a pull request is open."""
+    return keys.ledger(pull), keys.decisions(pull), keys.spent(pull)
 
 
 def greet(wire: Wire, greetings: Sequence[Greeting]) -> None:
     """The App may see these repositories from now on. Raises Unavailable."""
     for start in range(0, len(greetings), MOST_ASIDE):
         texts = [part for one in greetings[start : start + MOST_ASIDE] for part in (one.id, one.model_dump_json())]
-        run(wire, Script.GREET, [keys.GREETINGS, keys.GREETING_TEXTS], *texts)
+        run(wire, Script.GREET, [GREETINGS.order, GREETINGS.texts], *texts)
 
 
 def set_window(wire: Wire, installation: InstallationId, repository: RepositoryId, seconds: float | None) -> None:
@@ -214,7 +250,7 @@ def ask(wire: Wire, command: Ask) -> Outcome:
     reply = run(
         wire,
         Script.ASK_PUT,
-        [key, keys.ASKS, keys.ASK_TEXTS],
+        [key, ASKS.order, ASKS.texts],
         command.delivery_id,
         command.model_dump_json(),
         lifetime_s(key),
@@ -224,9 +260,16 @@ def ask(wire: Wire, command: Ask) -> Outcome:
 
 def happen(wire: Wire, happening: Happening) -> Outcome:
     """Note down what may be an outcome of something that was judged. Raises Unavailable."""
+    return happened(sent(wire, to_happen(happening)))
+
+
+def to_happen(happening: Happening) -> Call:
     key = keys.heard(happening.delivery_id)
-    on = [key, keys.HAPPENINGS, keys.HAPPENING_TEXTS, *_about(happening)]
-    reply = run(wire, Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
+    on = [key, HAPPENINGS.order, HAPPENINGS.texts, *_about(happening)]
+    return call_of(Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
+
+
+def happened(reply: Reply) -> Outcome:
     return Outcome(text(reply))
 
 

@@ -5,9 +5,9 @@ Does not look (`worker.reception` does). Invariant: one stays until it is `done`
 
 from datetime import timedelta
 
-from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.value import Value
+from worker.domain.waiting import GREETINGS
 from worker.settings import Timing
 from worker.store.door import greet
 from worker.store.waiting import Waiting
@@ -26,7 +26,7 @@ class Greetings:
 
     def __init__(self, wire: Wire, timing: Timing) -> None:
         self._wire = wire
-        self._waiting = Waiting(wire, timing, Greeting, (keys.GREETINGS, keys.GREETING_TEXTS, keys.GREETING_TRIES))
+        self._waiting = Waiting(wire, timing, Greeting, GREETINGS)
 
     def goes_on(self, greeting: Greeting, delay: timedelta) -> None:
         """As many of it as may be at once were looked at: the others after a while."""

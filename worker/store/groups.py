@@ -14,6 +14,7 @@ from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import PullRef
 from worker.domain.value import Value
+from worker.domain.waiting import GROUPS
 from worker.errors import LeaseLost
 from worker.settings import Timing
 from worker.store.door import Outcome, lifetime_s, milliseconds
@@ -21,7 +22,7 @@ from worker.store.lua import Script, run
 from worker.store.reading import read, read_or_leave
 from worker.store.wire import Wire, items, text, whole
 
-QUEUE: Final = (keys.GROUPS, keys.GROUP_TEXTS, keys.GROUP_TRIES, keys.GROUP_HOLDS)
+QUEUE: Final = (GROUPS.order, GROUPS.texts, GROUPS.tries, keys.GROUP_HOLDS)
 
 
 class QueuedGroup(Frozen):
@@ -76,7 +77,7 @@ class Groups:
         known = keys.group(group.installation_id, group.repository_id, group.head_sha)
         said = QueuedGroup(group=group).model_dump_json()
         kept = group.model_dump_json() if group.ended is None else ""
-        on = [key, keys.GROUPS, keys.GROUP_TEXTS, known]
+        on = [key, GROUPS.order, GROUPS.texts, known]
         taken = run(self._wire, Script.GROUP_PUT, on, group.id, said, lifetime_s(key), kept, lifetime_s(known))
         return Outcome.QUEUED if taken else Outcome.DUPLICATE
 
@@ -126,14 +127,14 @@ class Groups:
 
     def keep(self, lease: GroupLease) -> None:
         """Prolong a lease. Raises LeaseLost."""
-        on = [keys.GROUPS, keys.GROUP_TEXTS, keys.GROUP_HOLDS]
+        on = [GROUPS.order, GROUPS.texts, keys.GROUP_HOLDS]
         who = (*_name(lease.group), lease.token, lease.taker)
         if not run(self._wire, Script.GROUP_KEEP, on, *who, milliseconds(self._timing.lease)):
             raise LeaseLost
 
     def died(self, group_id: str, token: str) -> bool:
         """The process of this job is dead: look at its group again now. False: it was done."""
-        return bool(run(self._wire, Script.GROUP_DIED, [keys.GROUPS, keys.GROUP_HOLDS], group_id, token))
+        return bool(run(self._wire, Script.GROUP_DIED, [GROUPS.order, keys.GROUP_HOLDS], group_id, token))
 
 
 def _name(group: MergeGroup) -> tuple[str, str]:

@@ -6,9 +6,9 @@ noted stays until it is `done`.
 
 from datetime import timedelta
 
-from worker.domain import keys
 from worker.domain.happenings import Happening
 from worker.domain.value import Value
+from worker.domain.waiting import HAPPENINGS
 from worker.settings import Timing
 from worker.store.door import Outcome, happen
 from worker.store.waiting import Waiting
@@ -27,8 +27,7 @@ class Happenings:
 
     def __init__(self, wire: Wire, timing: Timing) -> None:
         self._wire = wire
-        on = (keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES)
-        self._waiting = Waiting(wire, timing, Happening, on)
+        self._waiting = Waiting(wire, timing, Happening, HAPPENINGS)
 
     def put(self, happening: Happening) -> Outcome:
         """Note it down; the same delivery again changes nothing."""

@@ -33,23 +33,13 @@ class RedisLedger:
         opened = [read(LedgerEntry, self._codec.open(blob(entry), key.name)) for entry in sealed]
         return tuple(sorted(opened, key=lambda entry: (entry.fence, entry.created_at, entry.eval_id)))
 
-    def ends_in(self, pull: PullRef, left: timedelta) -> None:
-        """The pull request was closed: its memory goes after so long, unless it is judged again before."""
-        for key in (keys.ledger(pull), keys.decisions(pull), keys.spent(pull)):
-            self._wire.call("EXPIRE", key.name, int(left.total_seconds()))
-
-    def stays(self, pull: PullRef) -> None:
-        """It was reopened."""
-        for key in (keys.ledger(pull), keys.decisions(pull), keys.spent(pull)):
-            self._wire.call("PERSIST", key.name)
-
     def append(
         self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
     ) -> None:
         """Append under the fence that the entry names; one that judges another anew, beside that."""
         key = keys.ledger(pull)
         named, stream = keys.named(entry.verdict.subject.repository), keys.events(pull.installation_id)
-        on = [keys.pull(pull), key, named, stream]
+        on = [keys.pull(pull), key, named, stream, keys.decisions(pull), keys.spent(pull)]
         parent, numbers = entry.verdict.parent_eval_id or "", f"{pull.installation_id}:{pull.repository_id}"
         what = (entry.fence, parent, entry.eval_id, self._sealed(entry, key), numbers, self._told_ms, *_counted(told))
         children = (

@@ -10,6 +10,7 @@ from worker.domain import keys
 from worker.domain.feedback import Letter, Note
 from worker.domain.request import PullRef
 from worker.domain.value import Value
+from worker.domain.waiting import LETTERS
 from worker.settings import Timing
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
@@ -29,7 +30,7 @@ class Letters:
     """The letters in Redis. All methods raise Unavailable, and all may be called twice."""
 
     def __init__(self, wire: Wire, timing: Timing) -> None:
-        self._waiting = Waiting(wire, timing, Letter, (keys.LETTERS, keys.LETTER_TEXTS, keys.LETTER_TRIES))
+        self._waiting = Waiting(wire, timing, Letter, LETTERS)
 
     def put(self, letter: Letter) -> None:
         self._run(Script.LETTER_PUT, letter)
@@ -45,7 +46,7 @@ class Letters:
         self._run(Script.LETTER_DONE, letter)
 
     def _run(self, script: Script, letter: Letter) -> None:
-        run(self._waiting.wire, script, self._waiting.keys, _name(letter), letter.model_dump_json())
+        run(self._waiting.wire, script, LETTERS.keys, _name(letter), letter.model_dump_json())
 
 
 class RedisNotes:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from worker.domain.keys import Key
 from worker.store.wire import Argument, Refused, Reply, Wire
@@ -79,7 +79,6 @@ class Script(StrEnum):
     LEAVES = "leaves"
     LEFT = "left"
     ROLLUP = "rollup"
-    PAGE = "page"
     CONFIG = "config"
     DEMOTE = "demote"
     PROMOTE = "promote"
@@ -118,12 +117,40 @@ def digest(script: Script) -> str:
     return hashlib.sha1(source(script), usedforsecurity=False).hexdigest()
 
 
+class Call(NamedTuple):
+    """A script with all that it is told. `told`: how many keys, their names, the arguments."""
+
+    script: Script
+    told: tuple[Argument, ...]
+
+    @property
+    def short(self) -> tuple[Argument, ...]:
+        """The command, where Redis knows the script."""
+        return ("EVALSHA", digest(self.script), *self.told)
+
+    @property
+    def whole(self) -> tuple[Argument, ...]:
+        return ("EVAL", source(self.script), *self.told)
+
+
+def call_of(script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Call:
+    """A key given as text is a name that Redis itself told us."""
+    return Call(script, (len(keys), *[key.name if isinstance(key, Key) else key for key in keys], *arguments))
+
+
 def run(wire: Wire, script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Reply:
-    """Run a script. A key given as text is a name that Redis itself told us."""
-    names = [key.name if isinstance(key, Key) else key for key in keys]
+    return sent(wire, call_of(script, keys, *arguments))
+
+
+def sent(wire: Wire, call: Call) -> Reply:
     try:
-        return wire.call("EVALSHA", digest(script), len(names), *names, *arguments)
+        return wire.call(*call.short)
     except Refused as refused:
-        if not refused.line.startswith(b"NOSCRIPT"):
+        if not is_unknown(refused):
             raise
-    return wire.call("EVAL", source(script), len(names), *names, *arguments)
+    return wire.call(*call.whole)
+
+
+def is_unknown(refused: Refused) -> bool:
+    """Redis does not know the script: it was started again, or nobody ran it yet."""
+    return refused.line.startswith(b"NOSCRIPT")

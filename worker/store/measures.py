@@ -16,6 +16,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.value import Value
+from worker.domain.waiting import ASKS, GREETINGS, GROUPS, HAPPENINGS, LETTERS
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
@@ -53,11 +54,11 @@ class Histogram(Value):
 
 QUEUES: Final = MappingProxyType(
     {
-        "command": keys.ASKS,
-        "happening": keys.HAPPENINGS,
-        "greeting": keys.GREETINGS,
-        "letter": keys.LETTERS,
-        "merge_group": keys.GROUPS,
+        "command": ASKS.order,
+        "happening": HAPPENINGS.order,
+        "greeting": GREETINGS.order,
+        "letter": LETTERS.order,
+        "merge_group": GROUPS.order,
     }
 )
 """What the dispatcher's errands are taken from."""

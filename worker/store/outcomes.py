@@ -19,6 +19,7 @@ from worker.domain.outcomes import Outcome, OutcomeKind, recorded
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Accept
+from worker.domain.waiting import HAPPENINGS
 from worker.settings import Timing
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s, milliseconds
@@ -64,7 +65,7 @@ class Outcomes:
             issues=tuple(issue_mark(*one) for one in issues),
         )
         heard, commit = keys.heard(happening.delivery_id), self._commit(pull, entry.head_sha)
-        on = [keys.watch(pull), keys.LOOKAHEAD, heard, keys.HAPPENINGS, keys.HAPPENING_TEXTS]
+        on = [keys.watch(pull), keys.LOOKAHEAD, heard, HAPPENINGS.order, HAPPENINGS.texts]
         on += [commit] if isinstance(entry.verdict, Accept) else []
         noted = happening.model_dump_json() if issues else ""
         window_ms = milliseconds(self._timing.lookahead)
@@ -118,9 +119,9 @@ class Outcomes:
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
     def rivals(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
-        """The pull requests that close this issue and were judged before this one was for the first time."""
-        key = keys.solving(pull.installation_id, pull.repository_id, issue)
-        found = items(run(self._wire, Script.RIVALS, [key], pull.number, lifetime_s(key)))
+        """Others of its repository that close this issue and were judged before this one was for the first time."""
+        key = keys.solving(pull.installation_id, issue)
+        found = items(run(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
         return tuple(_beside(pull, int(text(one))) for one in found)
 
     def newest_head(self, pull: PullRef) -> Sha | None:

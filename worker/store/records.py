@@ -13,6 +13,7 @@ from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, JudgeRequest
 from worker.domain.value import Value
+from worker.domain.waiting import ASKS, HAPPENINGS
 from worker.store.codec import Codec
 from worker.store.lua import Script, run
 from worker.store.reading import read
@@ -92,8 +93,9 @@ class Records:
         for one in holdings.owned:
             self._delete(on, [name for names in one.names.values() for name in names], one.installation, at)
             self._untell(one)
+            self._unlink(one)
         for ask in holdings.commands:
-            run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], ask.delivery_id)
+            run(self._wire, Script.ASK_DONE, ASKS.keys, ask.delivery_id)
         for one in holdings.owned:
             self._unhear(f'"repository_id":{one.repository},')
         last = keys.named(holdings.repository)
@@ -108,7 +110,7 @@ class Records:
             self._untell(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
         for ask in [one for one in self._asks() if one.pull.installation_id == installation]:
-            run(self._wire, Script.ASK_DONE, [keys.ASKS, keys.ASK_TEXTS, keys.ASK_TRIES], ask.delivery_id)
+            run(self._wire, Script.ASK_DONE, ASKS.keys, ask.delivery_id)
         self._unhear(f'"installation_id":{installation},')
         for batch in self._scanned(keys.of_installation(installation)):
             gone += self._delete(on, batch, installation, at)
@@ -139,11 +141,20 @@ class Records:
 
     def _unhear(self, mark: str) -> None:
         """Drop what happened and was not looked into yet."""
-        notes = items(self._wire.call("HGETALL", keys.HAPPENING_TEXTS.name))
+        notes = items(self._wire.call("HGETALL", HAPPENINGS.texts.name))
         for name, note in zip(notes[::2], notes[1::2], strict=True):
             if mark in f"{text(note)},".replace("}", ","):
-                on = [keys.HAPPENINGS, keys.HAPPENING_TEXTS, keys.HAPPENING_TRIES]
+                on = HAPPENINGS.keys
                 run(self._wire, Script.ASK_DONE, on, text(name))
+
+    def _unlink(self, owned: Owned) -> None:
+        """No issue is closed by its pull requests any more."""
+        mine = f"{owned.repository}:"
+        for batch in self._scanned(keys.solving_any(owned.installation)):
+            for name in batch:
+                members = [text(one) for one in items(self._wire.call("ZRANGE", name, 0, -1))]
+                if closing := [one for one in members if one.startswith(mine)]:
+                    self._wire.call("ZREM", name, *closing)
 
     def _untell(self, owned: Owned) -> None:
         """Take its happenings off the stream. First what has not ended: a watchdog would tell of it."""
@@ -172,7 +183,7 @@ class Records:
                     yield read(JudgeRequest, text(said))
 
     def _asks(self) -> Iterator[Ask]:
-        return (read(Ask, text(said)) for said in items(self._wire.call("HVALS", keys.ASK_TEXTS.name)))
+        return (read(Ask, text(said)) for said in items(self._wire.call("HVALS", ASKS.texts.name)))
 
     def _owned(self, installation: InstallationId, repository: RepositoryId) -> Owned:
         names: dict[str, list[str]] = {what: [] for what in keys.OF_PULLS}

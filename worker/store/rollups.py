@@ -23,7 +23,7 @@ from worker.analytics.cells import CellError, Cells, merged
 from worker.analytics.folding import Fold, Opened
 from worker.analytics.pulls import Pull
 from worker.analytics.reading import Ended, Reaction, Seen, seen
-from worker.analytics.windows import EPOCH, HOUR_MS, Window, buckets, day_of, first_kept, hour_of, ms
+from worker.analytics.windows import EPOCH, GRAINS, HOUR_MS, Window, buckets, buckets_of, first_kept, ms
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
@@ -33,7 +33,7 @@ from worker.store.stream import Entry
 from worker.store.wire import Wire, blob, items, text
 
 T = TypeVar("T")
-FORMAT: Final = "3"
+FORMAT: Final = "4"
 PORTION: Final = 20_000
 """Entries that are written down at a time: more of them block Redis for longer."""
 
@@ -226,11 +226,11 @@ class Rollups:
         """The buckets that these cells belong to, each with them added."""
         by_field: dict[str, list[Cells]] = {}
         for (table, hour), some in cells.items():
-            for bucket in (hour_of(hour * HOUR_MS), day_of(hour * HOUR_MS)):
+            for bucket in buckets_of(hour):
                 by_field.setdefault(f"{bucket.name}:{table}", []).append(some)
         stored = self._fields(keys.rollup(installation).name, list(by_field))
         before = {field: tables_of_cells.loaded(_unpacked(raw)) for field, raw in stored.items()}
-        return {field: _packed(merged([before.get(field, {}), *some])) for field, some in by_field.items()}
+        return {field: _packed(merged(some, before.get(field))) for field, some in by_field.items()}
 
     def _pulls(self, installation: InstallationId, said: Iterable[Seen]) -> dict[str, Pull]:
         names = {one.pull for one in said if isinstance(one, (Ended, Reaction))}
@@ -274,7 +274,7 @@ def _ends(field: str) -> float:
     name = field.partition(":")[0]
     if not name[1:].isdecimal():
         return float("inf")
-    return (int(name[1:]) + 1) * (24 if name[0] == "d" else 1)
+    return (int(name[1:]) + 1) * GRAINS[name[0]]
 
 
 def _packed(cells: Cells) -> bytes:

@@ -14,7 +14,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
 from worker.errors import LeaseLost
 from worker.store.lua import Script, run
-from worker.store.wire import Wire, blob, items, text, whole
+from worker.store.wire import Reply, Wire, blob, items, text, whole
 
 PAGE: Final = 2_000
 """Entries that are read at a time."""
@@ -34,6 +34,14 @@ class Entry(NamedTuple):
         return int(self.id.partition("-")[0])
 
 
+def entry_of(reply: Reply) -> Entry:
+    """An entry as Redis lists it. What somebody else wrote there has no kind: the reader of its body skips and counts it."""
+    name, fields = items(reply)
+    parts = items(fields)
+    said = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
+    return Entry(text(name), blob(said.get(b"k", b"")), blob(said.get(b"j", b"")))
+
+
 class Events:
     """The Events port, and the way back. *told_for*: how long an entry stays (0: for good)."""
 
@@ -47,8 +55,12 @@ class Events:
         on, stream = keys.pull(pull), keys.events(pull.installation_id)
         started, lost = opened(begun)
         note = f"{on.name}\n{fence}\n{stream.name}\n{self._told_ms}\n".encode() + lost
-        what = (begun.eval_id, note, started, self._hold_ms, self._told_ms, fence)
-        if whole(run(self._wire, Script.EVAL_STARTED, [on, stream], *what)) < 0:
+        if (
+            whole(
+                run(self._wire, Script.EVAL_STARTED, [on, stream], begun.eval_id, note, started, self._hold_ms, fence)
+            )
+            < 0
+        ):
             raise LeaseLost
 
     def end(self, pull: PullRef, event: Event) -> bool:
@@ -69,18 +81,11 @@ class Events:
         return whole(run(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
 
     def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[Entry]:
-        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time.
-
-        What somebody else wrote there comes as an entry of no kind: the reader of its body skips and counts it.
-        """
+        """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time."""
         start = f"({after}" if after else "-"
         end = "+" if until_ms is None else str(until_ms)
         while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
-            for one in page:
-                name, fields = items(one)
-                parts = items(fields)
-                said = dict(zip(map(text, parts[::2]), parts[1::2], strict=True))
-                yield Entry(text(name), blob(said.get("k", b"")), blob(said.get("j", b"")))
+            yield from map(entry_of, page)
             if len(page) < PAGE:
                 return
             start = f"({text(items(page[-1])[0])}"

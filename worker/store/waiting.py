@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from worker.domain.frozen import Frozen
-from worker.domain.keys import Key
+from worker.domain.waiting import Line
 from worker.settings import Timing
 from worker.store.door import milliseconds
 from worker.store.lua import Script, run
@@ -21,22 +21,22 @@ M = TypeVar("M", bound=Frozen)
 
 @dataclass(frozen=True, slots=True)
 class Waiting(Generic[M]):
-    """One such queue. `keys`: when to look at each, what each is, how often each was looked at."""
+    """One such queue."""
 
     wire: Wire
     timing: Timing
     kind: type[M]
-    keys: tuple[Key, Key, Key]
+    line: Line
 
     def next(self) -> tuple[M, int] | None:
         """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
-        reply = items(run(self.wire, Script.ASK_NEXT, self.keys, milliseconds(self.timing.open_hold)))
+        reply = items(run(self.wire, Script.ASK_NEXT, self.line.keys, milliseconds(self.timing.open_hold)))
         found = read_or_leave(self.kind, text(reply[0])) if reply else None
         return (found, whole(reply[1])) if found else None
 
     def later(self, name: str, delay: timedelta) -> None:
         """Look at it again after a while."""
-        run(self.wire, Script.ASK_LATER, self.keys[:1], name, max(0, milliseconds(delay.total_seconds())))
+        run(self.wire, Script.ASK_LATER, [self.line.order], name, max(0, milliseconds(delay.total_seconds())))
 
     def done(self, name: str) -> None:
-        run(self.wire, Script.ASK_DONE, self.keys, name)
+        run(self.wire, Script.ASK_DONE, self.line.keys, name)

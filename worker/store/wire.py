@@ -8,22 +8,26 @@ that goes through here is idempotent.
 """
 
 import os
+import secrets
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from io import BufferedReader
-from typing import Final
+from io import BufferedIOBase, BytesIO
+from typing import Final, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from worker.domain.value import Value
 from worker.errors import SettingError, Unavailable
 
+T = TypeVar("T")
 Argument = str | bytes | int | float
 Reply = bytes | int | list["Reply"] | None
 
 ATTEMPTS: Final = 3
+CHUNK: Final = 1 << 18
+PAUSE_S: Final = 0.02
 OUTAGES: Final = (b"LOADING", b"OOM", b"MISCONF", b"READONLY", b"MASTERDOWN", b"NOREPLICAS", b"BUSY", b"TRYAGAIN")
 DENIALS: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
 
@@ -34,6 +38,13 @@ class Refused(Exception):
     def __init__(self, line: bytes) -> None:
         super().__init__(line.decode(errors="replace"))
         self.line = line
+
+
+class Cut(ConnectionResetError):
+    """A reply ends before its end."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection was closed")
 
 
 class Address(Value):
@@ -92,7 +103,7 @@ class Connection:
 
     def __init__(self, to: Address, timeout_s: float) -> None:
         self._socket = _connected(to, timeout_s)
-        self._replies: BufferedReader = self._socket.makefile("rb")
+        self._replies = self._socket.makefile("rb")
         try:
             self._greet(to)
         except BaseException:
@@ -100,30 +111,67 @@ class Connection:
             raise
 
     def _greet(self, to: Address) -> None:
-        if to.password is not None:
-            self.call("AUTH", *([to.user] if to.user else []), to.password)
-        if to.database:
-            self.call("SELECT", to.database)
+        for command in greeting(to):
+            self.call(*command)
 
     def call(self, *command: Argument) -> Reply:
         self._socket.sendall(packed(command))
-        reply = _read(self._replies)
+        reply = next_reply(self._replies)
         if isinstance(reply, Refused):
             raise reply
         return reply
+
+    def unread(self, *command: Argument) -> bytes:
+        """What a command is answered, as it came: it ends where the answer to the next one is, which nobody can know before."""
+        mark = secrets.token_hex(16)
+        self._socket.sendall(packed(command) + packed(("ECHO", mark)))
+        end, came = b"$%d\r\n%b\r\n" % (len(mark), mark.encode()), bytearray()
+        while not came.endswith(end):
+            some = self._replies.read1(CHUNK)
+            if not some:
+                raise Cut
+            came += some
+        raw = bytes(came.removesuffix(end))
+        if raw.startswith(b"-"):
+            raise Refused(raw[1:-2])
+        return raw
 
     def close(self) -> None:
         self._replies.close()
         self._socket.close()
 
 
+def greeting(to: Address) -> list[tuple[Argument, ...]]:
+    """What is said first on a connection."""
+    said: list[tuple[Argument, ...]] = []
+    if to.password is not None:
+        said.append(("AUTH", *([to.user] if to.user else []), to.password))
+    if to.database:
+        said.append(("SELECT", to.database))
+    return said
+
+
 def packed(command: tuple[Argument, ...]) -> bytes:
     """Write a command as the protocol wants it."""
-    parts = [b"*%d\r\n" % len(command)]
-    for argument in command:
-        raw = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(raw), raw))
-    return b"".join(parts)
+    if bytes not in map(type, command):
+        written = "".join([f"${len(one)}\r\n{one}\r\n" for one in map(str, command)])
+        if written.isascii():  # then its characters are its bytes
+            return f"*{len(command)}\r\n{written}".encode("ascii")
+    raw = [one if isinstance(one, bytes) else str(one).encode() for one in command]
+    return b"*%d\r\n%b" % (len(raw), b"".join([b"$%d\r\n%b\r\n" % (len(one), one) for one in raw]))
+
+
+def no_answer(there: Address, timeout_s: float) -> Unavailable:
+    return Unavailable("Redis", f"no answer from {there} in {timeout_s:g} s")
+
+
+def lost(there: Address, error: OSError) -> Unavailable:
+    return Unavailable("Redis", f"{error.strerror or error} at {there}")
+
+
+def meant(refused: Refused) -> Refused | Unavailable:
+    """What a refusal is for whoever asked: some of them pass."""
+    return Unavailable("Redis", str(refused)) if refused.line.startswith(OUTAGES + DENIALS) else refused
 
 
 class Wire:
@@ -138,20 +186,25 @@ class Wire:
 
     def call(self, *command: Argument) -> Reply:
         """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
+        return self._tried(lambda connection: connection.call(*command))
+
+    def unread(self, *command: Argument) -> bytes:
+        """The reply as it came, for who reads many things of one shape at once; `reply_of` reads any. Raises as `call` does."""
+        return self._tried(lambda connection: connection.unread(*command))
+
+    def _tried(self, work: Callable[[Connection], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._connection() as connection:
-                    return connection.call(*command)
+                    return work(connection)
             except TimeoutError as error:
-                raise Unavailable("Redis", f"no answer from {self._address} in {self._timeout_s:g} s") from error
+                raise no_answer(self._address, self._timeout_s) from error
             except OSError as error:
                 if attempt == ATTEMPTS:
-                    raise Unavailable("Redis", f"{error.strerror or error} at {self._address}") from error
-                time.sleep(0.02 * attempt)
+                    raise lost(self._address, error) from error
+                time.sleep(PAUSE_S * attempt)
             except Refused as refused:
-                if refused.line.startswith(OUTAGES + DENIALS):
-                    raise Unavailable("Redis", str(refused)) from refused
-                raise
+                raise meant(refused) from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
@@ -212,10 +265,16 @@ def _encrypted(raw: socket.socket, host: str) -> socket.socket:
         raise
 
 
-def _read(replies: BufferedReader) -> Reply | Refused:
+def reply_of(raw: bytes) -> Reply:
+    """What was left unread."""
+    return _item(BytesIO(raw))
+
+
+def next_reply(replies: BufferedIOBase) -> Reply | Refused:
+    """Raises Cut where no whole one is there, or ConnectionResetError where that is none."""
     line = replies.readline()
     if not line.endswith(b"\r\n"):
-        raise ConnectionResetError("the connection was closed")
+        raise Cut
     kind, rest = line[:1], line[1:-2]
     match kind:
         case b"+":
@@ -232,23 +291,23 @@ def _read(replies: BufferedReader) -> Reply | Refused:
             raise ConnectionResetError(f"not a reply of Redis: {line[:40]!r}")
 
 
-def _bulk(replies: BufferedReader, size: int) -> bytes | None:
+def _bulk(replies: BufferedIOBase, size: int) -> bytes | None:
     if size < 0:
         return None
     raw = replies.read(size + 2)
     if len(raw) != size + 2:
-        raise ConnectionResetError("the connection was closed")
+        raise Cut
     return raw[:-2]
 
 
-def _items(replies: BufferedReader, count: int) -> list[Reply] | None:
+def _items(replies: BufferedIOBase, count: int) -> list[Reply] | None:
     if count < 0:
         return None
     return [_item(replies) for _ in range(count)]
 
 
-def _item(replies: BufferedReader) -> Reply:
-    item = _read(replies)
+def _item(replies: BufferedIOBase) -> Reply:
+    item = next_reply(replies)
     if isinstance(item, Refused):  # half of the list is still under way: not a connection to go on with
         raise ConnectionResetError(str(item))
     return item

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from worker.analytics.asking import PARAMETERS, AskError, Topic, asked
 from worker.analytics.reading import View
 from worker.analytics.tables import Dimension
-from worker.analytics.windows import Bucket, Window, buckets, day_of, first_kept, hour_of, window
+from worker.analytics.windows import GRAINS, HOUR_MS, Bucket, Window, buckets, buckets_of, first_kept, window
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 
@@ -20,7 +20,9 @@ def test_the_last_seven_days_of_submissions_by_agent_are_asked_about_where_nothi
     assert (question.subject, question.group_by, question.view) == ("submission", Dimension.AUTHOR_AGENT, View.VERDICTS)
     assert (question.min_confidence, question.include_eval, question.within) == (0, False, 1500)
     assert asked({}, Topic.COST, NOW).subject == "all"
-    assert len(asked({"subject": "all"}, Topic.QUALITY, NOW).subjects) == 5
+    everything = asked({"subject": "all"}, Topic.QUALITY, NOW).subjects
+    assert everything == ("submission", "merge_group", "ci_check", "pull_request")
+    assert asked({"subject": "benchmark"}, Topic.QUALITY, NOW).subjects == ("benchmark",)
 
 
 def test_a_time_may_be_told_as_how_long_ago() -> None:
@@ -76,11 +78,20 @@ def test_buckets_cover_a_window_once(start: int, length: int) -> None:
 
 
 def hours(bucket: Bucket) -> range:
-    return (
-        range(bucket.number, bucket.number + 1)
-        if bucket.grain == "h"
-        else range(bucket.number * 24, bucket.number * 24 + 24)
-    )
+    long = GRAINS[bucket.grain]
+    return range(bucket.number * long, (bucket.number + 1) * long)
+
+
+@given(st.integers(0, 23), st.integers(0, 23))
+def test_a_week_is_few_buckets_whenever_it_begins(first: int, last: int) -> None:
+    assert len(list(buckets(Window(first, 7 * 24 + last)))) <= (5 + 3) + 6 + (3 + 5)
+
+
+@given(st.integers(0, 2000))
+def test_an_hour_is_a_part_of_each_bucket_that_it_counts_in(hour: int) -> None:
+    found = list(buckets_of(hour))
+    assert {bucket.grain for bucket in found} == set(GRAINS)
+    assert all(hour in hours(bucket) for bucket in found)
 
 
 def test_a_window_begins_where_every_entry_is_still_there() -> None:
@@ -95,7 +106,7 @@ def test_a_window_begins_where_every_entry_is_still_there() -> None:
 
 def test_a_time_belongs_to_one_hour_and_one_day() -> None:
     at_ms = 25 * 3_600_000 + 5
-    assert (hour_of(at_ms).name, day_of(at_ms).name) == ("h25", "d1")
+    assert [one.name for one in buckets_of(at_ms // HOUR_MS)] == ["d1", "q4", "h25"]
 
 
 def test_a_window_is_cut_at_either_end() -> None:

@@ -1,13 +1,16 @@
 """Cells add up in any order, and read back as they were written."""
 
+import json
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.analytics.told import at, completed, folded, outcome, rejected
 from worker.analytics import pulls
-from worker.analytics.cells import Cell, CellError, Cells, dumped, loaded, merged
-from worker.analytics.figures import Sums, mean, mean_interval, percentiles, share, wilson
+from worker.analytics.cells import ORDER, REPEATED, VERSION, Cell, CellError, Cells, dumped, gathered, loaded, merged
+from worker.analytics.figures import Sums, mean, mean_interval, percentiles, percentiles_in_order, share, wilson
 from worker.analytics.pulls import MOST, Done, Pull
 from worker.domain.outcomes import OutcomeKind
 
@@ -16,6 +19,22 @@ cell = st.builds(
     Cell, st.dictionaries(names, st.integers(-9, 10**12)), st.dictionaries(st.integers(0, 10**8), st.integers(-2, 99))
 )
 some = st.dictionaries(st.text(max_size=5), cell, max_size=4)
+
+
+def line(values: object = (), columns: object = (), sizes: object = (), **other: object) -> bytes:
+    """The first line of a bucket, with the end of the line."""
+    known: dict[str, object] = {"version": VERSION, "order": ORDER, "kind": "H", "names": [], "counted": {}, **other}
+    told: list[object] = [
+        known["version"],
+        known["order"],
+        known["kind"],
+        values,
+        known["names"],
+        columns,
+        sizes,
+        known["counted"],
+    ]
+    return json.dumps(told).encode() + b"\n"
 
 
 @given(some)
@@ -35,18 +54,50 @@ def test_any_grouping_adds_up_to_the_same(many: list[Cells], at: int) -> None:
     [
         b"",
         b"{}",
-        b"[2]",
-        b"[1,[],{}]",
-        b"[2,[],[]]",
-        b'[2,[],{"a":5}]',
-        b'[2,[],{"a":[[],[],[1],[]]}]',
-        b'[2,["n"],{"a":[[]]}]',
+        b"[3]",
+        line(version=2),
+        line(order="none"),
+        line(5),
+        line(["a"]),
+        line(["a"], [list[int]()], [0], names=["n"]),
+        line(["a"], [["1"]], [0], names=["n"]) * 2,
+        line(["a"], [[1]], [0]),
+        line(["a"], [], [1]),
+        line(["a"], [], ["1"]) + b"\1\0",
+        line() + b"\1\0",
+        line(["a"], [], [1]) + b"\1\0\0",
+        line(["a"], [], [1], kind="d") + b"\1\0\0\0\0\0\0\0",
+        line(["a"], [], [0], counted={"a": [[1], []]}),
+        line(["a"], [], [0], counted={"a": 1}),
         b"\xff",
     ],
 )
 def test_what_nobody_wrote_is_told(raw: bytes) -> None:
     with pytest.raises(CellError):
         loaded(raw)
+
+
+@given(st.lists(some, max_size=5))
+def test_what_was_written_apart_reads_back_added_up(many: list[Cells]) -> None:
+    assert gathered(map(dumped, many)) == merged(many)
+
+
+def test_pairs_of_one_value_are_listed_together_wherever_they_were_written() -> None:
+    apart = [dumped({"a": Cell({"n": 1}, {one: 1})}) for one in (70_000, 1, 2)]
+    [cell] = gathered(apart).values()
+    assert (cell.in_order(), cell.get("n")) == ([1, 2, 70_000], 3)
+
+
+@given(st.lists(st.integers(0, 10**8), max_size=30, unique=True), st.integers(1, 9))
+def test_a_cell_of_few_repetitions_keeps_its_pairs_in_order(seen: list[int], times: int) -> None:
+    cell = Cell()
+    cell.saw(seen)
+    assert cell.in_order() == sorted(seen)
+    listed = loaded(dumped({"a": cell, "b": Cell({}, {5: times})}))
+    assert (listed["a"].in_order() if seen else []) == sorted(seen)
+    assert (listed["b"].in_order() is None) == (times > REPEATED)
+    cell.see(0, 7)
+    assert (cell.in_order(), cell.pairs) == (None, Counter([*seen, 7]))
 
 
 def test_a_cell_shows_what_it_holds() -> None:
@@ -96,6 +147,11 @@ def test_figures_of_nothing_are_none() -> None:
     assert (mean({}, 1), share(0, 0)) == (None, None)
     assert percentiles({}, (0.5,), 1) == [None]
     assert percentiles({1: 1, 2: 1, 3: 2}, (0, 0.25, 0.5, 0.51, 1), 1) == [1, 1, 2, 3, 3]
+
+
+@given(st.lists(st.integers(0, 9)), st.lists(st.floats(0, 1), max_size=3))
+def test_percentiles_are_the_same_of_figures_one_by_one(figures: list[int], parts: list[float]) -> None:
+    assert percentiles_in_order(sorted(figures), parts, 7) == percentiles(Counter(figures), parts, 7)
 
 
 @given(st.integers(0, 500), st.integers(1, 500))

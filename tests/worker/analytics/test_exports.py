@@ -5,10 +5,13 @@ import io
 import json
 from typing import NamedTuple
 
+import pytest
+
 from tests.worker.analytics.told import HOUR, NOON, Told, body, completed, failed, folded, outcome, rejected, started
 from tests.worker.store.test_kept import entry
+from worker.analytics import exports
 from worker.analytics.evaluations import evaluations, outcomes
-from worker.analytics.exports import CHUNK, COLUMNS, Skipped, jsonl, table
+from worker.analytics.exports import CHUNK, COLUMNS, KINDS, TYPED, Skipped, columns, jsonl, stamped, table
 from worker.domain.outcomes import OutcomeKind
 
 
@@ -18,7 +21,15 @@ class Entry(NamedTuple):
     raw: bytes
 
 
-BROKEN = [b"{", b"[]", b'{"v":1}', b' {"eval_id":"e"}', b'{"eval_id":\n"e"}']
+BROKEN = [
+    b"{",
+    b"[]",
+    b'{"eval_id":"\xff"}',
+    b'{"eval_id":"e"}{}',
+    b'{"v":1}',
+    b' {"eval_id":"e"}',
+    b'{"eval_id":\n"e"}',
+]
 
 
 def entries(*told: Told) -> list[Entry]:
@@ -47,6 +58,12 @@ def test_what_is_broken_is_left_out_of_lines_and_counted() -> None:
     assert skipped.count == len(BROKEN)
 
 
+def test_the_time_of_a_line_is_that_of_its_entry() -> None:
+    for at_ms in (0, 1, 86_399_999, 86_400_000, 1_700_000_000_123, 4_102_444_799_999):
+        [line] = b"".join(jsonl([Entry(at_ms, *completed()[1:])], 1, Skipped())).splitlines()
+        assert json.loads(line)["at"] == stamped(at_ms)
+
+
 def test_many_lines_come_in_parts() -> None:
     told = entries(*(completed(f"e{n}") for n in range(CHUNK * 2 + 1)))
     assert [part.count(b"\n") for part in jsonl(told, 1, Skipped())] == [CHUNK, CHUNK, 1]
@@ -68,6 +85,36 @@ def test_a_table_has_a_column_for_every_plain_field() -> None:
     plain = set(body()) - {"v", "sensitivity", "facts", "signals"}
     assert plain < set(COLUMNS)
     assert skipped.count == 1
+
+
+def test_columns_hold_what_they_say_and_a_row_that_does_not_is_left_out() -> None:
+    skipped, wrong = Skipped(), ({"score": "0.5"}, {"round": True}, {"number": 1 << 63}, {"facts": [1]}, {"facts": "x"})
+    told = [
+        *entries(started("e1"), rejected("e1", score=1), failed("e2", bare=True)),
+        Entry(0, b"eval.completed", b"{"),
+    ]
+    told += entries(completed("e3", escalated="no"), completed("e3", category=5))
+    told += [Entry(0, b"eval.completed", json.dumps({**body("e4"), **one}).encode()) for one in wrong]
+    [group] = columns(told, 100, skipped)
+    assert tuple(group) == TYPED
+    first, second = (dict(zip(group, row, strict=True)) for row in zip(*group.values(), strict=True))
+    assert (first["at"], first["event"], first["score"], first["facts"]) == (
+        int(NOON.timestamp() * 1000),
+        "eval.completed",
+        1,
+        ["stub_body"],
+    )
+    assert (first["signals"], first["judge_cost_usd"], first["installation_id"]) == ("{}", "0", 100)
+    assert (second["signals"], second["facts"], second["failure_mode"]) == (None, None, "judge_call_failed")
+    assert skipped.count == 3 + len(wrong)
+    assert [len(one["at"]) for one in columns([Entry(0, b"eval.failed", raw) for raw in BROKEN], 1, skipped)] == [2]
+    assert set(KINDS) < set(TYPED)
+
+
+def test_many_rows_come_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "GROUP", 2)
+    told = entries(*(completed(f"e{n}") for n in range(5)))
+    assert [len(group["at"]) for group in columns(told, 1, Skipped())] == [2, 2, 1]
 
 
 def test_a_verdict_is_shown_without_secrets_and_with_its_ids() -> None:

@@ -245,6 +245,7 @@ def _mean(some: list[dict[str, Any]], name: str) -> object:
 def test_several_installations_are_counted_together() -> None:
     one = Found({"skipped": {"broken": Cell({"n": 2})}}, (Opened(5, "submission"),), NOON, is_behind=True)
     other = Found({"skipped": {"broken": Cell({"n": 1})}, "flow": {}}, (), NOON + HOUR, is_behind=False)
+    assert together([one]) is one
     both = together([one, other])
     assert (both.table("skipped"), both.opened, both.until, both.is_behind) == (
         {"broken": Cell({"n": 3})},

@@ -3,13 +3,13 @@
 Does not publish. Invariant: what stands in the ledger came out of the court.
 """
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
 from tests.worker.corpus.made import DONE, STUB, change
 from tests.worker.store.played import wish
 from worker.assemble import complete
-from worker.bootstrap import open_bench
 from worker.domain.anew import Wanted
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun
@@ -20,6 +20,7 @@ from worker.domain.window import Window
 from worker.evaluate import Order, Terms, terms_of
 from worker.judge.court import docket, hear
 from worker.record import Keepers, record
+from worker.seats import open_bench
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
@@ -83,9 +84,8 @@ def surveyor(store: Store, law: str, **changes: Any) -> Surveyor:
 
 def rubric(folder: Path, name: str = "candidate", version: str = "1", **replaced: str) -> Path:
     """Ours under another name; *replaced*: the weights of signals."""
-    text = (
-        DEFAULT.read_text().replace("id: default", f"id: {name}", 1).replace('version: "1"', f'version: "{version}"', 1)
-    )
+    text = DEFAULT.read_text().replace("id: default", f"id: {name}", 1)
+    text = re.sub(r'^version: "\d+"', f'version: "{version}"', text, count=1, flags=re.MULTILINE)
     for signal, weight in replaced.items():
         text += f"# {signal}\n" if f"  {signal}: " not in text else ""
         text = "\n".join(

@@ -6,10 +6,10 @@ from pydantic import SecretStr
 
 from tests.worker.corpus import made
 from tests.worker.corpus.made import row
-from worker.bootstrap import open_bench
 from worker.corpus.forecast import SAMPLE, Forecast, forecast, told
 from worker.corpus.rows import read_lines
 from worker.domain.value import replace
+from worker.seats import open_bench
 from worker.settings import ModelAccess, Settings
 
 NOWHERE = ModelAccess(

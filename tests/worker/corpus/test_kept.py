@@ -17,7 +17,7 @@ def test_a_plan_follows_from_the_rubric_the_code_and_the_files(tmp_path: Path) -
     written(path, row("b"))
     other = plan_of([path], bench(), "hybrid")
     assert {name for name, now in other if getattr(plan, name) != now} == {"files", "tier"}
-    heavier = bench().rubric.model_copy(update={"version": "2"})
+    heavier = bench().rubric.model_copy(update={"version": "another"})
     assert plan_of([path], type(bench())(heavier, bench().prompt, 0.7), "heuristic").rubric != plan.rubric
 
 

@@ -21,6 +21,7 @@ ROWS = [
 ALL = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals.svg"]
 
 
+@pytest.mark.slow
 def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_same_figures(tmp_path: Path) -> None:
     first, second = (
         {name: (tmp_path / name).read_bytes() for name in draw(tally(ROWS), tmp_path).values()} for _ in "ab"

@@ -123,7 +123,11 @@ def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("limit", "said"), [("0", "The limit is reached. Give a larger --max-usd"), ("1", "the connection failed")]
+    ("limit", "said"),
+    [
+        ("0", "The limit is reached. Give a larger --max-usd"),
+        pytest.param("1", "the connection failed", marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
     out: Path, opening: Opening, tmp_path: Path, limit: str, said: str

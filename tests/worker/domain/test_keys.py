@@ -5,7 +5,7 @@ from datetime import timedelta
 from inspect import signature
 from typing import Any, cast
 
-from worker.domain import keys
+from worker.domain import keys, waiting
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.keys import Key
 from worker.domain.request import PullRef
@@ -29,6 +29,7 @@ ARGUMENTS = {
 
 def every_key() -> list[Key]:
     fixed = [value for value in vars(keys).values() if isinstance(value, Key)]
+    fixed += [key for value in vars(waiting).values() if isinstance(value, waiting.Line) for key in value.keys]
     makers = [
         cast("Callable[..., Key]", value)
         for name, value in vars(keys).items()

@@ -120,13 +120,17 @@ def test_what_each_installation_granted_is_told(place: Place, settings: Settings
 
 
 def test_more_than_a_page_of_installations_is_read_to_its_end(place: Place, settings: Settings) -> None:
-    body: list[dict[str, Any]] = [{"id": number, "permissions": {}} for number in range(1, 101)]
+    body: list[dict[str, Any]] = [
+        {"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(1, 101)
+    ]
     place.github.fault("GET /app/installations$", kind="status", status=200, body=body)
     assert [one.id for one in examine(settings, SystemClock(), HEARD).installed] == [*range(1, 101), 100]
 
 
 def test_no_more_than_ten_pages_are_read(place: Place, settings: Settings) -> None:
-    body: list[dict[str, Any]] = [{"id": number, "permissions": {}} for number in range(100)]
+    body: list[dict[str, Any]] = [
+        {"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(100)
+    ]
     place.github.fault("GET /app/installations$", kind="status", status=200, body=body, count=11)
     assert len(examine(settings, SystemClock(), HEARD).installed) == 1000
 
@@ -136,7 +140,7 @@ def test_no_more_than_ten_pages_are_read(place: Place, settings: Settings) -> No
     [(AccountView(login="acme"), "acme"), (AccountView(slug="corp"), "corp"), (None, "a deleted account")],
 )
 def test_an_installation_is_named_after_its_account(account: AccountView | None, name: str) -> None:
-    view = InstallationView(id=5, account=account, suspended_at=SystemClock().now())
+    view = InstallationView(id=5, account=account, created_at=SystemClock().now(), suspended_at=SystemClock().now())
     assert (of_installation(view).account, of_installation(view).is_suspended) == (name, True)
 
 

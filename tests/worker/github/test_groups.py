@@ -82,6 +82,61 @@ def test_our_newest_check_of_this_pull_request_counts_and_no_others(
     assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "failure", "Rejected")
 
 
+def test_our_check_is_told_with_the_head_in_one_request(
+    place: Place, groups: GitHubGroups, checks: GitHubChecks
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+    checks.create(pull.request, pull.sha, CheckContent("Before", "Words", conclusion=Conclusion.FAILURE))
+    place.github.verb("ci", repo=place.name, sha=pull.sha, name="Assay", external_id=f"pull:{pull.number}")
+    ours = checks.make(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    checks.create(other, pull.sha, CheckContent("Judging", "Words"))
+    before = len(place.asked())
+
+    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=False)
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+    assert place.asked()[before:] == ["AssayMember"]
+
+    checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
+    now = groups.published(group, pull.number, pull.sha)
+    assert now == Published(CheckRunId(ours), "failure", "Rejected"), "what was told is used once"
+    assert place.asked()[-1] == "GET 200"
+
+
+def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
+    place: Place, groups: GitHubGroups, checks: GitHubChecks
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    groups.head(group, pull.number)
+    assert groups.published(group, pull.number, pull.sha) is None
+    ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
+    groups.head(group, pull.number)
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
+
+
+def test_what_graphql_can_not_tell_is_asked_of_rest(place: Place, groups: GitHubGroups, checks: GitHubChecks) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    ours = checks.create(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    run = {"url": "https://github.example/runs/abc", "externalId": f"pull:{pull.number}", "status": "COMPLETED"}
+    runs = {"totalCount": 1, "nodes": [{**run, "conclusion": "SUCCESS", "title": "Accepted"}]}
+    told: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"totalCount": 1, "nodes": [{"checkRuns": runs}]}, pull.sha),
+        ({"totalCount": 1, "nodes": [{"checkRuns": {**runs, "totalCount": 51}}]}, pull.sha),
+        ({"totalCount": 11, "nodes": []}, pull.sha),
+        ({"totalCount": 0, "nodes": []}, "f" * 40),
+    )
+    for suites, oid in told:
+        commits: dict[str, Any] = {"nodes": [{"commit": {"oid": oid, "checkSuites": suites}}]}
+        data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
+        place.github.fault("POST /graphql AssayMember", kind="status", status=200, body={"data": data})
+        groups.head(group, pull.number)
+        assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+        assert place.asked()[-1] == "GET 200"
+
+
 def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubGroups) -> None:
     first = place.pull(CHANGE)
     place.push("second", {"b.py": "z = 1\n"})

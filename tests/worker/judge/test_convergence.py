@@ -13,7 +13,7 @@ from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, HeadFile, Iss
 from worker.domain.ledger import changed_lines
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."
@@ -370,6 +370,35 @@ def test_a_fact_that_stays_is_taught_and_shown_and_asks_for_nothing_new() -> Non
     assert second.next_step is not None
     assert second.next_step.startswith(first.next_step or "-")
     assert second.next_step.endswith("It reads `raise NotImplementedError` now. This is asked for the 2nd time.")
+
+
+LOOSENED = """\
+diff --git a/tests/test_retry.py b/tests/test_retry.py
+index 1111111..2222222 100644
+--- a/tests/test_retry.py
++++ b/tests/test_retry.py
+@@ -1,3 +1,4 @@
+ def test_again():
++    print("again")
+     sent = again(b"x")
+-    assert sent == 200
++    assert sent is not None
+"""
+
+
+def test_a_loosened_assertion_is_shown_with_what_stood_there_in_every_round() -> None:
+    history, at = History(), [place("more.py", 1, quote="x = 1")]
+    said = accept(criteria=criteria("met", "met", at=at))
+    first = asked(history, said, diff=LOOSENED + new_file("more.py", "x = 1"), files=None)
+    history.commits += 1
+    more = LOOSENED + new_file("more.py", "x = 1", "y = 2")
+    second = asked(history, {**said, "conditions": answers("resolved")}, diff=more, files=None)
+    for verdict in (first, second):
+        assert [(one.side, one.line, (one.quote or "").strip()) for one in verdict.evidence] == [
+            ("head", 4, "assert sent is not None"),
+            ("base", 3, "assert sent == 200"),
+        ]
+        assert VERDICT.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
 
 
 def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:

@@ -363,6 +363,7 @@ def test_an_unread_file_is_listed_with_its_reason() -> None:
     assert '"huge.json": not read (over limit)' in listing
 
 
+@pytest.mark.slow
 def test_three_thousand_files_stay_within_the_size() -> None:
     many = "".join(new_file(f"src/module_{n}/name_{n}.py", f"x = {n}", "y = 1") for n in range(3_000))
     asked = question(diff=many, files=None)
@@ -380,13 +381,23 @@ def size(asked: Question) -> int:
     return size_of(asked.prompt)
 
 
+SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
+
+
 @settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.integers(0, 4_000), min_size=1, max_size=6),
-    st.sampled_from(["x = 1", "é" * 40, "\u202e" * 30, "a\r", "y" * 5_000]),
-    st.integers(0, 60_000),
-)
+@given(SIZES, st.sampled_from(["x = 1", "é" * 40, "\u202e" * 30, "a\r", "y" * 200]), st.integers(0, 60_000))
 def test_no_change_is_larger_than_the_question_may_be(sizes: list[int], line: str, prose: int) -> None:
+    assert_it_fits(sizes, line, prose)
+
+
+@pytest.mark.slow
+@settings(max_examples=5, deadline=None)
+@given(SIZES, st.just("y" * 5_000), st.integers(0, 60_000))
+def test_nor_is_one_of_a_hundred_megabytes(sizes: list[int], line: str, prose: int) -> None:
+    assert_it_fits(sizes, line, prose)
+
+
+def assert_it_fits(sizes: list[int], line: str, prose: int) -> None:
     diff = "".join(new_file(f"f{n}.py", *[line] * count) for n, count in enumerate(sizes))
     asked = question(diff=diff, files=None, issues=(Issue(number=1, title="t", body="z" * prose),))
     assert size(asked) <= Room().question_bytes

@@ -134,7 +134,7 @@ def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() ->
 
 def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
     then = heard(model_of(accept()))
-    rubric = load_rubric().model_copy(update={"version": "2"})
+    rubric = load_rubric().model_copy(update={"version": "another"})
     found = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
     assert found.is_same
     assert found.parted is not None

@@ -8,7 +8,7 @@ from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, 
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Criterion
 from worker.domain.opinion import HeuristicOpinion, ModelOpinion
-from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, Finding, Side
+from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, EvidencePointer, Finding, Side
 from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts
@@ -47,6 +47,17 @@ def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
 def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:
     ruling = rejected(fact(line=99))
     assert [(one.path, one.line, one.quote) for one in ruling.evidence] == [("upload.py", None, None)]
+
+
+def test_what_stood_in_a_facts_place_is_evidence_too_where_it_can_be_shown() -> None:
+    before = EvidencePointer(path="upload.py", line=2, side=Side.BASE, note="this stood here before")
+    ruling = rejected(fact(instead_of=before))
+    assert [(one.side, one.line, one.quote) for one in ruling.evidence] == [
+        (Side.HEAD, 2, "    for attempt in range(3):"),
+        (Side.BASE, 2, "    return post(data)"),
+    ]
+    nowhere = rejected(fact(instead_of=before.model_copy(update={"line": 99})))
+    assert [one.side for one in nowhere.evidence] == [Side.HEAD]
 
 
 @pytest.mark.parametrize("path", [" ", "x ", " y.py"])

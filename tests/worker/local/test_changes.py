@@ -121,6 +121,7 @@ def test_a_changed_mode_is_a_change(laptop: Laptop) -> None:
     assert (file.old_mode, file.new_mode, file.hunks) == ("100644", "100755", ())
 
 
+@pytest.mark.slow
 def test_three_thousand_files_take_seconds(laptop: Laptop) -> None:
     laptop.commits({f"package/module_{number:04}.py": f"value = {number}\n" for number in range(3000)})
     started = time.monotonic()

@@ -3,16 +3,19 @@
 import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import HEAD, NEWER, pull, wish
+from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request import JudgeRequest
+from worker.domain.request import JudgeRequest, Trigger
 from worker.errors import Gone, Unavailable
-from worker.publish import CheckDesk
+from worker.publish import CheckBoard, CheckDesk
 from worker.render.check import closed, judging
+from worker.render.standing import draft, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
+from worker.store.pulls import Limits
 
 NAME = f"100/1 {HEAD}"
 
@@ -85,6 +88,78 @@ def test_what_was_left_on_a_head_that_is_not_the_newest_is_cancelled(
     store.pulls.want(wish(head_sha=NEWER))
     desk.open(wish(head_sha=HEAD), HEAD)
     assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
+
+
+def announced(store: Store, desk: CheckDesk, content: CheckContent) -> None:
+    store.pulls.want(wish())
+    desk.open(wish(), HEAD, content)
+    assert store.checks().is_resting(pull(), HEAD)
+
+
+def test_one_that_says_when_judging_begins_is_left_until_the_verdict_takes_its_place(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    announced(store, desk, waiting(AT, 45))
+    desk.restart(wish(), HEAD)
+    assert world.checks() == {NAME: f"in_progress: {waiting(AT, 45).title}"}
+    assert not store.checks().is_resting(pull(), HEAD), "and yet it is known that somebody judges it"
+    assert HEAD in store.checks().open_checks(pull())
+    desk.write(wish(), HEAD, closed())
+    assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
+
+
+@pytest.mark.parametrize(
+    ("content", "trigger"),
+    [
+        (draft(), Trigger.PUSHED),
+        (waiting(AT, 45), Trigger.REVIEW),
+        (waiting(AT, 9000, is_watched=False), Trigger.PUSHED),
+    ],
+)
+def test_one_that_says_anything_else_says_that_it_is_judged(
+    store: Store, desk: CheckDesk, world: World, content: CheckContent, trigger: Trigger
+) -> None:
+    announced(store, desk, content)
+    desk.restart(wish(trigger=trigger), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging"}
+
+
+class Witness:
+    """GitHub, which was asked a moment ago, or not; `asked` counts what it is asked again."""
+
+    def __init__(self, *, is_fresh: bool) -> None:
+        self.is_fresh = is_fresh
+        self.asked = 0
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        raise AssertionError(request)
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        assert request
+        self.asked += 1
+        return NEWER
+
+    def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        return self.is_fresh and (request.pull, head_sha) == (pull(), HEAD)
+
+
+@pytest.mark.parametrize(("is_fresh", "at_once", "asked"), [(True, True, 0), (True, False, 1), (False, True, 1)])
+def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_time_since(
+    store: Store,
+    desk: CheckDesk,
+    is_fresh: bool,  # noqa: FBT001 - both ways
+    at_once: bool,  # noqa: FBT001 - both ways
+    asked: int,
+) -> None:
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    witness = Witness(is_fresh=is_fresh)
+    board = CheckBoard(witness, desk, taken.lease, "https://github.com")
+    assert board.newer_head(wish(), HEAD, at_once=at_once) == (NEWER if asked else None)
+    assert witness.asked == asked
 
 
 def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import cast
 
@@ -11,16 +12,17 @@ import pytest
 from rq.registry import StartedJobRegistry
 
 from tests.worker.processes.conftest import QUICK
-from tests.worker.processes.scripted_court import NO_PULL, World, open_court
+from tests.worker.processes.scripted_court import NO_PULL, ScriptedCourt, World, open_court
 from tests.worker.store.played import AT, HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
 from tests.worker.store.test_groups import group
 from tests.worker.store.watching import happening
 from tests.world.redis import Redis
-from worker.dispatch import Dispatcher
+from worker.dispatch import Dispatcher, OpenClerk
 from worker.domain import keys
 from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId
 from worker.domain.value import replace
+from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings
 from worker.store.connection import Store, open_store
@@ -32,11 +34,11 @@ NAMES = count(1)
 
 
 @contextmanager
-def dispatching(here: Settings) -> Generator[threading.Thread]:
+def dispatching(here: Settings, open_clerk: OpenClerk = open_court) -> Generator[threading.Thread]:
     """A dispatcher at work until the block ends."""
     stop = threading.Event()
     with open_store(here) as store:
-        dispatcher = Dispatcher(here, store, open_court, SystemClock())
+        dispatcher = Dispatcher(here, store, open_clerk, SystemClock())
         thread = threading.Thread(target=dispatcher.run, args=(stop.is_set,), name=f"dispatcher-{next(NAMES)}")
         thread.start()
         try:
@@ -133,7 +135,7 @@ def test_a_command_is_answered_and_becomes_a_judging(
     store.asks.put(command())
     assert becomes(lambda: len(queued()) == 1)
     assert len(world.story("asked")) == 2
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.ASKS.name))
+    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -143,7 +145,7 @@ def test_a_command_that_can_not_be_answered_is_dropped_and_said(
     world.order(pull(), *["unavailable"] * 3)
     store.asks.put(command())
     assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.ASKS.name))
+    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
     assert len(world.story("asked")) == 3
 
 
@@ -154,10 +156,10 @@ def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store
     given = [happening(Happened.REOPENED), happening(Happened.CLOSED)]
     for one in given:
         store.happenings.put(one)
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.HAPPENINGS.name))
+    assert becomes(lambda: not store.wire.call("ZCARD", HAPPENINGS.order.name))
     first, *_ = followed = [one["delivery"] for one in world.story("followed")]
     assert (len(followed), first) == (3, given[0].delivery_id), "the first was tried again"
-    assert not store.wire.call("HLEN", keys.HAPPENING_TEXTS.name)
+    assert not store.wire.call("HLEN", HAPPENINGS.texts.name)
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -186,7 +188,7 @@ def test_a_merge_group_is_answered_and_one_that_differs_goes_to_the_judges(
     store: Store, world: World, queued: Callable[[], list[str]]
 ) -> None:
     store.groups.put(group())
-    assert becomes(lambda: len(world.story("group")) == 1 and store.wire.call("ZCARD", keys.GROUPS.name) == 0)
+    assert becomes(lambda: len(world.story("group")) == 1 and store.wire.call("ZCARD", GROUPS.order.name) == 0)
     world.order(NO_PULL, "hand over")
     store.groups.put(group("again"))
     assert becomes(lambda: [name.partition("-")[0] for name in queued()] == ["group"])
@@ -252,6 +254,43 @@ def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
     store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(), HEAD).name)
     assert becomes(lambda: said in caplog.messages)
     assert becomes(lambda: store.wire.call("HGET", place, "state"))
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCourt(ScriptedCourt):
+    """One whose errands of now and then go on only when they are told to."""
+
+    begun: list[str]
+    goes_on: threading.Event
+
+    def tidy(self) -> None:
+        self.begun.append("tidy")
+        assert self.goes_on.wait(60)
+
+    def catch_up(self) -> None:
+        self.begun.append("catch up")
+        assert self.goes_on.wait(60)
+
+
+def test_an_errand_of_now_and_then_is_not_begun_again_while_it_is_under_way(
+    here: Settings, store: Store, world: World
+) -> None:
+    begun, goes_on = list[str](), threading.Event()
+
+    @contextmanager
+    def open_slow_court(_: Settings, store: Store) -> Generator[SlowCourt]:
+        yield SlowCourt(store, World(store), begun, goes_on)
+
+    always_due = replace(here, timing=replace(QUICK, tidy=0.001, catch_up=0.001))
+    with dispatching(always_due, open_slow_court):
+        try:
+            for number in (1, 2, 3):  # each takes a look of the dispatcher, which finds both due again
+                store.pulls.want(wish(number))
+                assert becomes(lambda name=f"100/{number} {HEAD}": name in world.checks())
+            assert sorted(begun) == ["catch up", "tidy"]
+        finally:
+            goes_on.set()
+        assert becomes(lambda: begun.count("tidy") > 1 and begun.count("catch up") > 1)
 
 
 def test_one_of_two_dispatchers_leads_and_the_other_takes_over(

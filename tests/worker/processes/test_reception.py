@@ -14,8 +14,8 @@ from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
 from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, RepositoryName
+from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
-from worker.github.listing import Looked, OpenPull
 from worker.publish import CheckDesk
 from worker.reception import MOST_AT_ONCE, Reception
 from worker.render.standing import draft

@@ -18,6 +18,7 @@ from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.check import external_id, pull_number
 from worker.domain.ledger import LedgerEntry
+from worker.domain.waiting import ASKS
 from worker.store.connection import Store
 from worker.store.wire import items, text
 
@@ -88,7 +89,7 @@ def left_over(store: Store) -> list[str]:
 
 
 def _is_about_work(name: str) -> bool:
-    every = (keys.OUT.name, keys.ASKS.name, keys.DEADLINES.name, "rq:queue:judge")
+    every = (keys.OUT.name, ASKS.order.name, keys.DEADLINES.name, "rq:queue:judge")
     return name in every or name.endswith((":due", ":opening", ":out")) or ":checks:" in name
 
 
@@ -100,7 +101,7 @@ def _concluded(exchanges: Iterable[Exchange], runs: Mapping[int, CheckRun]) -> I
     told: dict[tuple[str, int | None], str] = {}
     for one in exchanges:
         sent, received = json.loads(one["sent"]), one["received"]
-        if one["operation"] == "AssayHead":
+        if one["operation"] in {"AssayHead", "AssayPull", "AssayTexts"}:
             asked = sent["variables"]
             told[f"{asked['owner']}/{asked['name']}", asked["number"]] = _head(received)
         elif one["operation"] is None and sent.get("conclusion") and one["status"] in {200, 201}:

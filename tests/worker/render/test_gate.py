@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from inline_snapshot import snapshot
 
 from worker.domain.gate import Gate, Installed, Requirement
-from worker.domain.permissions import OptIn, asked
+from worker.domain.permissions import CORE, OptIn, asked
 from worker.render.columns import Page
 from worker.render.doctor import Examined, doctor_report
 from worker.render.gate import gate_lines, installation_lines, permission_lines
@@ -33,8 +33,8 @@ def test_an_app_with_everything_and_one_with_nothing_but_the_core() -> None:
     assert told(permission_lines(asked([]))) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
-                                 comment, commands no reaction and no answer, and nobody is asked for a
-                                 review; verdicts stand on the check alone
+                                 comment, commands get neither a reaction nor an answer, and nobody is asked
+                                 for a review; verdicts stand on the check alone
 ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
                                  answer: where Assay is required, a merge queue waits until it times out
 """)
@@ -67,23 +67,37 @@ def test_an_installation_that_has_not_approved_merge_queues_is_named() -> None:
     assert told(
         installation_lines(ALL, [installed(ALL), installed(before, account="globex")], "https://x")
     ) == snapshot("""\
-wrong    Installation globex     has not approved merge_queues: read (100); merge groups get no answer: where
-                                 Assay is required, a merge queue waits until it times out. Its owner does so
-                                 at https://github.com/organizations/acme/settings/installations/100
+wrong    Installation globex     has not approved merge_queues: read (installation 100). Without merge_queues:
+                                 read, merge groups get no answer: where Assay is required, a merge queue
+                                 waits until it times out. Its owner approves it at
+                                 https://github.com/organizations/acme/settings/installations/100
 """)
 
 
 def test_an_installation_that_lacks_more_says_what_does_not_work() -> None:
     lacks = asked([]) | {"checks": "read"}
     assert told(installation_lines(ALL, [installed(lacks, is_suspended=True)], "https://x")) == snapshot("""\
-wrong    Installation acme       it is suspended (100): nothing is judged there. Its owner ends that at
-                                 https://github.com/organizations/acme/settings/installations/100
+wrong    Installation acme       is suspended (installation 100), so nothing is judged there. Its owner ends
+                                 that at https://github.com/organizations/acme/settings/installations/100
 wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write
-                                 (100); checks: write is needed to write the one check that Assay is, and see
-                                 the others; the agent gets no comment, commands no reaction and no answer,
-                                 and nobody is asked for a review; verdicts stand on the check alone; merge
-                                 groups get no answer: where Assay is required, a merge queue waits until it
-                                 times out. Its owner does so at
+                                 (installation 100). Judging needs checks: write, to write the one check that
+                                 Assay is, and see the others. Without pull_requests: write, the agent gets no
+                                 comment, commands get neither a reaction nor an answer, and nobody is asked
+                                 for a review; verdicts stand on the check alone. Without merge_queues: read,
+                                 merge groups get no answer: where Assay is required, a merge queue waits
+                                 until it times out. Its owner approves them at
+                                 https://github.com/organizations/acme/settings/installations/100
+""")
+
+
+def test_every_reason_reads_as_the_end_of_a_sentence() -> None:
+    for permission in CORE:
+        assert permission.reason.split()[0] in {"read", "see", "write"}
+    nameless = {name: level for name, level in ALL.items() if name != "metadata"}
+    assert told(installation_lines(ALL, [installed(nameless)], "https://x")) == snapshot("""\
+wrong    Installation acme       has not approved metadata: read (installation 100). Judging needs metadata:
+                                 read, to read names, rulesets and who may command; every App is given it. Its
+                                 owner approves it at
                                  https://github.com/organizations/acme/settings/installations/100
 """)
 
@@ -116,8 +130,8 @@ def test_a_check_that_another_app_has_to_post() -> None:
     assert told(gate_lines(gate(OURS, 7), OURS, "assay-acme")) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 wrong    Required check          Assay is required on main by a ruleset and branch protection from another App
-                                 (7), so ours never counts and nothing can be merged. Choose assay-acme as its
-                                 source instead.
+                                 (id 7), so ours never counts and nothing can be merged. Choose assay-acme as
+                                 its source instead.
 ok       Merge queue             none on main
 """)
 
@@ -125,9 +139,9 @@ ok       Merge queue             none on main
 def test_a_check_that_is_not_required() -> None:
     assert told(gate_lines(gate(), OURS, "assay-acme")) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
-missing  Required check          Assay is not required on main, so no merge waits for it. To make it a gate:
-                                 Settings, Rules, Rulesets, require the status check Assay, with assay-acme as
-                                 its source.
+missing  Required check          Assay is not required on main, so no merge waits for it. To make it a gate,
+                                 open Settings, Rules, Rulesets, and require the status check Assay with
+                                 assay-acme as its source.
 ok       Merge queue             none on main
 """)
 
@@ -141,8 +155,8 @@ ok       Merge queue             on for main, and Assay answers for its groups
     assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=True), OURS, "assay-acme")) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
-wrong    Merge queue             on for main, but acme (installation 100) has not granted merge_queues: read:
-                                 merge groups get no answer: where Assay is required, a merge queue waits
+wrong    Merge queue             on for main, but acme (installation 100) has not granted merge_queues: read,
+                                 so merge groups get no answer: where Assay is required, a merge queue waits
                                  until it times out. Ask for it in the App's settings: Permissions & events,
                                  Repository permissions; the owner approves it at
                                  https://github.com/organizations/acme/settings/installations/100
@@ -150,7 +164,7 @@ wrong    Merge queue             on for main, but acme (installation 100) has no
     assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=None), OURS, "assay-acme")) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
-ok       Merge queue             none by a ruleset on main; whether branch protection has one can't be seen
+ok       Merge queue             no ruleset asks for one on main; whether branch protection does can't be seen
                                  without merge_queues: read
 """)
 

@@ -9,10 +9,9 @@ from tests.worker.store.played import HEAD, pull, wish
 from worker.catching_up import MOST_AGAIN, MOST_WANTED, Redelivering, Sweeping
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
+from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.errors import RateLimited
-from worker.github.around import Around, ListedRepository
-from worker.github.listing import OpenPull
 from worker.store.connection import Store
 from worker.store.progress import MOST_TIMES, RedisProgress
 
@@ -79,25 +78,22 @@ def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_o
 class Town:
     """Repositories by the page, each with its open pull requests."""
 
-    def __init__(self, *pages: Sequence[Around]) -> None:
+    def __init__(self, *pages: Sequence[OpenRepository]) -> None:
         self.pages = pages
         self.seen: list[int] = []
         self.is_closed = False
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[ListedRepository, ...], bool]:
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         assert installation == HERE
         if self.is_closed:
             raise RateLimited("GitHub", NOW)
         self.seen.append(number)
-        found = tuple(
-            ListedRepository(id=one.repository_id, full_name=one.repository) for one in self.pages[number - 1]
-        )
+        found = tuple(one.repository for one in self.pages[number - 1])
         return found, number < len(self.pages)
 
-    def look(self, installation: InstallationId, repositories: Sequence[ListedRepository]) -> Iterator[Around]:
+    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         assert installation == HERE
-        names = {one.full_name for one in repositories}
-        yield from (one for page in self.pages for one in page if one.repository in names)
+        yield from (one for page in self.pages for one in page if one.repository in repositories)
 
 
 class Book:
@@ -122,12 +118,12 @@ class Book:
         self.greeted.append(request.pull.number)
 
 
-def around(repository: int, *numbers: int, opened_at: datetime = NOW) -> Around:
+def around(repository: int, *numbers: int, opened_at: datetime = NOW) -> OpenRepository:
     pulls = (
         OpenPull(number=one, head_sha=HEAD, opened_at=opened_at, draft=False, author=AuthorKind.AGENT)
         for one in numbers
     )
-    return Around(f"acme/r{repository}", RepositoryId(repository), tuple(pulls))
+    return OpenRepository(Repository(RepositoryId(repository), f"acme/r{repository}"), tuple(pulls))
 
 
 @pytest.fixture

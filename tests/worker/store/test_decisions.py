@@ -9,6 +9,7 @@ from worker.domain import keys
 from worker.domain.decisions import NOTHING, Contest, Override, Reviewed
 from worker.domain.ids import DeliveryId, EvalId
 from worker.domain.request import Arrival
+from worker.domain.waiting import ASKS
 from worker.store.asks import Asks
 from worker.store.codec import Codec
 from worker.store.connection import Store
@@ -109,18 +110,10 @@ def test_when_the_newest_head_came_is_known(store: Store) -> None:
     assert (arrival.head_sha, arrival.at) == (HEAD, AT)
 
 
-def test_all_of_it_goes_with_the_ledger(store: Store) -> None:
-    store.decisions.override(pull(), HEAD, OVERRIDE)
-    store.ledger.ends_in(pull(), timedelta(days=2))
-    assert store.wire.call("TTL", keys.decisions(pull()).name) == 2 * 86_400
-    store.decisions.contest(pull(), HEAD, CONTEST)
-    assert store.wire.call("TTL", keys.decisions(pull()).name) == -1
-
-
 def test_what_is_written_beside_a_command_waits_encrypted(store: Store) -> None:
     given = command().model_copy(update={"reason": "canary-words é"})
     store.asks.put(given)
-    assert "canary" not in str(store.wire.call("HGETALL", keys.ASK_TEXTS.name))
+    assert "canary" not in str(store.wire.call("HGETALL", ASKS.texts.name))
     found = store.asks.next()
     assert found is not None
     assert found.ask == given

@@ -8,6 +8,7 @@ from tests.worker.store.played import AT, pull, wish
 from worker.domain import keys
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
+from worker.domain.waiting import GROUPS
 from worker.errors import LeaseLost
 from worker.store.connection import Store
 from worker.store.door import Outcome
@@ -35,7 +36,7 @@ def group(delivery: str = "one", head: str = HEAD, ended: GroupEnd | None = None
 def runs_out(store: Store) -> None:
     """The hold on every group ends."""
     script = "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZADD', KEYS[1], 0, id) end"
-    store.wire.call("EVAL", script, 1, keys.GROUPS.name)
+    store.wire.call("EVAL", script, 1, GROUPS.order.name)
 
 
 def seen(store: Store) -> OpenGroup:
@@ -88,7 +89,7 @@ def test_what_is_done_leaves_nothing(store: Store) -> None:
     store.groups.put(group())
     store.groups.give(seen(store).group)
     store.groups.done(group())
-    left = [key.name for key in (keys.GROUPS, keys.GROUP_TEXTS, keys.GROUP_TRIES, keys.GROUP_HOLDS)]
+    left = [key.name for key in (GROUPS.order, GROUPS.texts, GROUPS.tries, keys.GROUP_HOLDS)]
     assert store.wire.call("EXISTS", *left) == 0
 
 

@@ -188,20 +188,6 @@ def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_ho
         kept(store, opinion)
 
 
-def test_the_ledger_of_a_closed_pull_request_goes_unless_it_is_judged_again(store: Store) -> None:
-    first = judging(store)
-    store.ledger.append(pull(), entry("a", first.lease.fence))
-    store.ledger.ends_in(pull(), timedelta(days=90))
-    name = keys.ledger(pull()).name
-    assert store.wire.call("TTL", name) == 90 * 86_400
-    store.ledger.append(pull(), entry("b", first.lease.fence, parent_eval_id=EvalId("a")))
-    assert store.wire.call("TTL", name) == 90 * 86_400, (
-        "what is judged anew for somebody's curiosity keeps nothing alive"
-    )
-    store.ledger.append(pull(), entry("c", first.lease.fence))
-    assert store.wire.call("TTL", name) == -1
-
-
 def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
     taken = judging(store)
     parent = entry("e", taken.lease.fence)

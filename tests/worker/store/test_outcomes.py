@@ -371,7 +371,7 @@ def test_all_of_it_ends_by_itself_or_with_its_repository(store: Store) -> None:
         keys.commit(pull().installation_id, pull().repository_id, MERGE),
         keys.commit(pull().installation_id, pull().repository_id, HEAD),
         keys.merges(pull().installation_id, pull().repository_id),
-        keys.solving(pull().installation_id, pull().repository_id, "abc"),
+        keys.solving(pull().installation_id, "abc"),
     )
     for key in named:
         assert key.ttl is not None

@@ -314,6 +314,7 @@ def test_whatever_is_asked_and_paid_in_any_order_the_caps_and_shares_hold(
 # A crowd
 
 
+@pytest.mark.slow
 def test_a_thousand_reservations_at_once_never_break_a_cap_though_some_spenders_are_killed(
     redis_server: Redis, store: Store
 ) -> None:

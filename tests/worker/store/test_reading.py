@@ -19,6 +19,7 @@ from worker.domain.frozen import Frozen
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.domain.waiting import ASKS, HAPPENINGS
 from worker.store import reading
 from worker.store.checks import OverdueCheck
 from worker.store.connection import Store
@@ -72,7 +73,7 @@ def test_a_command_that_only_a_later_version_knows_is_left_to_it_and_nobody_wait
 ) -> None:
     store.asks.put(command("comment-1"))
     later = command("comment-1").model_dump_json().replace('"rejudge"', '"dance"')
-    store.wire.call("HSET", keys.ASK_TEXTS.name, "comment-1", later)
+    store.wire.call("HSET", ASKS.texts.name, "comment-1", later)
     with caplog.at_level(logging.WARNING):
         assert store.asks.next() is None
     assert caplog.messages == ["left for a later version: Ask in command"]
@@ -81,15 +82,15 @@ def test_a_command_that_only_a_later_version_knows_is_left_to_it_and_nobody_wait
     found = store.asks.next()
     assert found is not None
     assert found.ask == command("comment-2")
-    comes_again(store, keys.ASKS, "comment-1")
-    assert store.wire.call("HGET", keys.ASK_TEXTS.name, "comment-1") == later.encode()
+    comes_again(store, ASKS.order, "comment-1")
+    assert store.wire.call("HGET", ASKS.texts.name, "comment-1") == later.encode()
 
 
 def test_what_happened_in_words_of_a_later_version_is_left_to_it(store: Store) -> None:
     one = happening(Happened.REVERTED)
     store.happenings.put(one)
     said = one.model_dump_json().replace('"reverted"', '"danced"')
-    store.wire.call("HSET", keys.HAPPENING_TEXTS.name, one.delivery_id, said)
+    store.wire.call("HSET", HAPPENINGS.texts.name, one.delivery_id, said)
     assert store.happenings.next() is None
     assert read_or_leave(Happening, said) is None
 

@@ -13,6 +13,7 @@ from worker.domain import keys
 from worker.domain.events import EvalTrigger, Event, EventKind, terminal
 from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
+from worker.domain.waiting import HAPPENINGS
 from worker.errors import LeaseLost
 from worker.store import records
 from worker.store.connection import Store
@@ -146,6 +147,16 @@ def test_nothing_is_left_of_an_installation_but_when_it_was_forgotten(store: Sto
     assert store.leaving().due() == ()
 
 
+def test_an_issue_still_knows_who_closes_it_in_other_repositories(store: Store) -> None:
+    judged(store)
+    beside = pull(repository=8)
+    for one in (pull(), beside):
+        store.outcomes.rivals(one, "mark")
+    store.records().forget(store.records().of_repository(HERE), AT)
+    name = keys.solving(pull().installation_id, "mark").name
+    assert items(store.wire.call("ZRANGE", name, 0, -1)) == [b"8:1"]
+
+
 def test_other_installations_stay(store: Store) -> None:
     judged(store)
     other = pull(7, installation=200)
@@ -175,7 +186,7 @@ def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) ->
         told = {"repository_id": repository, "delivery_id": f"push-{repository}", "reverted_shas": (HEAD,)}
         store.happenings.put(happening(Happened.REVERTED, None, **told))
     store.records().forget(store.records().of_repository(HERE), AT)
-    left = [text(one) for one in items(store.wire.call("HKEYS", keys.HAPPENING_TEXTS.name))]
+    left = [text(one) for one in items(store.wire.call("HKEYS", HAPPENINGS.texts.name))]
     assert sorted(left) == ["push-77", "push-9"]
 
 

@@ -17,7 +17,7 @@ from tests.worker.store.played import pull
 from tests.worker.store.test_kept import entry, judging
 from worker.analytics.answers import answer, needed
 from worker.analytics.asking import Topic, asked
-from worker.analytics.windows import day_of
+from worker.analytics.windows import HOUR_MS, buckets_of
 from worker.domain import keys
 from worker.domain.events import EvalTrigger, terminal
 from worker.domain.ids import InstallationId
@@ -28,9 +28,10 @@ from worker.store import pages, rollups
 from worker.store.connection import Store
 from worker.store.lua import Script, run
 from worker.store.rollups import Rollups
-from worker.store.wire import items, text, whole
+from worker.store.wire import Refused, items, text, whole
 
 NOW = NOON + timedelta(days=2)
+DAY_AFTER = next(buckets_of(told.at(NOON + 26 * HOUR) // HOUR_MS))
 WEEK = {"from": (NOON - timedelta(days=7)).isoformat(), "to": NOW.isoformat()}
 
 
@@ -182,7 +183,7 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, m
 @pytest.mark.parametrize(
     ("key", "field", "broken"),
     [
-        ("rollup", f"{day_of(told.at(NOON + 26 * HOUR)).name}:quality:submission:verdicts:author_agent", "junk"),
+        ("rollup", f"{DAY_AFTER.name}:quality:submission:verdicts:author_agent", "junk"),
         ("rollup", "mark", "0 abc 1-0"),
         ("rollup", "mark", "1"),
         ("rollup", "open", "[]"),
@@ -241,6 +242,20 @@ def test_every_entry_comes_once_in_pages(store: Store, monkeypatch: pytest.Monke
     started = list(pages.entries(store.wire, HERE, kinds=("eval.started",)))
     assert [one.kind for one in started] == [b"eval.started"] * 3
     assert list(pages.entries(store.wire, InstallationId(5))) == []
+
+
+def test_who_reads_all_has_the_next_page_under_way(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch, 2)
+    write(store, *HISTORY)
+    found = list(pages.entries(store.wire, HERE))
+    assert list(pages.entries_ahead(store.wire, HERE)) == found
+    assert list(pages.entries_ahead(store.wire, HERE, found[1].id, found[5].at_ms, ("outcome.recorded",))) == [found[4]]
+    some = pages.entries_ahead(store.wire, HERE)
+    assert next(some) == found[0]
+    some.close()
+    store.wire.call("SET", keys.events(InstallationId(6)).name, "no stream")
+    with pytest.raises(Refused, match="WRONGTYPE"):
+        list(pages.entries_ahead(store.wire, InstallationId(6)))
 
 
 def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: Store) -> None:
@@ -306,7 +321,7 @@ def test_only_hours_that_have_entries_are_read_however_long_the_window(
     monkeypatch.setattr(counting, "_fields", fields)
     found = counting.find(HERE, names, ever.over, NOW)
     assert answer(Topic.QUALITY, ever, found)["data"] == ask(store)["data"]
-    assert asked_for == [len(names) * (12 + 1)]
+    assert asked_for == [len(names) * (2 + 1)]
     first, later = (NOON + n * timedelta(days=900) for n in (1, 2))
     nothing = asked({"from": first.isoformat(), "to": later.isoformat()}, Topic.QUALITY, NOW)
     assert counting.find(HERE, names, nothing.over, NOW).tables == {}

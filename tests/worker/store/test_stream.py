@@ -89,7 +89,7 @@ def test_what_was_given_up_for_lost_is_not_recorded_even_if_its_judge_holds_the_
     assert store.ledger.entries(pull()) == ()
 
 
-def test_the_next_that_begins_ends_those_whose_judges_are_dead(store: Store) -> None:
+def test_whoever_looks_after_judges_ends_the_evaluations_of_the_dead_alone(store: Store) -> None:
     first = judging(store)
     store.events.begin(pull(), first.lease.fence, begun("e"))
     lease_runs_out(store, pull())
@@ -99,7 +99,10 @@ def test_the_next_that_begins_ends_those_whose_judges_are_dead(store: Store) -> 
     assert other is not None
     assert store.pulls.take(pull(2), other.fence) is not None
     store.events.begin(pull(2), other.fence, begun("f"))
-    assert kinds(store) == ["eval.started", "eval.failed", "eval.started"]
+    look_now(store)
+    assert (store.events.end_lost(), store.events.end_lost()) == (1, 0)
+    assert kinds(store) == ["eval.started", "eval.started", "eval.failed"]
+    assert json.loads([*store.events.read(INSTALLATION)][2].raw)["eval_id"] == "e"
 
 
 def test_a_judge_that_was_overtaken_begins_nothing_and_ends_nobody_elses_evaluation(store: Store) -> None:

@@ -12,6 +12,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId
 from worker.domain.request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
 from worker.domain.value import Value
+from worker.domain.waiting import GREETINGS
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store
@@ -23,6 +24,7 @@ from worker.waking import by_ci
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
+WEEKS = timedelta(weeks=2)
 
 
 class At(Value):
@@ -274,26 +276,36 @@ def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(st
     for number in (1, 2):
         wanted(store, number=number)
         store.outcomes.rivals(pull(number), "mark")
-    door.shut(store.wire, pull(2))
-    assert [one.pull.number for one in door.closing(store.wire, *HERE, "mark")] == [1]
-    assert door.closing(store.wire, *HERE, "another") == ()
+    door.shut(store.wire, pull(2), WEEKS)
+    assert [one.pull.number for one in door.closing(store.wire, HERE[0], "mark")] == [1]
+    assert door.closing(store.wire, HERE[0], "another") == ()
+    assert door.closing(store.wire, InstallationId(101), "mark") == ()
+
+
+def test_an_issue_is_known_with_the_pull_requests_of_every_repository_here(store: Store) -> None:
+    beside = pull(2, repository=8)
+    for one in (pull(), beside):
+        door.want(store.wire, wish(pull=one), QUIET)
+        assert store.outcomes.rivals(one, "mark") == (), "a rival is one of the same repository"
+    known = [one.pull for one in door.closing(store.wire, HERE[0], "mark")]
+    assert sorted(known, key=lambda one: one.repository_id) == [pull(), beside]
 
 
 def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
-    door.shut(store.wire, pull())
+    door.shut(store.wire, pull(), WEEKS)
     wanted(store)
     judged(store)
-    door.shut(store.wire, pull())
+    door.shut(store.wire, pull(), WEEKS)
     assert due_in(store) is None
     wanted(store, draft=True)
     store.checks().rests(pull(), HEAD, CheckRunId(5), is_watched=False)
-    door.shut(store.wire, pull())
+    door.shut(store.wire, pull(), WEEKS)
     assert near(due_in(store), 0)
 
 
 def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_counts_again(store: Store) -> None:
     wanted(store)
-    door.shut(store.wire, pull())
+    door.shut(store.wire, pull(), WEEKS)
     assert near(due_in(store), 0)
     assert door.with_head(store.wire, At()) == ()
     wanted(store, trigger=Trigger.REOPENED)
@@ -303,7 +315,7 @@ def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_count
 def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
     wanted(store)
     found = taken(store)
-    door.shut(store.wire, pull())
+    door.shut(store.wire, pull(), WEEKS)
     assert store.pulls.finish(found.lease, Finish.JUDGED) is Answer.AGAIN
 
 
@@ -354,11 +366,11 @@ def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Sto
     door.greet(store.wire, [])
     door.greet(store.wire, [greeting(number) for number in range(1, 103)])
     door.greet(store.wire, [greeting(1)])
-    assert whole(store.wire.call("ZCARD", keys.GREETINGS.name)) == 102
+    assert whole(store.wire.call("ZCARD", GREETINGS.order.name)) == 102
     found = store.greetings.next()
     assert found is not None
     store.greetings.done(found.greeting)
-    assert whole(store.wire.call("ZCARD", keys.GREETINGS.name)) == 101
+    assert whole(store.wire.call("ZCARD", GREETINGS.order.name)) == 101
 
 
 def test_what_is_left_of_a_repository_comes_after_a_while(store: Store) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.world.redis import Redis
 from worker.errors import SettingError, Unavailable
 from worker.store.connection import Store
-from worker.store.wire import Refused, Wire, address, blob, items, packed, text, whole
+from worker.store.wire import Refused, Wire, address, blob, items, packed, reply_of, text, whole
 
 
 def test_values_come_back_as_they_went(store: Store) -> None:
@@ -33,6 +33,17 @@ def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store)
     with pytest.raises(Refused, match="WRONGTYPE"):
         store.wire.call("LPUSH", "k", "v")
     assert store.wire.call("GET", "k") == b"v"
+
+
+def test_a_reply_that_is_left_unread_reads_as_any_other(store: Store) -> None:
+    for value in (b"", b"\r\n$5\r\n", bytes(range(256)) * 10_000):
+        store.wire.call("RPUSH", "list", value)
+        raw = store.wire.unread("LRANGE", "list", 0, -1)
+        assert reply_of(raw) == store.wire.call("LRANGE", "list", 0, -1)
+    assert store.wire.unread("LRANGE", "none", 0, -1) == b"*0\r\n"
+    with pytest.raises(Refused, match="WRONGTYPE"):
+        store.wire.unread("GET", "list")
+    assert store.wire.unread("LLEN", "list") == b":3\r\n"
 
 
 def test_an_outage_that_redis_names_is_an_outage(store: Store) -> None:

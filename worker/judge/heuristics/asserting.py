@@ -48,7 +48,7 @@ def _reaching(calls: dict[str, set[str]], asserting: set[str]) -> set[str]:
 
 
 _MARKS_PROVE: Final = pattern(
-    r"should_panic|\bexpected(?:Exceptions)?\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
+    r"should_panic|\bexpected\w*\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
     r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|given|benchmark|snapshot|verif|figures|image|property|theory)",
     re.IGNORECASE,
 )

@@ -6,13 +6,14 @@ whatever the code does.
 
 import re
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.matchers import proof_of_matcher
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
+from worker.judge.heuristics.sounding import sounds_like_a_check
 from worker.judge.heuristics.spines import Link, Spine, spines
 from worker.judge.heuristics.syntax import ancestors, find, is_comment, text_of
 from worker.judge.heuristics.truths import (
@@ -106,36 +107,6 @@ def _guessed(spine: Spine) -> Oracle | None:
 
 
 _NAME: Final = 80
-_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ANYWHERE: Final = pattern(
-    r"assert|expect|should|verif|check|rais|fail|requir|must|ensur|compar|equal|snapshot|golden|panic|throw|roundtrip|trybuild"
-)
-_FIRST: Final = pattern(
-    r"diff|contain|valid|wait|until|prove|confirm|approv|inspect|lint|exit|abort|approx|almost|compil|reject|same|satisf|warn"
-    r"|then$|within$|screen$|cmp$"
-)
-_LAST: Final = frozenset({"eq", "ok", "error", "errors", "pass", "passes", "done", "works", "same", "survives"})
-_MATCHING: Final = pattern(r"(?:fn|re_?|to_?|^)match(?:es)?(?:_|[A-Z]|$)|(?:get|find|query)(?:All)?By[A-Z]|round_?trip")
-_ENDS: Final = pattern(r"^test|_test$|^run_?tests?(?![a-z])|^do_?test", 2)
-_MAKING: Final = frozenset(
-    {"setup", "set", "new", "create", "make", "build", "mock", "prepare", "start", "init", "open", "fake", "get", "try"}
-    | {"list", "read", "load", "parse", "fetch", "add", "with", "from"}
-)
-
-
-@lru_cache(maxsize=4096)
-def sounds_like_a_check(name: str) -> bool:
-    """Whether a function of this name may check something; one that makes something does not."""
-    if len(name) > _NAME:
-        return False
-    words = [word.lower() for word in _WORDS.findall(name)]
-    if _MATCHING.search(name) or _ENDS.search(name):
-        return True
-    if not words or words[0] in _MAKING:
-        return False
-    return any(map(_ANYWHERE.match, words)) or _FIRST.match(words[0]) is not None or words[-1] in _LAST
-
-
 _STATEMENTS: Final = {
     Language.PYTHON: ("assert_statement", "raise_statement"),
     Language.JAVA: ("assert_statement", "throw_statement"),
@@ -250,19 +221,24 @@ _NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
 
 def _go(spine: Spine) -> Oracle | None:
     root, last = spine.links[0], spine.links[-1]
-    if last.given is None:
+    if last.given is None or (last.name == "Error" and not last.given):  # `err.Error()` is a text
         return None
     if last.name in _GO_RUNS and last.given[1:] and last.given[-1].type != "func_literal":
         return Oracle(spine.node, Proof.VALUE, is_guess=True)
     if last.name in _GO_FAILS and len(spine.links) <= 3 and root.name not in {"log", "fmt", "errors"}:  # noqa: PLR2004 - s.T().Error
         return _go_failing(spine.node)
-    if root.name in _GO_ROOTS and len(spine.links) > 1 and last.name[:1].isupper():
+    if root.name in _GO_ROOTS and last.name[:1].isupper() and _is_direct(spine):
         given = last.given[1:] if root.name in {"assert", "require"} else last.given
         is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
         found = of_boolean(spine.node, text_of(given[0])) if is_truth else asserted(spine, last, given)
         is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
         return Oracle(found.node, found.proof, found.why, is_guess, found.pair)
     return None
+
+
+def _is_direct(spine: Spine) -> bool:
+    """`c.Assert(x)`, `s.Require().Equal(x)`, and not `r.Body.Close()`."""
+    return {link.given is None for link in spine.links[1:]} == {False}
 
 
 def _go_failing(call: "Node") -> Oracle:

@@ -64,7 +64,7 @@ class Role(StrEnum):
 
 _TEST_FOLDERS: Final = pattern(
     r"^(tests?|testing|__tests__|specs?|e2e|it|integration[-_]?tests?|testdata|test[-_]?data|test[-_]?(?:utils?|libs?|helpers?|kits?|support)|\w*[-_]tests?"
-    r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
+    r"|test(ing)?[-_]\w+|[\w-]+-test(s|ing)?|[\w-]+-test(ing)?-(support|utils?|helpers?|kit|app|libs?)|fixtures?|__fixtures__|__mocks__|mocks?|fakes?|stubs?|goldens?|snapshots?"
     r"|__snapshots__|testFixtures|androidTest)$"
 )
 _TEST_NAMES: Final = pattern(
@@ -116,16 +116,28 @@ def language_of(path: str) -> Language | None:
     return _LANGUAGES.get(ending) if dot else None
 
 
+_SHIPPED: Final = pattern(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
+"""What Maven and Gradle ship: be its module one for those who test, or itself called like a double, it is no test."""
+_FOR_TESTERS: Final = pattern(r"^(?!.*(?:integration|e2e|smoke|functional))[\w.-]+-test(?:ing|kit)?$")
+_DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
+
+
 @lru_cache(maxsize=4096)
 def role_of(path: str) -> Role:
     *folders, name = path.split("/")
     if any(map(_FOREIGN_FOLDERS.match, folders)) or _FOREIGN_NAMES.search(path) or _is_of(_FURTHER_FOREIGN, path):
         return Role.FOREIGN
-    if any(map(_TEST_FOLDERS.match, folders)) or _TEST_NAMES.match(name.rpartition(".")[0] or name):
+    if _is_of_tests(folders, name.rpartition(".")[0] or name, is_shipped=_SHIPPED.search(path) is not None):
         return Role.TEST
     if _is_of(_FURTHER_TESTS, path):
         return Role.TEST
     return Role.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else Role.PRODUCTION
+
+
+def _is_of_tests(folders: list[str], name: str, *, is_shipped: bool) -> bool:
+    counted = [folder for folder in folders if not (is_shipped and _FOR_TESTERS.match(folder))]
+    is_named_so = _TEST_NAMES.match(name) is not None and not (is_shipped and _DOUBLE.match(name))
+    return is_named_so or any(map(_TEST_FOLDERS.match, counted))
 
 
 def _is_of(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:

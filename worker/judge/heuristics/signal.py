@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.verdict import Category, Finding, Side
+from worker.domain.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import FURTHER, Language, language_of
 
@@ -48,7 +48,10 @@ class Looks(StrEnum):
 
 
 class Place(NamedTuple):
-    """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight."""
+    """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight.
+
+    *instead_of*: the first and the last line that stood there before, in the base.
+    """
 
     note: str
     path: str | None = None
@@ -56,6 +59,14 @@ class Place(NamedTuple):
     end_line: int | None = None
     side: Side = Side.HEAD
     strength: float = 1.0
+    instead_of: tuple[int, int] | None = None
+
+    @property
+    def before(self) -> EvidencePointer | None:
+        if self.path is None or self.instead_of is None:
+            return None
+        first, last = self.instead_of
+        return EvidencePointer(path=self.path, line=first, end_line=last, side=Side.BASE, note="this stood here before")
 
 
 See = Callable[[Change], Iterator[Place]]
@@ -88,6 +99,7 @@ class Signal(NamedTuple):
                 side=place.side,
                 weight=place.strength,
                 note=place.note,
+                instead_of=place.before,
             )
 
 

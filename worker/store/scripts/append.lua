@@ -1,7 +1,7 @@
 -- One entry of the ledger: only by the judge that holds the pull request, or beside its parent, and only once;
 -- and what is told of it, and the entries that came of it and stand beside it, in the same breath: whoever dies after this
 -- has lost none of them. An evaluation that was given up for lost meanwhile has no entry either.
--- KEYS pull ledger named stream   ARGV fence parent eval_id entry numbers keep_ms count [kind event]...
+-- KEYS pull ledger named stream [beside the ledger]...   ARGV fence parent eval_id entry numbers keep_ms count [kind event]...
 -- and for each entry beside it: eval_id entry count [kind event]...   A count says how many pairs follow.
 if call('HEXISTS', KEYS[2], A[3]) == 1 then return 'there' end
 if not may_record(KEYS[2], A[1], A[2]) then return 'lost' end
@@ -15,7 +15,11 @@ local function write(eval_id, entry, count)
   end
 end
 write(A[3], A[4], tonumber(A[7]))
-if A[2] == '' then call('PERSIST', KEYS[2]) end -- whose pull request is judged lives
+if A[2] == '' then -- whose pull request is judged lives, unless it was closed meanwhile
+  local ends = get('ends')
+  if ends then call('PEXPIREAT', KEYS[2], ends) else call('PERSIST', KEYS[2]) end
+  for number = 5, #KEYS do end_with(KEYS[2], KEYS[number]) end
+end
 call('SADD', KEYS[3], A[5])
 while at <= #A do
   at = at + 3

@@ -10,7 +10,7 @@
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
 --   rests     a draft, of which nobody asked anything yet
---   over      it was closed, and not reopened
+--   over ends it was closed, and not reopened; when what is remembered of it goes
 --   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
 --   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
 --   eval      the evaluation that was begun last
@@ -20,14 +20,16 @@ local call, A, max = redis.call, ARGV, math.max
 local time = call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local pull = KEYS[1]
+local inst -- its installation, once a script knows it without asking
 
 local function get(field) return call('HGET', pull, field) end
 local function num(field) return tonumber(get(field) or 0) end
-local function mine_key(what) return 'assay:' .. get('inst') .. ':' .. what end
+local function mine() return inst or get('inst') end
+local function mine_key(what) return 'assay:' .. mine() .. ':' .. what end
 local function first(zset) return call('ZRANGE', zset, 0, 0, 'WITHSCORES') end
 
 -- An installation's turn comes at the earlier of what it has and `at`.
-local function turn(lane, at) call('ZADD', 'assay:turn:' .. lane, 'LT', at, get('inst')) end
+local function turn(lane, at) call('ZADD', 'assay:turn:' .. lane, 'LT', at, mine()) end
 
 -- It is to be judged again, when its times allow.
 local function owe()
@@ -109,6 +111,18 @@ local function lose_own()
   local note = eval_id and call('HGET', 'assay:evals', eval_id)
   if note then lose(eval_id, note) end
   call('HDEL', pull, 'eval')
+end
+
+-- What is kept beside a ledger goes when that does, and stays while that stays.
+local function end_with(ledger, key)
+  local left, ends = call('PTTL', ledger), get('ends')
+  if left > 0 then
+    call('PEXPIRE', key, left)
+  elseif left == -1 then
+    call('PERSIST', key)
+  elseif ends then -- closed before there was a ledger
+    call('PEXPIREAT', key, ends)
+  end
 end
 
 local function close(keep_s)

@@ -4,9 +4,10 @@
 -- KEYS today yesterday of_pull reservation pull ledger   ARGV amount pull_cap day_cap share_cap repository day_s reservation_s
 -- Amounts are whole nanodollars.
 local today, yesterday, of_pull, reservation = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+pull = KEYS[5]
 local amount, mine = tonumber(A[1]), 'repo:' .. A[5]
 if call('EXISTS', reservation) == 1 then return {'granted', 0} end
-if call('EXISTS', KEYS[5], KEYS[6]) == 0 then return {'gone', 0} end
+if call('EXISTS', pull, KEYS[6]) == 0 then return {'gone', 0} end
 if call('HSETNX', today, mine, 0) == 1 then
   call('HINCRBY', today, 'active', 1)
   call('EXPIRE', today, A[6])
@@ -17,6 +18,7 @@ if used(of_pull, 'spent') + amount > tonumber(A[2]) then return {'pull', used(of
 if used(today, 'spent') + amount > tonumber(A[3]) then return {'day', used(today, 'spent')} end
 if others > 0 and used(today, mine) + amount > tonumber(A[4]) then return {'share', used(today, mine)} end
 call('HINCRBY', of_pull, 'spent', A[1])
+end_with(KEYS[6], of_pull)
 call('HINCRBY', today, 'spent', A[1])
 call('HINCRBY', today, mine, A[1])
 call('HSETNX', of_pull, 'since', reservation)

@@ -1,8 +1,11 @@
 -- A pull request was closed. Whoever judges it finds that out; if nobody does and it has unfinished checks, somebody has to.
--- KEYS pull checks   ARGV keep_s
+-- What is remembered of it goes after a while, and what is written from now on with it.
+-- KEYS pull checks [remembered]...   ARGV keep_s remembered_ms
+local ends = string.format('%.0f', now + A[2])
+for number = 3, #KEYS do call('PEXPIREAT', KEYS[number], ends) end
 if not get('req') then return 0 end
 local state, unfinished = get('state'), call('HLEN', KEYS[2]) > 0
-call('HSET', pull, 'over', 1)
+call('HSET', pull, 'over', 1, 'ends', ends)
 call('HDEL', pull, 'wake', 'rests')
 if not state and not unfinished then
   call('EXPIRE', pull, A[1])

@@ -19,6 +19,7 @@ import {
   issue,
   mergeQueue,
   object,
+  only,
   ofEmail,
   ofEntry,
   path,
@@ -255,7 +256,12 @@ export const FIELDS = {
       return found ? { ...found, repo: one.repo } : null;
     },
     statusCheckRollup: (one, _, x) => rollup(one, x),
-    checkSuites: (one, _, x) => x.world.checks.suites.filter((suite) => suite.repo === one.repo && suite.head_sha === one.sha),
+    checkSuites: (one, { filterBy }, x) => {
+      need(x.call.owner, "checks");
+      const app = only(filterBy, "appId")?.appId;
+      const mine = (suite) => suite.repo === one.repo && suite.head_sha === one.sha;
+      return x.world.checks.suites.filter((suite) => mine(suite) && (!app || suite.app?.id === app));
+    },
     associatedPullRequests: async (one, _, x) => {
       need(x.call.owner, "pull_requests");
       const all = await x.world.pulls.all(one.repo);
@@ -343,7 +349,11 @@ export const FIELDS = {
     databaseId: tooLong("CheckSuite"),
     app: (suite) => suite.app,
     workflowRun: (suite) => (suite.workflow ? { workflow: { name: suite.workflow } } : null), // only held ones have a name
-    checkRuns: (suite, _, x) => x.world.checks.runs.filter((run) => run.suite === suite.id),
+    checkRuns: (suite, { filterBy }, x) => {
+      const { checkName: name, checkType: type } = only(filterBy, "checkName", "checkType") ?? {};
+      const runs = x.world.checks.runs.filter((run) => run.suite === suite.id && (!name || run.name === name));
+      return type === "LATEST" ? x.world.checks.latest(runs) : runs;
+    },
     status: async (suite, _, x) => upper((await suiteView(suite, x)).status),
     conclusion: async (suite, _, x) => upper((await suiteView(suite, x)).conclusion),
     createdAt: (suite) => suite.created_at,

@@ -18,6 +18,13 @@ export class Problem extends Error {
   }
 }
 
+/** A filter of which the bench knows these parts, and no others. */
+export function only(filter, ...known) {
+  const strange = Object.keys(filter ?? {}).find((name) => !known.includes(name));
+  if (strange) throw new Problem("BENCH", `bench: no resolver for the filter ${strange}`);
+  return filter;
+}
+
 export const upper = (word) => word?.toUpperCase() ?? null;
 const unresolved = (what) => new Problem("NOT_FOUND", `Could not resolve to ${what}.`);
 const missing = (error) => error instanceof Refusal && error.reply.status === 404;

@@ -83,7 +83,8 @@ export class Pulls {
     const seen = this.light(pr);
     const head = seen.head.sha;
     if (pr.head.repo && pr.head.repo.full_name !== full) await this.world.copy(pr.head.repo.full_name, full, head); // a fork network shares its objects
-    const [{ commits }, files] = await Promise.all([this.#compare(seen), this.files(seen)]);
+    const compared = this.#compare(seen);
+    const [{ commits }, files] = await Promise.all([compared, this.files(seen, compared)]);
     const sum = (field) => files.reduce((total, file) => total + file[field], 0);
     const state = pr.draft ? "draft" : this.complaints(full, pr.base.ref, head).length ? "blocked" : "clean";
     return {
@@ -239,8 +240,8 @@ export class Pulls {
   async diff(pr) {
     return this.world.git.diff(...(await this.#trees(pr)));
   }
-  async files(pr) {
-    return this.world.git.files(...(await this.#trees(pr)), this.#urls(pr.base.repo.full_name, pr.head.sha));
+  async files(pr, compared) {
+    return this.world.git.files(...(await this.#trees(pr, compared)), this.#urls(pr.base.repo.full_name, pr.head.sha));
   }
 
   async minimal(full, sha) {
@@ -260,12 +261,9 @@ export class Pulls {
     return this.world.admin("GET", `/repos/${pr.base.repo.full_name}/compare/${base}...${pr.head.sha}`);
   }
 
-  async #trees(pr) {
+  async #trees(pr, compared = this.#compare(pr)) {
     const full = pr.base.repo.full_name;
-    const [{ merge_base_commit: base }, head] = await Promise.all([
-      this.#compare(pr),
-      this.world.admin("GET", `/repos/${full}/git/commits/${pr.head.sha}`),
-    ]);
+    const [{ merge_base_commit: base }, head] = await Promise.all([compared, this.world.commit(full, pr.head.sha)]);
     return [full, base.commit.tree.sha, head.tree.sha];
   }
 

@@ -196,7 +196,7 @@ function faultsAndCounts(on, world, table) {
     const shown = bodies ? requests : requests.map((one) => ({ ...one, sent: undefined, received: undefined }));
     return json({ count: requests.length, billed: billed.length, requests: shown });
   });
-  table.on("GET /_bench/state", (call) => state(world, call.query.get("repo")));
+  table.on("GET /_bench/state", (call) => state(world, call.query.get("repo"), call.query.getAll("part")));
 }
 
 /** Writes one commit with these files (null deletes) and moves, or makes, the branch. */
@@ -262,27 +262,25 @@ function headCommit(commit) {
   };
 }
 
-async function state(world, repo) {
+/** What there is in a repository, or those parts of it alone: whoever waits asks often. */
+async function state(world, repo, wanted) {
   const mine = (one) => !repo || one.repo === repo;
-  const check_runs = await Promise.all(
-    world.checks.runs
-      .filter(mine)
-      .map(async (run) => ({ ...(await world.checks.view(run)), annotations: run.annotations, actions: run.actions })),
-  );
-  const [comments, reviews] = repo
-    ? await Promise.all(["issues", "pulls"].map((kind) => world.people.comments(repo, kind)))
-    : [[], []];
-  const deliveries = world.hooks.deliveries
-    .filter((one) => mine(one) || !one.repo)
-    .map((one) => ({ ...one, headers: undefined }));
-  return json({
-    check_runs,
-    statuses: world.checks.statuses.filter(mine),
-    comments,
-    review_comments: reviews,
-    reactions: world.people.reactions.filter(({ on }) => !repo || on.full === repo),
-    pulls: repo ? await world.pulls.open(repo) : [],
-    deliveries,
-    requests: world.log.length,
-  });
+  const parts = {
+    check_runs: () => Promise.all(world.checks.runs.filter(mine).map((run) => seen(world, run))),
+    statuses: () => world.checks.statuses.filter(mine),
+    comments: () => (repo ? world.people.comments(repo, "issues") : []),
+    review_comments: () => (repo ? world.people.comments(repo, "pulls") : []),
+    reactions: () => world.people.reactions.filter(({ on }) => !repo || on.full === repo),
+    pulls: () => (repo ? world.pulls.open(repo) : []),
+    deliveries: () =>
+      world.hooks.deliveries.filter((one) => mine(one) || !one.repo).map((one) => ({ ...one, headers: undefined })),
+    heard: () => world.hooks.deliveries.filter((one) => mine(one) || !one.repo).length,
+    requests: () => world.log.length,
+  };
+  const named = wanted.length ? wanted : Object.keys(parts);
+  return json(Object.fromEntries(await Promise.all(named.map(async (name) => [name, await parts[name]()]))));
+}
+
+async function seen(world, run) {
+  return { ...(await world.checks.view(run)), annotations: run.annotations, actions: run.actions };
 }

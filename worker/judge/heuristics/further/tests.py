@@ -44,7 +44,13 @@ _CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase
 
 
 def _is_csharp(function: Function) -> bool:
-    return _CSHARP_MARK.search(function.attributes) is not None
+    """Marked, and in no private class: nobody runs that, it is what a test tool is tried on."""
+    return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
+
+
+def _is_private(node: "Node") -> bool:
+    modifiers = (text_of(child) for child in node.children if child.type == "modifier")
+    return node.type == "class_declaration" and "private" in modifiers
 
 
 _PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")

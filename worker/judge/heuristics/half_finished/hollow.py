@@ -129,7 +129,7 @@ def does_nothing(function: Function) -> bool:
 _LONGEST: Final = 200
 
 _IDLE_WORDS: Final = pattern(
-    r"\bno-?op|\bnothing\b|\balways\b|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
+    r"\bno-?op|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
     r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
     r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
     r"|not (?:yet )?implemented",
@@ -215,8 +215,21 @@ _YES_OR_NO: Final = pattern(r"return (?:true|false|-?\d+);")
 
 def _says_that_it_is_idle(function: Function) -> bool:
     """By its name, in its documentation, or in a comment of its body."""
-    by_words = _IDLE_WORDS.search(documentation(function)) is not None
+    by_words = _IDLE_WORDS.search(documentation(function)) is not None or _is_in_an_idle_class(function)
     return by_words or is_named_idle(function) or bool(function.comments)
+
+
+def _is_in_an_idle_class(function: Function) -> bool:
+    """A null object, or one of Kotlin made on the spot, which must say something to all that its type asks."""
+    if function.container is not None and function.container.type == "object_literal":
+        return "override" in function.attributes.split()
+    named = function.container.child_by_field_name("name") if function.container is not None else None
+    return _IDLE_CLASS.match(text_of(named)) is not None
+
+
+_IDLE_CLASS: Final = pattern(
+    r"_*(?:Null|No_?[Oo]p|Silent|Dummy|Ignore\w*Nothing|Disabled|Blackhole|Void)(?=[A-Z_]|$)|\w*(?:Null|No_?Op|Noop|Nop)$"
+)
 
 
 def _may_meet_an_interface(function: Function) -> bool:
@@ -227,7 +240,8 @@ def _may_meet_an_interface(function: Function) -> bool:
 
 def _is_odd(function: Function) -> bool:
     """A constant for an answer is the way of many a method; an empty one is odd where nothing asks for it."""
-    return not _is_constructor(function) and not _says_that_it_is_idle(function)
+    is_to_be_filled = is_open(function) and _documented(function) is _Why.NOTHING
+    return not _is_constructor(function) and not is_to_be_filled and not _says_that_it_is_idle(function)
 
 
 def _is_constructor(function: Function) -> bool:

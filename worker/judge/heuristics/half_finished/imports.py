@@ -66,6 +66,8 @@ def _unused(source: Source, file: ChangedFile) -> Iterator[Unused]:
     if not fresh:
         return
     words = Counter(_WORD.findall(source.text))
+    if source.language is Language.KOTLIN:
+        words.update(word.lstrip("$") for word in list(words) if word.startswith("$"))  # "$name" in a text
     imported = Counter(word for node in nodes for word in _WORD.findall(text_of(node)))
     for node in fresh:
         for name in _names(node, source.language):

@@ -19,7 +19,7 @@ _IDLE_NAME: Final = pattern(
     r"no_?op|NoOp|^_*(?:a?nop|ignore|skip|dummy|null|empty|nothing|never|always|default|unused|reserved|identity|disabled?|fallback|stub|fake|mock)$"
     r"|^_*(?:nop|ignore|dummy|null|nothing|never|fake|mock)_|^(?:ignore|dummy|nothing|never)[A-Z]"
     r"|^_*(?:on|handle|callback|hook|before|after|pre|post|reverse|upgrade|downgrade|forwards?|backwards?|pytest|assert_?never)(?:_|[A-Z]|$)"
-    r"|^(?:setUp|tearDown|setup|teardown|close)$|^__(?:a?enter|a?exit|del|init_subclass|post_init|copy|deepcopy|call)__$"
+    r"|^(?:setUp|tearDown|setup|teardown|close|Dispose(?:Async)?|InitializeLifetimeService)$|^__(?:a?enter|a?exit|del|init_subclass|post_init|copy|deepcopy|call)__$"
 )
 """What such a function is called, it may do nothing: callbacks, hooks, migrations."""
 _PLATFORM: Final = pattern(r"#\[cfg\(|#\[cfg_attr|allow\((?:unused|dead_code|clippy|warnings)")

@@ -16,7 +16,7 @@ from worker.judge.heuristics.half_finished.hollow import does_nothing
 from worker.judge.heuristics.half_finished.outside import is_named_idle, is_platform, may_be_an_override
 from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import stubs
-from worker.judge.heuristics.half_finished.written import Written, new_functions
+from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
 from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
@@ -155,9 +155,15 @@ def _is_called_from_outside(one: Written, change: Change) -> bool:
 
 
 def _is_called_by_a_further_name(function: Function) -> bool:
-    return function.source.language in FURTHER and _BY_FURTHER_NAME.fullmatch(function.name) is not None
+    """By what runs it, or by anybody: what is public and described is what a library is for."""
+    if function.source.language not in FURTHER:
+        return False
+    words = frozenset(function.attributes.split())
+    is_public = "public" in words if function.source.language is Language.CSHARP else words.isdisjoint(_OWN)
+    return (is_public and bool(documentation(function))) or _BY_FURTHER_NAME.fullmatch(function.name) is not None
 
 
+_OWN: Final = frozenset({"private", "protected", "internal"})
 _BY_FURTHER_NAME: Final = pattern(
     r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
     r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"

@@ -12,7 +12,7 @@ from worker.domain.pattern import pattern
 from worker.domain.rules.rule import Reach, Rule
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.forbidden_code import LONGEST_LINE, Hunted, hunted, stands_in_code
 from worker.judge.heuristics.spec_violation.scopes import Covers, covers_file, is_in_inline_tests, is_program
@@ -34,8 +34,25 @@ def code_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
     for ban in bans:
         for file, covers in reached:
             if _is_there(ban.searched, file):
-                sure = rule.is_sure and covers is Covers.YES
+                sure = rule.is_sure and (covers is Covers.YES or _is_of_programs_too(ban, file, covers))
                 yield from _in_file(ban, file, change.removed_texts, is_sure=sure)
+
+
+def _is_of_programs_too(ban: _Ban, file: ChangedFile, covers: Covers) -> bool:
+    """A program that is shipped is production code, though no library; to print, to read, to exit is what it is there for."""
+    is_wide = ban.rule.scope.reach is Reach.LIBRARY and not _OF_LIBRARIES.search(ban.rule.origin.text)
+    is_shipped = covers is Covers.UNSURE and file.role is Role.PRODUCTION and _PROGRAMS.search(file.path) is not None
+    return is_wide and is_shipped and not _FOR_PROGRAMS.search(ban.target)
+
+
+_OF_LIBRARIES: Final = pattern(
+    r"\blibrar|\blibs?\b|\bpackages?\b|\bpublished\b|\bmodules?\b|\bmain\b|\bcli\b|\bscripts?\b", re.IGNORECASE
+)
+_PROGRAMS: Final = pattern(r"(?:^|/)(?:cmd|cli|_cli|bin|commands?)/|(?:^|/)(?:cli|main|__main__)\.\w+$")
+_FOR_PROGRAMS: Final = pattern(
+    r"print|console|echo|puts|System\.(?:out|err|exit)|fmt\.|log|write|read|input|exit|panic|unwrap|expect|abort|argv|args|env|getenv",
+    re.IGNORECASE,
+)
 
 
 def _is_there(searched: Hunted, file: ChangedFile) -> bool:

@@ -150,7 +150,12 @@ def _shown(file: ChangedFile) -> str:
 def _unshown_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[Wrong]:
     """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
     name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
-    if not _IDENTIFIER.fullmatch(name) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown):
+    title = (pointer.words or pointer.name or "").strip("`'\" ")
+    if " " in title and _TITLED.search(path):
+        name, is_missing = title, not Strings.of(shown).hold(title)
+    else:
+        is_missing = bool(_IDENTIFIER.fullmatch(name)) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown)
+    if not is_missing:
         return
     words = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
     yield Wrong(What.NAME, words, is_sure=False, path=path)
@@ -198,7 +203,8 @@ def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     text = known.whole[path]
     name = pointer.name
     is_titled = _TITLED.search(path) is not None
-    parts = [_tidy(part, is_titled=is_titled) for part in (_TITLES if " " in name.strip() else _PARTS).split(name)]
+    written = (_TITLES if " " in name.strip() else _PARTS).split(name)
+    parts = [part.strip() if _is_longer(part, path, known) else _tidy(part, is_titled=is_titled) for part in written]
     looked = [(part, _looked_up(part, text, known.strings(path))) for part in parts if part]
     missing = [(part, found) for part, found in looked if found is not Found.THERE]
     if not missing:
@@ -207,6 +213,15 @@ def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     words = f'the case cites "{name[:120]}" in {path}, and "{missing[0][0][:80]}" does not stand there'
     is_sure = all(found is Found.NOT for _, found in missing[:1]) and _is_surely_missing(missing[0][0], parts, text)
     yield Wrong(What.NAME, words, is_sure, path)
+
+
+def _is_longer(part: str, path: str, known: _Known) -> bool:
+    """A title that stands there, with a few more words as a title has them: `parse fails twice`, where `parse fails` is one."""
+    strings, title = known.strings(path), part.strip()
+    if _TITLED.search(path) is None or role_of(path) is not Role.TEST or strings.hold(title):
+        return False
+    behind = strings.behind(title)
+    return bool(behind) and len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind)
 
 
 def _words_behind(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:

@@ -98,7 +98,10 @@ def _of_name(target: str, noun: str) -> str:
 def _spelled(target: str, end: str) -> str:
     """The target as it may be spelled: other white space, other arguments."""
     text, before = "", ""
-    for part in _PARTS.findall(target[:200]):
+    module, rest = (found[1], found[2]) if (found := _OF_MODULE.match(target)) else ("", target)
+    if module:  # `__import__("time").sleep` is `time.sleep`
+        text = rf"(?:{module}|__import__\(\s*[\"']{module}[\"']\s*\))"
+    for part in _PARTS.findall(rest[:200]):
         if part in _ARGUMENTS:  # whatever is behind it closes what it opens
             return _start(target) + text + r"\s*\("
         if part.isspace():
@@ -123,6 +126,7 @@ def _start(target: str) -> str:
     return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$]){_DEFINES}"
 
 
+_OF_MODULE: Final = pattern(r"([a-z_]\w*)(\.[a-z_].*)", re.DOTALL)
 _ARGUMENTS: Final = frozenset({"()", "(...)", "(…)"})
 _GAPS: Final = frozenset({"...", "…"})
 _OPENERS: Final = frozenset("#/")

@@ -43,6 +43,7 @@ _TOOLING: Final = pattern(
 )
 _DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
 _PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
+_OF_PUBLIC: Final = pattern(r"\b(?:public|exported|api)\b", re.IGNORECASE)
 _EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
 
 
@@ -109,7 +110,8 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
                     continue
                 if _is_public(function) and not _is_documented(function):
                     is_clear = source.whole or _is_at_top(function)
-                    sure = rule.is_sure and is_clear and not _PRIVATE.search(file.path) and _is_plain(function)
+                    is_meant = not (_PRIVATE.search(file.path) and _OF_PUBLIC.search(rule.origin.text))
+                    sure = rule.is_sure and is_clear and is_meant and _is_plain(function)
                     yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
 
 

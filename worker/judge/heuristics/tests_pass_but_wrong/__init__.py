@@ -14,6 +14,7 @@ from worker.judge.heuristics.tests_pass_but_wrong import (
     expectations,
     literals,
     lost,
+    planted,
     races,
     strictness,
     thresholds,
@@ -43,4 +44,5 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     races.retries_added,
     races.sleep_added,
     doubles.double_under_test,
+    planted.verdict_planted,
 )

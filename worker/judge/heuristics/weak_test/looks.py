@@ -124,7 +124,8 @@ def bodies(change: Change) -> Iterator[Body]:
 
 
 _OF_EQUALITY: Final = pattern(
-    r"equal|reflex|hash|ident|same|compar|order|clone|copy|cach|memo|stable|determin|repeat|twice|consist|singleton|(?:^|_)eq(?:_|$)",
+    r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
+    r"|repeat|twice|consist|singleton|(?:^|_)eq(?:_|$)",
     re.IGNORECASE,
 )
 
@@ -132,6 +133,14 @@ _OF_EQUALITY: Final = pattern(
 def is_about_equality(name: str) -> bool:
     """A test of equality compares a thing with itself."""
     return _OF_EQUALITY.search(name) is not None
+
+
+SMOKE: Final = pattern(
+    r"(?:not|n't|never|without|dont|doesnt|no)[_ ]?(?:\w{1,20}[_ ])?(?:hang|crash|throw|rais|fail|panic|block|deadlock|explod|die|exit|break|leak|warn|error)"
+    r"|smoke|compiles|is_callable",
+    re.IGNORECASE,
+)
+"""To come to its end is all that such a test is about."""
 
 
 _FUNCTIONS: Final = frozenset(

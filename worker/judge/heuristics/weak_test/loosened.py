@@ -87,7 +87,8 @@ def assertion_loosened(change: Change) -> Iterator[Place]:
     for loss in losses(change):
         if loss.instead is not None:
             note = "this asserts less than what stood here before"
-            yield Place(note, loss.file.path, loss.instead.first, loss.instead.last)
+            before = (loss.stand.first, loss.stand.last)
+            yield Place(note, loss.file.path, loss.instead.first, loss.instead.last, instead_of=before)
 
 
 def _without_successor(change: Change) -> list[Loss]:
@@ -207,19 +208,48 @@ _ABSENT: Final = pattern(
 
 def _stays(loss: Loss, change: Change) -> bool:
     """Its test is there as before, and so is everything that it names."""
+    head = loss.pair.head if loss.pair is not None else None
+    if head is not None and not head.function.statements:
+        return True  # all was taken out of it
+    is_there = _is_named_in_test(loss) or _is_taken_out(loss)
+    return is_there and not loss.stand.words & change.once(_lost_words)
+
+
+def _is_named_in_test(loss: Loss) -> bool:
+    """The test still names all that it names; where a fragment does not show the test, the fragments do."""
     if loss.pair is None:
         there = frozenset[str]() if loss.file.sources[0].whole else loss.file.once(_shown_words)
     else:
-        head = loss.pair.head
-        if head is not None and not head.function.statements:
-            return True  # all was taken out of it
-        there = frozenset(_WORD.findall(head.text if head is not None else ""))
+        there = frozenset(_WORD.findall(loss.pair.head.text if loss.pair.head is not None else ""))
     words = words_of(loss.stand.oracle)
-    return bool(words) and words <= there and not loss.stand.words & change.once(_gone_words)
+    return bool(words) and words <= there
+
+
+def _is_taken_out(loss: Loss) -> bool:
+    """Its lines alone went from a test that stays, with all that the rest of the test says: `assert run() == 1`."""
+    if not _is_all_of_block(loss):
+        return False
+    if loss.pair is None:
+        return not loss.file.sources[0].whole
+    base, head, _ = loss.pair
+    words = words_of(loss.stand.oracle)
+    if base is None or head is None or not words:
+        return False
+    rest = range(base.first, base.last + 1)
+    lines = (base.source.lines[line - base.source.first] for line in rest if line not in _lines(loss.stand))
+    said = {word for text in lines for word in _WORD.findall(text)}
+    return words & said <= set(_WORD.findall(head.text))
 
 
 def _shown_words(file: ChangedFile) -> frozenset[str]:
     return frozenset(word for source in file.sources for word in _WORD.findall(source.text))
+
+
+def _lost_words(change: Change) -> frozenset[str]:
+    """What is gone from the changed files as well, as far as they are known whole."""
+    gone = change.once(_gone_words)
+    heads = [file.head for file in change.files if gone and file.head and role_of(file.path) is not Role.TEST]
+    return gone.difference(word for head in heads for word in _WORD.findall(head))
 
 
 def _gone_words(change: Change) -> frozenset[str]:
@@ -249,7 +279,9 @@ def _is_plain(loss: Loss, change: Change) -> bool:
     base, head, _ = loss.pair or Pair(None, None, loss.file)
     if base is None or head is None or loss.is_moved or _is_named_again(loss):
         return False
-    if not change.once(_redefined).isdisjoint(loss.stand.words):
+    if not (change.once(_redefined) | change.once(_gone_words)).isdisjoint(loss.stand.words):
+        return False
+    if head.function.statements and not _is_named_in_test(loss):
         return False
     if words_of(loss.stand.oracle).intersection(unread(Look(head, loss.file, base, is_new=False))):
         return True

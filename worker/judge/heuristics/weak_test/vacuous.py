@@ -1,7 +1,7 @@
 """Checks that hold whatever the code does, and tests that only ask whether something is there.
 
-Does not evaluate an expression. Invariant: a check inside of a function that the test hands to somebody is left alone: it
-may be there to be run, or not.
+Does not evaluate an expression. Invariant: a check inside of a function that the test hands to somebody is no fact: it may be
+there to be run, or not. One without anything in it but literals is left alone there: it says that this place is reached.
 """
 
 import re
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.asserting import marks_prove
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle
 from worker.judge.heuristics.paths import SCRIPTS
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, outermost, text_of
 from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, is_about_equality, is_handed_over, looks
+from worker.judge.heuristics.weak_test.looks import SMOKE, Body, Look, bodies, is_about_equality, is_handed_over, looks
 from worker.judge.heuristics.weak_test.unasserted import unasserted
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def assertion_idle(change: Change) -> Iterator[Place]:
 
 
 def _is_idle(body: Body, oracle: Oracle) -> bool:
-    """Others in the test may fail, or what is compared is made twice, so that even this one may."""
-    if _SMOKE.search(body.name) and is_constant(oracle):
+    """Others in the test may fail, or what is compared is made twice, so that even this one may, or it may not be run."""
+    if is_handed_over(oracle.node, body.node) or (SMOKE.search(body.name) and is_constant(oracle)):
         return True
     compared = oracle.text if oracle.pair is None else " ".join(oracle.pair)
     if oracle.why == ITSELF and any(not _COMPARES.match(name) for name in _CALLS.findall(compared)):
@@ -62,13 +62,6 @@ def is_constant(oracle: Oracle) -> bool:
     """Nothing but literals in it, so that it only marks that the test came so far."""
     return oracle.why in {TRUE, EQUAL} and not any(not _COMPARES.match(name) for name in _CALLS.findall(oracle.text))
 
-
-_SMOKE: Final = pattern(
-    r"(?:not|n't|never|without|dont|doesnt|no)[_ ]?(?:\w{1,20}[_ ])?(?:hang|crash|throw|rais|fail|panic|block|deadlock|explod|die|exit|leak|warn|error)"
-    r"|smoke|compiles|is_callable",
-    re.IGNORECASE,
-)
-"""To come to its end is all that such a test is about."""
 
 _CALLS: Final = pattern(r"([A-Za-z_]\w*)!?\(")
 _COMPARES: Final = pattern(r"(?:expect|assert|require|verify|to|is|be|has|that|then|eq|equal|same|not)", re.IGNORECASE)
@@ -159,8 +152,8 @@ def test_expects_success_only(change: Change) -> Iterator[Place]:
             and look.oracles
             and all(one.proof is Proof.SUCCESS for one in look.oracles)
         )
-        is_about_it = _SMOKE.search(look.test.name) or _SUCCEEDS.search(look.test.name) or marks_prove(look.test)
-        if is_quiet and not is_about_it and not look.is_cut and _gives_names(look):
+        is_about_it = SMOKE.search(look.test.name) or _SUCCEEDS.search(look.test.name) or marks_prove(look.test)
+        if is_quiet and not is_about_it and not look.is_cut and (_gives_names(look) or _calls_what_tells(look)):
             yield _place(look, look.oracles[0], f"the new test `{look.test.name}` only asks that nothing fails")
 
 
@@ -176,6 +169,24 @@ def _gives_names(look: Look) -> bool:
 
 
 _BOUND: Final = pattern(r"\b([A-Za-z_]\w*)(?:, ?\w+)* ?:?= ?[^=]")
+
+
+def _calls_what_tells(look: Look) -> bool:
+    """What it calls only to see it come to its end returns something: other tests of the file compare that."""
+    called = {name for one in look.oracles for name in _CALLED.findall(one.text)}
+    return not called.isdisjoint(look.file.once(_compared_calls))
+
+
+def _compared_calls(file: ChangedFile) -> frozenset[str]:
+    """What is called on lines of this file that compare something."""
+    lines = (line[:_LONGEST_LINE] for source in file.sources for line in source.lines if _COMPARING.search(line))
+    return frozenset(name for line in lines for name in _CALLED.findall(line) if not _COMPARES.match(name))
+
+
+_CALLED: Final = pattern(r"([A-Za-z_][\w.]{2,80})\(")
+_COMPARING: Final = pattern(
+    r"assert(?:_?eq|Equals|_equal|That|Same|Array|True|False)|\.Equal\(|\.toBe\(|\.toEqual\(|\bassert .+ == ", 2
+)
 
 
 def _outermost(oracles: list[Oracle]) -> list[Oracle]:
@@ -224,9 +235,24 @@ def _find_nothing(change: Change) -> tuple[tuple[Body, Oracle], ...]:
     for body in bodies(change):
         for oracle in body.oracles:
             is_new = oracle.proof is Proof.NOTHING and body.is_added(oracle.node) and oracle.text not in body.known
-            if is_new and not _is_on_purpose(body, oracle) and not is_handed_over(oracle.node, body.node):
-                found.setdefault((body.file.path, body.line_of(oracle.node)), (body, oracle))
+            if is_new and not _is_on_purpose(body, oracle) and not _marks_a_place(body, oracle):
+                at = (body.file.path, body.line_of(oracle.node))
+                if at not in found or is_handed_over(found[at][1].node, found[at][0].node):  # a test within a test
+                    found[at] = (body, oracle)
     return tuple(found.values())
+
+
+def _marks_a_place(body: Body, oracle: Oracle) -> bool:
+    """In a function that is handed over, to say no more than that it is run; or it is a part of what is handed over."""
+    names = (word for word in _WORD.findall(_QUOTED.sub(" ", oracle.text)) if not _COMPARES.match(word))
+    is_open = oracle.why in {NOT_AWAITED, NOT_CALLED} or all(map(_OF_LITERALS.fullmatch, names))
+    return is_open and is_handed_over(oracle.node, body.node)
+
+
+_QUOTED: Final = pattern(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
+_OF_LITERALS: Final = pattern(
+    r"t|self|ok|chai|pass|true|false|none|null|nil|undefined|or|and|in|expr|object|typeof", re.IGNORECASE
+)
 
 
 def _is_on_purpose(body: Body, oracle: Oracle) -> bool:
@@ -235,8 +261,9 @@ def _is_on_purpose(body: Body, oracle: Oracle) -> bool:
         return False
     compared = oracle.text if oracle.pair is None else " ".join(oracle.pair)
     names = {name for name in _WORD.findall(compared) if not _COMPARES.match(name)}
-    others = (one.text for one in body.oracles if one is not oracle and _DIFFERS.search(one.text))
-    return is_about_equality(body.name) or any(not names.isdisjoint(_WORD.findall(text)) for text in others)
+    others = [one for one in body.oracles if one is not oracle and _DIFFERS.search(one.text)]
+    telling = (one.text for one in others if one.why not in _SAME or "hash" in one.text)
+    return is_about_equality(body.name) or any(not names.isdisjoint(_WORD.findall(text)) for text in telling)
 
 
 _WORD: Final = pattern(r"[A-Za-z_]\w*")

@@ -60,6 +60,7 @@ IN_CODE = {
     "conflict": ("php", "conflict_marker", "<<<<<<< HEAD\n    // a\n=======\n    // b\n>>>>>>> branch"),
     "c# private": ("cs", "function_uncalled", "    private int Total(int a) { return rows.Sum(a); }"),
     "ruby private": ("rb", "function_uncalled", "  private def total(a)\n    rows.sum(a)\n  end"),
+    "kotlin private, described": ("kt", "function_uncalled", "    /** Adds a row. */\n    private fun more(a: Int) = rows.add(a)"),
     "kotlin private, empty": ("kt", "body_does_nothing", "    private fun total() { }\n    fun all() = total()"),
     "kotlin open, empty": ("kt", "body_empty_suspected", "    /** Adds up what the rows say, and rounds it up to cents. */\n    open fun total() { }"),
     "c# commented": ("cs", "body_does_nothing", "    private int Total(int a) {\n        // return rows.Sum(a);\n    }\n    int All() { return Total(1); }"),
@@ -98,6 +99,9 @@ def test_what_works_or_refuses_on_purpose_is_left_alone(ending: str, lines: str)
         ("rb", "  private def method_missing(name)\n    rows.send(name)\n  end"),
         ("php", "    private function __clone() { $this->rows = copy($this->rows); }"),
         ("cs", "    private void OnLoaded(int a) { rows.Add(a); }"),
+        ("rb", "  # Adds a row.\n  def more(a)\n    rows.add(a)\n  end"),
+        ("kt", "    /** Adds a row. */\n    fun more(a: Int) = rows.add(a)"),
+        ("cs", "    /// <summary>Adds a row.</summary>\n    public int More(int a) { return rows.Add(a); }"),
     ],
 )
 def test_what_is_called_by_its_name_is_not_uncalled(ending: str, lines: str) -> None:
@@ -146,6 +150,10 @@ SOUND = {
     "ruby": ("rb", '  it "more" do\n    return if slow\n    expect(Cart.new.total).to eq(4)\n  end\n'),
     "ruby, material": ("rb", '  it "more" do\n    group = RSpec.describe { it("inner") { } }\n    expect(group.run).to be(true)\n  end\n  let(:group) { RSpec.describe { it("inner") { } } }\n'),
     "c#": ("cs", "    [SkippableFact]\n    public void More() {\n        Skip.If(slow);\n        Assert.Equal(4, new Cart().Total());\n    }\n"),
+    "c#, a mark expects it": ("cs", "    [TestCase(1, ExpectedResult = 4)]\n    public int More(int a) {\n        return new Cart().Total(a);\n    }\n"),
+    "c#, about coming through": ("cs", "    [Fact]\n    public void MoreDoesNotThrow() {\n        new Cart().Total();\n    }\n"),
+    "c#, a benchmark": ("cs", "    [Fact]\n    public void More() {\n        BenchmarkRunner.Run<Cart>();\n    }\n"),
+    "c#, for a test tool": ("cs", "    private class Inner {\n        [Test]\n        public void More() {\n            new Cart().Total();\n        }\n    }\n"),
     "php": ("php", "    public function testMore() {\n        $this->expectException(Gone::class);\n        (new Cart())->total();\n    }\n"),
     "kotlin": ("kt", "    @Test\n    fun more() {\n        if (fast) { assertEquals(3, Cart().total()) } else { assertEquals(4, Cart().total()) }\n    }\n"),
     "kotlin, thrown": ("kt", "    @Test\n    fun more() {\n        assertFailsWith<Gone> { Cart().total() }\n    }\n"),

@@ -30,6 +30,8 @@ FACTS = {
     "rust empty": ("a.rs", "impl A {\n    fn clear(&mut self) {}\n}\n"),
     "rust free": ("a.rs", "fn clear() {\n}\n"),
     "rust commented out": ("a.rs", "fn load() -> u8 {\n    // let x = 1;\n    // x\n    0\n}\n"),
+    "java documented with what it does where it has none": ("A.java", "class A {\n  /** Closes the input, does nothing when the input is null. */\n  public static void shut(Object input) {\n  }\n}\n"),
+    "ts documented as always doing something": ("a.ts", "/** Always throws the given error with another trace. */\nfunction fail(error: Error, source: Error) {\n  return undefined;\n}\n"),
     "java private": ("A.java", "abstract class A {\n  private void check() {\n  }\n}\n"),
     "java static": ("A.java", "class A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
     "java state with a parameter": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may(int x) {\n    return true;\n  }\n}\n"),
@@ -91,6 +93,10 @@ RIGHT = {
     "java documented constructor": ("A.java", "class A {\n  /** Makes one of these for the tools that need one. */\n  public A() {\n  }\n}\n"),
     "java factory": ("A.java", "class A {\n  /** Hands out one of these for the tools that need one. */\n  static A of() {\n    return new A();\n  }\n}\n"),
     "js works": ("a.js", "const load = (path) => read(path)\n"),
+    "java null object": ("A.java", "class NullSink {\n  @Override\n  public Object emit(int x) {\n    return null;\n  }\n}\n"),
+    "kotlin object made on the spot": ("A.kt", "val a = object : Listener {\n    override fun flush() {\n    }\n}\n"),
+    "c# open": ("A.cs", "class A : B {\n    protected virtual void Load() {\n    }\n}\n"),
+    "c# disposes of nothing": ("A.cs", "class A : B {\n    public void Dispose() {\n    }\n}\n"),
     "a stub is told elsewhere": ("a.py", "def load(path):\n    pass\n"),
 }  # fmt: skip
 

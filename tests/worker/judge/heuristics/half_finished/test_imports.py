@@ -21,6 +21,7 @@ UNUSED = {
     "ts renamed": ("src/a.ts", "import { read as load } from './io'\nlet x = 1\n", "load"),
     "ts all": ("src/a.ts", "import * as io from './files'\nlet x = 1\n", "io"),
     "java": ("src/A.java", "import java.util.List;\n\nclass A {}\n", "List"),
+    "kotlin": ("src/A.kt", "import a.b.name\n\nval x = 1\n", "name"),
 }
 
 
@@ -50,6 +51,7 @@ def test_an_import_that_is_used_or_was_there_before_is_none(path: str, code: str
         ("src/a.go", 'package a\n\nimport "fmt"\n'),
         ("src/a.py", "import json\ndef f(:\n"),
         ("src/a.py", "x = 1\n"),
+        ("src/A.kt", 'import a.b.name\n\nval x = "$name says"\n'),
     ],
 )
 def test_what_hands_on_is_kept_or_cannot_be_told_is_none(path: str, code: str) -> None:

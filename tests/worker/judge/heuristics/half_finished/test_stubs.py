@@ -135,9 +135,8 @@ def test_an_existing_stub_is_nothing(path: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["tests", "docs", "vendor", "fixtures", "templates", "examples/starter"])
-@pytest.mark.parametrize(("path", "code"), FACTS.values(), ids=FACTS.keys())
-def test_outside_of_production_code_a_stub_is_nothing(path: str, code: str, folder: str) -> None:
-    assert kinds(f"{folder}/{path}", code) == []
+def test_outside_of_production_code_a_stub_is_nothing(folder: str) -> None:
+    assert [name for name, (path, code) in FACTS.items() if kinds(f"{folder}/{path}", code)] == []
 
 
 def test_in_an_example_a_stub_is_suspected_and_in_a_benchmark_it_is_a_fact() -> None:

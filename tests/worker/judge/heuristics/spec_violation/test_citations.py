@@ -58,6 +58,44 @@ def test_what_is_there_or_not_known_is_silence(place: str) -> None:
     assert found(cites(place)) == []
 
 
+LONGER = "describe('keys', () => {\n  it('parseKeys rejects', () => {})\n})\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("src/a.test.ts::parseKeys rejects when empty", {NAME}),
+        ("src/a.test.ts::parseKeys rejects, which is new", set[str]()),
+        ("src/a.test.ts::parseKeys rejects covers this", set[str]()),
+        ("src/a.ts::parseKeys rejects when empty", set[str]()),
+    ],
+    ids=["longer than any title", "words behind a comma", "words about it", "no file of tests"],
+)
+def test_a_title_that_begins_with_a_name_is_looked_up_as_a_whole(place: str, expected: set[str]) -> None:
+    texts = {place.partition(":")[0]: LONGER}
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+    assert signals(Change(dossier_of({}, texts, case=case))) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("src/a.test.ts > rejects odd keys", set[str]()),
+        ("src/a.test.ts > rejects odd keys twice", {DOUBT}),
+        ("src/a.test.ts:rejects odd keys twice", {DOUBT}),
+        ("src/a.py::rejects odd keys twice", set[str]()),
+    ],
+)
+def test_of_a_file_that_is_not_known_whole_a_title_that_is_not_shown_is_doubtful(
+    place: str, expected: set[str]
+) -> None:
+    path = place.partition(" > ")[0].partition(":")[0]
+    before = {path: "".join(f"step({number})\n" for number in range(20))}
+    after = {path: before[path].replace("step(9)\n", "it('rejects odd keys', () => {})\n")}
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+    assert signals(Change(dossier_of(before, after, texts=False, case=case))) == expected
+
+
 @pytest.mark.parametrize(
     "place",
     ["src/no.py", "pkg/other/b.go", "no.py", "src/no.py:12", "no.py:12", "no_test.go::TestX", "src/no.ts > title"],

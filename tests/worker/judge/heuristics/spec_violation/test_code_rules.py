@@ -21,6 +21,7 @@ BROKEN = [
     ("Do not use `eval` or `exec`.", "src/a.py", "exec('x')"),
     ("Do not use `time.sleep`; use the clock.", "src/a.py", "time.sleep(1)"),
     ("Do not use `time.sleep`.", "tests/test_a.py", "time.sleep(1)"),
+    ("Do not use `time.sleep()`.", "src/a.py", "__import__('time').sleep(1)"),
     ("No `# type: ignore` or `# noqa` comments.", "src/a.py", "x = 1  #type: ignore[x]"),
     ("No TODO comments.", "src/a.py", "# TODO: later"),
     ("No bare `except:`; name the exception.", "src/a.py", "try:\n    pass\nexcept:\n    pass"),
@@ -176,3 +177,24 @@ def test_facts_and_suspicions_are_told_apart_by_their_signals() -> None:
 def test_output_where_output_is_usual_is_a_suspicion(path: str, before: str, expected: set[str]) -> None:
     rule = "Never use `console.log` in production code."
     assert adds(rule, path, "console.log(1)", before=before) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "line", "expected"),
+    [
+        ("Do not use `time.Sleep` in production code.", "cmd/gh/main.go", "func f() { time.Sleep(1) }", FACT),
+        ("Do not use `time.Sleep` outside of tests.", "cmd/gh/main.go", "func f() { time.Sleep(1) }", FACT),
+        ("Do not use `time.Sleep` in library code.", "cmd/gh/main.go", "func f() { time.Sleep(1) }", DOUBT),
+        ("Do not use `os.Exit` in production code.", "cmd/gh/main.go", "func f() { os.Exit(1) }", DOUBT),
+        (
+            "Do not use `time.Sleep` in production code.",
+            "scripts/main_test_data.go",
+            "func f() { time.Sleep(1) }",
+            DOUBT,
+        ),
+    ],
+)
+def test_a_program_is_production_code_and_no_library_and_may_exit(
+    rule: str, path: str, line: str, expected: str
+) -> None:
+    assert adds(rule, path, f"package main\n\n{line}", before="") == {expected}

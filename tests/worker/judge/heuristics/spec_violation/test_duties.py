@@ -188,3 +188,16 @@ def test_a_test_file_of_another_name_is_a_suspicion() -> None:
     assert signals(ruled(rule, {}, {"tests/test_a.py": "a\n"})) == {DOUBT}
     assert signals(ruled(rule, {}, {"tests/a_test.py": "a\n", "tests/helper.py": "a\n", "src/a.py": "a\n"})) == set()
     assert signals(ruled("Test files are named `test_*.py`.", {}, {"tests/a_test.py": "a\n"})) == {DOUBT}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("New functions must have a docstring.", "docstring_missing"),
+        ("Every new public function has a docstring.", DOUBT),
+    ],
+)
+def test_what_is_public_in_a_private_module_is_doubtful_only_where_the_rule_speaks_of_public_ones(
+    rule: str, expected: str
+) -> None:
+    assert signals(ruled(rule, {}, {"src/_make.py": "def make(x):\n    return x\n"})) == {expected}

@@ -21,11 +21,10 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation import SIGNALS
 
 GROUPS = (*CODE, *PATHS, *DUTIES)
-CASES = [
-    pytest.param(group, rules, id=f"{group.name}: {' '.join(rules.split())[:70]}")
-    for group in GROUPS
-    for rules in (*group.phrasings, *MORE_PHRASINGS.get(group.name, ()))
-]
+
+
+def phrasings(group: Group) -> tuple[str, ...]:
+    return (*group.phrasings, *MORE_PHRASINGS.get(group.name, ()))
 
 
 def findings(rules: str, before: Texts, after: Texts) -> list[Finding]:
@@ -34,14 +33,17 @@ def findings(rules: str, before: Texts, after: Texts) -> list[Finding]:
     return [one for signal in SIGNALS for one in signal.findings(change)]
 
 
-@pytest.mark.parametrize(("group", "rules"), CASES)
-def test_what_breaks_a_rule_is_a_fact_however_the_rule_is_worded(group: Group, rules: str) -> None:
-    assert [one.signal for one in findings(rules, group.before, {**group.before, **group.broken}) if one.fact]
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_what_breaks_a_rule_is_a_fact_however_the_rule_is_worded(group: Group) -> None:
+    after = {**group.before, **group.broken}
+    silent = [rules for rules in phrasings(group) if not any(one.fact for one in findings(rules, group.before, after))]
+    assert silent == []
 
 
-@pytest.mark.parametrize(("group", "rules"), CASES)
-def test_what_keeps_a_rule_is_nothing_however_the_rule_is_worded(group: Group, rules: str) -> None:
-    assert findings(rules, group.before, {**group.before, **group.kept}) == []
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_what_keeps_a_rule_is_nothing_however_the_rule_is_worded(group: Group) -> None:
+    after = {**group.before, **group.kept}
+    assert [one for rules in phrasings(group) for one in findings(rules, group.before, after)] == []
 
 
 @pytest.mark.parametrize("rules", LICENCE.phrasings)

@@ -196,3 +196,52 @@ def test_what_a_function_refuses_by_its_new_signature_is_only_suspected(signatur
         "a.py": signature.replace("(size)", "(size: int)"),
     }
     assert names(of_losses(seen(before, after))) == [expected]
+
+
+ACTS = "def test_a():\n    prepare()\n    assert run(1) == 2\n    tidy()\n\n\ndef test_b():\n    prepare()\n    assert run(2) == 4\n    tidy()\n"
+
+
+def test_an_assertion_that_ran_what_it_asked_is_missed_where_the_file_still_speaks_of_that() -> None:
+    assert lost(ACTS.replace("    assert run(1) == 2\n", ""), ACTS) == [("assertion_removed", -3)]
+    bound = ACTS.replace("prepare()", "run = load()")
+    assert (
+        lost(bound.replace("    assert run(1) == 2\n", "").replace("    run = load()\n    tidy", "    tidy"), bound)
+        == []
+    )
+
+
+def test_an_assertion_that_went_with_other_lines_may_have_gone_with_what_it_asked() -> None:
+    assert lost(ACTS.replace("    prepare()\n    assert run(1) == 2\n", "    x = 1\n"), ACTS) == []
+
+
+def test_in_a_fragment_an_assertion_that_went_alone_is_missed_whatever_it_names() -> None:
+    steps = "".join(f"    step({number})\n" for number in range(9))
+    before = f"def test_a():\n{steps}    assert run(1) == other(2)\n{steps}"
+    assert lost(before.replace("    assert run(1) == other(2)\n", ""), before, texts=False) == [
+        ("assertion_removed", -11)
+    ]
+
+
+@pytest.mark.parametrize(("left", "expected"), [("    self.hidden = 1\n", ["assertion_removed"]), ("", [])])
+def test_what_the_code_says_elsewhere_did_not_go_away(left: str, expected: list[str]) -> None:
+    code = "class A:\n" + (left or "    pass\n") + "    step()\n" * 9
+    before = {
+        "test_a.py": changed(("y.b == 2", "y.hidden == 2"), ("y = more(x)", "y = more(x).hidden.y")),
+        "a.py": f"{code}    old.hidden = 2\n",
+    }
+    after = {
+        "test_a.py": before["test_a.py"].replace("    assert y.hidden == 2\n", ""),
+        "a.py": f"{code}    other = 2\n",
+    }
+    assert names(of_losses(seen(before, after))) == expected
+
+
+def test_what_a_double_or_an_error_is_called_is_no_check_beside_a_weak_one() -> None:
+    before = "package a\n\nfunc TestA(t *testing.T) {\n\terr := run()\n\tassert.Equal(t, want, err.Error())\n}\n"
+    after = before.replace("assert.Equal(t, want, err.Error())", "require.NotPanics(t, func() { _ = err.Error() })")
+    assert ("assertion_loosened", 5) in seen({"a_test.go": before}, {"a_test.go": after})
+
+
+def test_an_assertion_that_named_nothing_is_not_missed() -> None:
+    before = ACTS.replace("    assert run(1) == 2\n", "    assert 1 == 2\n")
+    assert lost(before.replace("    assert 1 == 2\n", ""), before) == []

@@ -181,3 +181,7 @@ def test_a_benchmark_need_not_assert() -> None:
 def test_a_method_of_a_class_inside_of_a_test_is_no_test() -> None:
     text = "def test_a():\n    class Crew:\n        def test_agent(self):\n            return run()\n    assert Crew().test_agent() == 1\n"
     assert seen_new("test_a.py", text) == []
+
+
+def test_a_test_that_is_named_after_coming_through_is_still_suspected() -> None:
+    assert names(seen_new("test_a.py", "def test_does_not_raise():\n    run()\n")) == ["test_without_assertion"]

@@ -112,6 +112,11 @@ def test_where_coming_to_the_end_is_all_it_is_about_a_constant_is_only_suspected
     assert names(seen_new("a.test.ts", f"it('{name}', () => {{\n  expect(1).toBe(1)\n}})\n")) == [expected]
 
 
+def test_beside_its_hash_a_thing_may_be_compared_with_itself() -> None:
+    text = "def test_a():\n    x = run()\n    assert hash(x) == hash(x)\n    assert x == x\n    assert x == 1\n"
+    assert ("assertion_idle", 4) not in seen_new("test_a.py", text)
+
+
 def test_beside_a_comparison_with_another_a_thing_may_be_compared_with_itself() -> None:
     text = "def test_a():\n    x, y = run()\n    assert x == x\n    assert x != y\n"
     assert seen_new("test_a.py", text) == []
@@ -171,3 +176,65 @@ def test_a_new_test_that_only_asks_that_nothing_fails_is_suspected() -> None:
 )
 def test_where_success_is_the_point_or_a_value_is_asserted_too_it_is_left_alone(text: str) -> None:
     assert "test_expects_success_only" not in names(seen_new("a_test.go", text))
+
+
+HANDED_OVER = {
+    "test_a.py": "def test_a():\n    def run():\n        got = work()\n        assert got == 1 or True\n    start(run)\n",
+    "a.test.ts": "it('a', () => {\n  start((got) => {\n    work()\n    expect(got).toBe(got)\n  })\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    spawn(move || {\n        let got = work();\n        assert_eq!(got, got);\n    });\n}\n",
+}
+
+
+@pytest.mark.parametrize("path", HANDED_OVER)
+def test_what_can_not_fail_in_a_function_that_is_handed_over_is_only_suspected(path: str) -> None:
+    assert "assertion_idle" in names(seen_new(path, HANDED_OVER[path]))
+    assert "assertion_always_true" not in names(seen_new(path, HANDED_OVER[path]))
+
+
+@pytest.mark.parametrize(
+    "name", ["test_readinto_with_memoryview", "test_keys_in_lexicographical_order", "test_determines_branch"]
+)
+def test_a_name_that_only_holds_a_word_of_equality_is_about_something_else(name: str) -> None:
+    text = f"def {name}():\n    x = run()\n    assert x == x\n"
+    assert names(seen_new("test_a.py", text)) == ["assertion_always_true"]
+
+
+def test_several_things_each_compared_with_itself_do_not_speak_for_each_other() -> None:
+    lines = "".join(f"\tif got[{at}] != got[{at}] {{\n\t\tt.Error(got)\n\t}}\n" for at in range(2))
+    text = f"package a\n\nfunc TestA(t *testing.T) {{\n\tgot := run()\n{lines}}}\n"
+    assert names(seen_new("a_test.go", text)) == ["assertion_always_true", "assertion_always_true"]
+
+
+ENDS = """class ATest {{
+  @Test void adds() {{
+    assertEquals(3, Sums.total(1, 2));
+  }}
+  @Test void {}() {{
+    assertDoesNotThrow(() -> Sums.{}(0, 0));
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "expected"),
+    [("addsNothing", "total", True), ("acceptsNothing", "total", False), ("addsNothing", "reset", False)],
+    ids=["its result is compared elsewhere", "success is the point", "nothing is known of its result"],
+)
+def test_what_is_only_run_where_others_compare_what_it_returns_is_suspected(
+    name: str, called: str, *, expected: bool
+) -> None:
+    before = ENDS.format("x", "y").replace("  @Test void x() {\n    assertDoesNotThrow(() -> Sums.y(0, 0));\n  }\n", "")
+    found = names(seen({"ATest.java": before}, {"ATest.java": ENDS.format(name, called)}))
+    assert ("test_expects_success_only" in found) is expected
+
+
+def test_what_can_not_fail_in_a_test_within_a_test_is_a_fact_of_the_inner_one() -> None:
+    inner = '\tt.Run("inner", func(t *testing.T) {\n\t\tx := run()\n\t\tassert.Equal(t, x, x)\n\t})\n'
+    text = f"package a\n\nfunc TestA(t *testing.T) {{\n{inner}}}\n"
+    assert names(seen_new("a_test.go", text)) == ["assertion_always_true"]
+
+
+def test_what_can_not_fail_in_a_test_that_a_fragment_shows_whole_is_told_once_and_as_a_fact() -> None:
+    after = FRAGMENT + "\n\ndef test_b():\n    x = run()\n    assert x == x\n"
+    assert names(seen({"test_a.py": FRAGMENT}, {"test_a.py": after}, texts=False)) == ["assertion_always_true"]

@@ -5,16 +5,15 @@ one more for each further hundred open pull requests of a repository; all of the
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
-from worker.domain.value import Value
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.open_pulls import OpenRepository, Repository
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call
-from worker.github.listing import ListedPulls, OpenPull, open_pull
+from worker.github.listing import ListedPull, ListedPulls, open_pull
 from worker.github.queries import WHO
-from worker.github.replies import Reply
+from worker.github.replies import Nodes, Reply
 
 REPOSITORIES: Final = 100
 AT_ONCE: Final = 20
@@ -41,58 +40,56 @@ class Page(Reply):
     repositories: tuple[ListedRepository, ...] = ()
 
 
-class Around(Value):
-    """A repository with its open pull requests. `requests`: how many it took, with what came beside it."""
-
-    repository: RepositoryName
-    repository_id: RepositoryId
-    pulls: tuple[OpenPull, ...]
+Wanted = tuple[Repository, str | None]
+"""Of which repository, and after which of its pull requests."""
 
 
-class GitHubAround:
+class GitHubRepositories:
     """The look of the live App. Raises as PullSource does."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[ListedRepository, ...], bool]:
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         """One page of its repositories that may have an open pull request, and whether there are more pages."""
         params: dict[str, str | int] = {"per_page": REPOSITORIES, "page": number}
         call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP)
         found = self._access.api(installation).fetch(call, Page)
         busy = tuple(
-            one for one in found.repositories if not one.archived and not one.disabled and one.open_issues_count
+            Repository(RepositoryId(one.id), one.full_name)
+            for one in found.repositories
+            if not one.archived and not one.disabled and one.open_issues_count
         )
         return busy, found.total_count > number * REPOSITORIES
 
-    def look(self, installation: InstallationId, repositories: Sequence[ListedRepository]) -> Iterator[Around]:
+    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         """Their open pull requests."""
         api = self._access.api(installation)
         for start in range(0, len(repositories), AT_ONCE):
             yield from self._some(api, repositories[start : start + AT_ONCE])
 
-    def _some(self, api: Api, repositories: Sequence[ListedRepository]) -> Iterator[Around]:
+    def _some(self, api: Api, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         found = self._ask(api, [(one, None) for one in repositories])
         for one, first in zip(repositories, found, strict=True):
             pulls, connection = [open_pull(pull) for pull in first.seen], first
             while connection.page_info.has_next_page and (cursor := connection.page_info.end_cursor):
                 [connection] = self._ask(api, [(one, cursor)], 100)
                 pulls += [open_pull(pull) for pull in connection.seen]
-            yield Around(one.full_name, RepositoryId(one.id), tuple(pulls))
+            yield OpenRepository(one, tuple(pulls))
 
-    def _ask(self, api: Api, wanted: Sequence[tuple[ListedRepository, str | None]], first: int = FIRST) -> list[Any]:
+    def _ask(self, api: Api, wanted: Sequence[Wanted], first: int = FIRST) -> list[Nodes[ListedPull]]:
         """The connections in the order of the repositories; one that is gone meanwhile has none."""
         parameters, fields = ["$first: Int!"], list[str]()
         variables: dict[str, object] = {"first": first}
         for at, (one, cursor) in enumerate(wanted):
-            owner, _, name = one.full_name.partition("/")
+            owner, _, name = one.name.partition("/")
             variables |= {f"owner_{at}": owner, f"name_{at}": name, f"after_{at}": cursor}
             parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$after_{at}: String"]
             fields.append(
                 f"repository_{at}: repository(owner: $owner_{at}, name: $name_{at}) {{ pullRequests(first: $first, "
                 f"after: $after_{at}, states: [OPEN]) {{ ...pulls }} }}"
             )
-        document = f"query AssayAround({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS}{WHO}"
+        document = f"query AssayRepositories({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS}{WHO}"
         answer = api.query(document, variables, Answer, Need.SWEEP).model_extra or {}
         empty = ListedPulls.model_validate({"pullRequests": {}})
         named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
@@ -103,12 +100,3 @@ class Answer(Reply):
     """One field for each alias."""
 
     model_config = {"extra": "allow"}  # noqa: RUF012 - pydantic's own way
-
-
-class Installed(Reply):
-    id: int
-    created_at: datetime
-    suspended_at: datetime | None = None
-
-
-__all__ = ["Around", "GitHubAround", "Installed", "ListedRepository"]

@@ -1,0 +1,69 @@
+"""`assay export`, where no lines are wanted."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.test_commands_stats import assay
+from tests.worker.analytics.told import HERE, NOON, completed, failed, rejected, started
+from tests.worker.store.played import KEY
+from tests.worker.store.test_rollups import write
+from tests.world.redis import Redis
+from worker.analytics.exports import TYPED
+from worker.errors import InputError
+from worker.store.connection import Store
+
+WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")
+
+
+@pytest.fixture
+def told(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+    store.wire.call("FLUSHALL")
+    write(store, started("e1"), rejected("e1"), failed("e2", bare=True), completed("e3", score="high"))
+    yield store
+    store.wire.call("FLUSHALL")
+
+
+@pytest.mark.usefixtures("told")
+def test_without_the_extra_the_error_names_it_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"pip install 'assay\[parquet\]'"):
+        assay(*WINDOW, "--out", str(tmp_path / "all.parquet"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("told")
+def test_parquet_needs_a_file() -> None:
+    with pytest.raises(InputError, match="name a file with --out"):
+        assay(*WINDOW)
+
+
+@pytest.mark.usefixtures("told")
+def test_parquet_has_a_column_of_its_kind_for_every_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet", reason="an extra")
+    assay(*WINDOW, "--out", str(tmp_path / "all.parquet"))
+    found = parquet.read_table(tmp_path / "all.parquet")
+    assert found.column_names == list(TYPED)
+    first, second = found.to_pylist()
+    assert (first["at"], first["installation_id"], first["eval_id"]) == (NOON, HERE, "e1")
+    assert (first["score"], first["facts"], first["escalated"], first["signals"]) == (0.1, ["stub_body"], False, "{}")
+    assert (first["judge_cost_usd"], second["failure_mode"], second["score"]) == ("0", "judge_call_failed", None)
+    assert "1 entry" in capsys.readouterr().err
+    with pytest.raises(InputError, match="can't be written"):
+        assay(*WINDOW, "--out", str(tmp_path / "no" / "folder"))
+
+
+@pytest.mark.usefixtures("told")
+def test_parquet_of_nothing_has_its_columns(tmp_path: Path) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet", reason="an extra")
+    assay(
+        "export", "--since", "2026-11-21", "--until", "2026-11-22", "--format", "parquet", "--out", str(tmp_path / "a")
+    )
+    assert parquet.read_table(tmp_path / "a").shape == (0, len(TYPED))

@@ -1,0 +1,97 @@
+"""What is taken out of a body in one pass is what reading the whole of it finds. Invariant: or nothing is."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.payloads import (
+    CheckRunPayload,
+    Envelope,
+    Malformed,
+    PullRequestPayload,
+    PushPayload,
+    Slim,
+    taken,
+)
+from app.slim import slim
+from tests.app.deliveries import ABOUT, ALICE, listed
+from tests.world.examples import Example, examples
+
+SHA = "1" * 40
+
+
+def every(shape: type[Slim]) -> list[type[Slim]]:
+    return [one for below in shape.__subclasses__() for one in (below, *every(below))]
+
+
+PAYLOADS = sorted((one for one in every(Slim) if one.__name__.endswith("Payload")), key=lambda one: one.__name__)
+
+
+def heard(shape: type[Slim], found: object, body: bytes) -> object:
+    try:
+        return taken(shape, found, body)
+    except Malformed as malformed:
+        return str(malformed)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.id)
+def test_of_each_published_payload_every_shape_reads_the_same_either_way(example: Example) -> None:
+    body = json.dumps(example.payload).encode()
+    found = slim(body)
+    for shape in (Envelope, *PAYLOADS):
+        assert heard(shape, found, body) == heard(shape, None, body)
+
+
+def test_what_nobody_reads_is_not_kept() -> None:
+    pull = {"number": 3, "head": {"sha": SHA, "ref": "x", "user": {"login": "a"}}, "links": {"a": "b"}}
+    body = json.dumps({**ABOUT, "action": "opened", "pull_request": pull, "organization": {"id": 4}}).encode()
+    kept = {"number": 3, "head": {"sha": SHA, "ref": "x"}}
+    assert slim(body) == {**ABOUT, "action": "opened", "pull_request": kept}
+
+
+def test_what_several_kinds_of_events_name_alike_is_kept_for_each_of_them() -> None:
+    pull = {"number": 3, "state": "closed", "head": {"sha": SHA, "ref": ""}, "title": "T"}
+    run = {"app": {"id": 1}, "head_sha": SHA, "pull_requests": [listed(3)]}
+    said = {"commits": [{"message": "m", "added": ["a"]}], "ref": "r", "sender": ALICE}
+    body = json.dumps({**ABOUT, "pull_request": pull, "check_run": run, **said}).encode()
+    found = slim(body)
+    assert taken(PullRequestPayload, found, b"").pull_request.state == "closed"
+    assert taken(CheckRunPayload, found, b"").check_run.pull_requests[0].base.repo.id == 7
+    assert taken(PushPayload, found, b"").commits[0].added == ("a",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"a": NaN}',
+        b'{"a": "\xed\xa0\x80"}',
+        b'{"pull_request": 5}',
+        b'{"commits": {"0": {}}}',
+        b'{"a": ' + b"[" * 100_000,
+        b'{"action": ' + b"1" * 100_000 + b"}",
+    ],
+    ids=["empty", "cut", "list", "null", "nan", "surrogate", "number", "object", "deep", "long"],
+)
+def test_what_is_odd_is_left_to_a_closer_look(body: bytes) -> None:
+    assert slim(body) is None
+
+
+ODD = st.sampled_from([None, True, -1, 0, 1.5, 2**63, "", "x", SHA, [], [None], {}, {"id": 1}, {"sha": SHA}])
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_whatever_a_field_holds_either_way_hears_the_same(data: st.DataObject) -> None:
+    payload: dict[str, Any] = {**ABOUT, "action": "x", "pull_request": {"number": 3, "head": {"sha": SHA}}, "sha": SHA}
+    name = data.draw(st.sampled_from([*payload, "changes", "commits", "issue", "check_run", "sender"]))
+    body = json.dumps({**payload, name: data.draw(ODD)}).encode()
+    found = slim(body)
+    for shape in (Envelope, *PAYLOADS):
+        assert heard(shape, found, body) == heard(shape, None, body)

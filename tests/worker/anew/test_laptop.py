@@ -1,0 +1,21 @@
+"""What judging on a laptop looks after, where no dispatcher does."""
+
+from tests.worker.anew.recorded import dossier
+from tests.worker.corpus.made import STUB
+from tests.worker.store.played import lease_runs_out, pull
+from tests.worker.store.test_kept import judging
+from tests.worker.store.test_stream import begun, kinds, look_now
+from worker.command_line import judge_locally
+from worker.local.recorded import RecordedSource
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.system_clock import SystemClock
+
+
+def test_the_next_judging_ends_the_evaluations_whose_judges_are_dead(store: Store, here: Settings) -> None:
+    store.events.begin(pull(), judging(store).lease.fence, begun("e"))
+    lease_runs_out(store, pull())
+    look_now(store)
+    source = RecordedSource(dossier(1, STUB))
+    judge_locally(here, store, source, source.request(SystemClock().now()), "heuristic")
+    assert kinds(store) == ["eval.started", "eval.failed"]

@@ -1,0 +1,88 @@
+"""Builds what the command line judges with: a branch on a laptop, and a recorded dossier anew.
+
+Does not decide, and knows no GitHub. Invariant: nothing is shown anywhere, and what is judged is judged through the same
+pipeline as the App's pull requests.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, assert_never
+
+from worker.board import Silent
+from worker.domain.dossier import Dossier
+from worker.domain.events import EvalTrigger
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.verdict import Abstain, Accept, Reject
+from worker.errors import InputError
+from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
+from worker.ports import PullSource
+from worker.record import Shelves, record_beside
+from worker.rulebook import load_rubric
+from worker.seats import Payer, keepers_of, open_bench, telling_of
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.heartbeat import beating
+from worker.store.pulls import Finish
+from worker.system_clock import SystemClock
+
+READINGS: Final = 3
+"""How often a branch that is committed to while it is judged is judged again, on a laptop."""
+
+
+def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
+    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused."""
+    clock = SystemClock()
+    store.events.end_lost()  # no dispatcher looks after them here
+    for _ in range(READINGS):
+        lease = store.pulls.seize(request)
+        try:
+            payer = Payer(store, request.pull)
+            with open_bench(settings, tier, payer=payer) as bench, beating(lease, settings.timing.lease):
+                outcome = judge_pull_request(
+                    request,
+                    Deps(
+                        source=source,
+                        board=Silent(source),
+                        ledger=store.ledger,
+                        keepers=keepers_of(settings, store, lease),
+                        bench=bench,
+                        clock=clock,
+                        patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
+                        refused=store.rubrics.refusal(bench.rubric),
+                    ),
+                )
+        finally:
+            store.pulls.finish(lease, Finish.JUDGED)
+        match outcome:
+            case Judged():
+                return outcome
+            case Dropped(reason=reason):
+                raise InputError(f"{request.repository}#{request.pull.number} can't be judged: {reason}.")
+            case Overtaken() | WaitForCi():
+                continue
+            case _:
+                assert_never(outcome)
+    raise InputError("The branch is committed to faster than it can be judged. Try again when it stands still.")
+
+
+def judge_anew(
+    settings: Settings, store: Store, recorded: LedgerEntry, dossier: Dossier, rubric_file: Path | None
+) -> Accept | Reject | Abstain:
+    """Judge a recorded dossier again, as a new entry beside its verdict.
+
+    Raises LeaseLost where that was forgotten, RubricRefused for a rubric that was edited and kept its version.
+    """
+    from worker.judge.court import hear
+    from worker.judge.replay import docket_beside
+
+    store.rubrics.admit(load_rubric())
+    if rubric_file is not None:
+        store.rubrics.admit(load_rubric(rubric_file), str(rubric_file))
+    subject = recorded.verdict.subject
+    pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
+    with open_bench(settings, settings.tier, rubric_file, Payer(store, pull)) as bench:
+        heard = hear(dossier, docket_beside(recorded.verdict, dossier, bench, SystemClock()), bench)
+    telling = telling_of(settings, EvalTrigger.BATCH)
+    record_beside(recorded, heard, dossier, Shelves(store.ledger, store.archive), telling)
+    return heard.verdict

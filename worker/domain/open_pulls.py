@@ -1,0 +1,43 @@
+"""Open pull requests as a look around finds them: who wrote one, and which ones a repository has.
+
+Does not look. Invariant: plain values, whoever looks.
+"""
+
+from datetime import datetime
+
+from worker.domain.config import Authors
+from worker.domain.dossier import PullRequest
+from worker.domain.ids import RepositoryId, RepositoryName, Sha
+from worker.domain.request import AuthorKind
+from worker.domain.value import Value
+
+
+class Looked(Value):
+    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here."""
+
+    pull: PullRequest
+    authors: Authors | None
+
+
+class OpenPull(Value):
+    """One open pull request. `author` by account and branch alone."""
+
+    number: int
+    head_sha: Sha
+    opened_at: datetime
+    draft: bool
+    author: AuthorKind
+
+
+class Repository(Value):
+    """A repository that the App may see."""
+
+    id: RepositoryId
+    name: RepositoryName
+
+
+class OpenRepository(Value):
+    """A repository with its open pull requests."""
+
+    repository: Repository
+    pulls: tuple[OpenPull, ...]

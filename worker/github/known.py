@@ -1,0 +1,133 @@
+"""What is known of a pull request before it is read, so that it can be asked for at once: commits, paths, the last dossier.
+
+Does not ask. Invariant: a guess decides what is asked for, never what is believed: an answer for other commits than GitHub names
+in the same answer is thrown away.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from worker.domain.config_place import PLACE
+from worker.domain.diff import DiffError, diff_of, parse_diff
+from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.ids import Sha
+from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
+from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above
+from worker.github.configs import has_default
+from worker.github.graph import Answered, Asked
+from worker.github.replies import Blob
+from worker.github.texts import BATCH, wanted
+from worker.github.trail import MOST_TRACED, to_trace
+
+MOST_RULED_FOLDERS: Final = 20
+"""Folders above changed files that are asked for rules files: they ride along in a request that is made anyway."""
+
+READ_ANEW: Final = frozenset({Trigger.FORCE, Trigger.CONTEST})
+"""Somebody doubts what was read as well."""
+
+OF_THE_DIFF: Final = frozenset({UnreadReason.BINARY, UnreadReason.NOT_UTF8})
+"""Why a file can stand unread in a dossier whose diff is whole."""
+
+
+class Memory(Protocol):
+    """What pull requests were judged from."""
+
+    def __call__(self, pull: PullRef) -> Dossier | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Where head and base are thought to be, and what is changed between them. `traced`: paths that tell whether it still is."""
+
+    head_sha: Sha
+    base_sha: Sha
+    paths: tuple[str, ...]
+    ruled_by: tuple[str, ...]
+    issues: tuple[int, ...] = ()
+    traced: tuple[str, ...] = ()
+
+    def asked(self, request: JudgeRequest) -> Asked:
+        rules = rules_asked(self.base_sha, self.ruled_by, self.issues, request)
+        texts = [f"{self.head_sha}:{path}" for path in self.paths]
+        return Asked([*rules.expressions, *texts], rules.issues, rules.folders, rules.owners_default)
+
+
+@dataclass(frozen=True, slots=True)
+class Have:
+    """What was answered to a guess that was right. `ruled_by` None: it was not."""
+
+    texts: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
+    ruled_by: tuple[str, ...] | None = None
+    issues: tuple[int, ...] = ()
+    answered: Answered | None = None
+
+
+def had(guess: Guess, answered: Answered) -> Have:
+    """What is known once the guess is known to be right. A text that is not there is asked for again."""
+    texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + 1 :], strict=True)
+    return Have({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, guess.issues, answered)
+
+
+def by_record(request: JudgeRequest, before: Dossier) -> Guess | None:
+    """The pull request changes what it changed; None: that would be too much to ask for at once."""
+    try:
+        changed, traced = diff_of(before.diff), to_trace(before)
+    except DiffError:
+        return None
+    paths = wanted(changed).paths
+    is_whole = all(one.reason in OF_THE_DIFF for one in before.files_unread)
+    if not is_whole or not traced or len(paths) > BATCH or len(traced) > MOST_TRACED:
+        return None
+    here = request.repository.casefold()
+    issues = (one.number for one in before.issues if (one.repository or "").casefold() == here)
+    pull = before.pull_request
+    return Guess(
+        request.head_sha or pull.head_sha,
+        request.base_sha or pull.base_sha,
+        paths,
+        rules_files_for([file.path for file in changed.files]),
+        tuple(issues),
+        traced,
+    )
+
+
+def by_diff(request: JudgeRequest, before: Dossier | None, diff: str) -> Guess | None:
+    """The diff was read, and is of the head that the request names."""
+    base_sha = base_of(request, before)
+    if request.head_sha is None or base_sha is None:
+        return None
+    changed = parse_diff(diff.encode())
+    rules = rules_files_for([file.path for file in changed.files])
+    return Guess(request.head_sha, base_sha, wanted(changed).paths[:BATCH], rules)
+
+
+def base_of(request: JudgeRequest, before: Dossier | None) -> Sha | None:
+    return request.base_sha or (before.pull_request.base_sha if before else None)
+
+
+def is_another_size(request: JudgeRequest, before: Dossier) -> bool:
+    """Whether the change can't be the one that was judged, by its size."""
+    return request.extent is not None and request.extent != extent_of(before)
+
+
+def extent_of(before: Dossier) -> Extent | None:
+    try:
+        files = diff_of(before.diff).files
+    except DiffError:
+        return None
+    return Extent(
+        files=len(files), added=sum(len(one.added) for one in files), removed=sum(len(one.removed) for one in files)
+    )
+
+
+def rules_asked(base_sha: Sha, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> Asked:
+    """The rules files, the configuration, and issues."""
+    rules = [f"{base_sha}:{path}" for path in (*ruled_by, PLACE)]
+    return Asked(rules, issues, [f"{base_sha}:{folder}" for folder in FOLDERS], has_default(request.repository))
+
+
+def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:
+    """The rules files that may rule these, but for those in folders of their own."""
+    above = folders_above(changed, MOST_RULED_FOLDERS)
+    return (*AT_THE_ROOT, *(f"{folder}{name}" for folder in above for name in NAMES))

@@ -1,0 +1,37 @@
+"""What a pull request was judged from the last time, as long as that is kept.
+
+Does not ask GitHub. Invariant: what can't be read, as of a later version, is not remembered, and keeps nobody from judging.
+"""
+
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from worker.domain.dossier import Dossier
+from worker.domain.ids import EvalId
+from worker.domain.request import PullRef
+from worker.domain.value import Value
+from worker.errors import SettingError
+from worker.ports import Ledger
+from worker.store.codec import Unreadable
+
+
+class Dossiers(Protocol):
+    """`worker.store.archive`."""
+
+    def find(self, eval_id: EvalId) -> Dossier | None: ...
+
+
+class Memory(Value):
+    """The dossier of the newest verdict on a pull request itself."""
+
+    ledger: Ledger
+    dossiers: Dossiers
+
+    def __call__(self, pull: PullRef) -> Dossier | None:
+        own = (one.eval_id for one in reversed(self.ledger.entries(pull)) if one.verdict.parent_eval_id is None)
+        newest = next(own, None)
+        try:
+            return self.dossiers.find(newest) if newest else None
+        except (Unreadable, SettingError, ValidationError):
+            return None
