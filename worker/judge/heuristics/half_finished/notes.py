@@ -6,6 +6,7 @@ that the function itself is not finished; a line that was only moved is none.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -115,10 +116,13 @@ def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[tupl
 def _may_admit(one: Written) -> bool:
     function = one.function
     rows = range(function.first, function.last + 1)
-    return any(
-        _MARK.search(text) or _UNFINISHED.search(text)
-        for text in (function.source.lines[row - function.source.first] for row in rows)
-    )
+    return any(is_marked(function.source.lines[row - function.source.first]) for row in rows)
+
+
+@lru_cache(maxsize=64)
+def is_marked(line: str) -> bool:
+    """Kept for a while: where a carriage return ends the lines, hundreds of functions stand in what git calls one."""
+    return _MARK.search(line) is not None or _UNFINISHED.search(line) is not None
 
 
 def _is_admission(note: "Node", function: Function) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.judge.heuristics.half_finished.notes import unfinished_function, unfinished_todo
+from worker.judge.heuristics.half_finished.notes import is_marked, unfinished_function, unfinished_todo
 
 
 def lines(path: str, after: str, before: str = "a\n") -> list[int | None]:
@@ -108,3 +108,12 @@ def test_a_note_in_a_nested_function_is_told_once_and_not_suspected_again() -> N
     change = change_of({}, {"a.py": code})
     assert [one.line for one in unfinished_function.findings(change)] == [4]
     assert list(unfinished_todo.findings(change)) == []
+
+
+def test_a_line_that_holds_many_functions_is_read_once() -> None:
+    """Where a carriage return ends the lines, a file of a thousand functions is one line, and takes the square of them."""
+    functions = "".join(f"fun f{number}(x: Int) = g(x)\r" for number in range(50))
+    is_marked.cache_clear()
+    assert list(unfinished_function.findings(change_of({}, {"A.kt": f"{functions}\n"}))) == []
+    assert is_marked.cache_info().misses <= 2
+    assert is_marked.cache_info().hits >= 49
