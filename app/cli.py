@@ -80,9 +80,11 @@ class Edge:
 
 def is_interrupt(error: BaseException | None) -> bool:
     """Whether Ctrl-C is at the bottom of it: what it interrupts may make another error of it."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    seen: set[int] = set()  # an error may be its own cause
+    while error is not None and not isinstance(error, KeyboardInterrupt) and id(error) not in seen:
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
-    return error is not None
+    return isinstance(error, KeyboardInterrupt)
 
 
 def write_out(text: str) -> None:

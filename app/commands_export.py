@@ -60,7 +60,8 @@ def _parquet(out: str) -> "Parquet":
 def _told(store: Store, installation: InstallationId, over: Window) -> Iterator[Entry]:
     """The ends of its evaluations in that time."""
     kinds = tuple(TERMINAL.values())
-    return entries_ahead(store.wire, installation, f"{over.start_ms - 1}-{2**64 - 1}", over.end_ms - 1, kinds)
+    after = f"{over.start_ms - 1}-{2**64 - 1}" if over.start_ms else ""
+    return entries_ahead(store.wire, installation, after, over.end_ms - 1, kinds)
 
 
 def _groups(

@@ -16,8 +16,8 @@ from app.payloads import (
     Delivery,
     LineCommentPayload,
     ReviewPayload,
-    Slim,
 )
+from worker.domain.frozen import Frozen
 from worker.domain.ids import Sha
 from worker.domain.request import CommandName, PullRef
 
@@ -25,7 +25,7 @@ DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": Command
 """What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
 
 
-class Said(Slim):
+class Said(Frozen):
     """Something that somebody wrote at a pull request, wherever. `comment_id` None: nobody can react to it."""
 
     pull: PullRef

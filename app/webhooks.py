@@ -8,7 +8,7 @@ store or not for us, everything else that GitHub may deliver it again.
 import hmac
 import re
 from asyncio import timeout
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
@@ -51,6 +51,9 @@ QUICK_BODY: Final = 128 * 1024
 SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
 RETRY_SECONDS: Final = "30"
+
+QUICK_TEXT: Final = 4096
+"""A longer text is read in a thread, too: there is Markdown of 60 KB that takes seconds."""
 
 Headers = Mapping[bytes, bytes]
 """By their names in lower case, as ASGI gives them."""
@@ -138,9 +141,15 @@ class Door:
         except Refused as refused:
             return Answer(refused.status, Outcome.REFUSED, str(refused))
         if len(body) <= QUICK_BODY:
-            meant = self._understood(headers, signature, body)
+            delivery = self._opened(headers, signature, body)
         else:
-            meant = await to_thread.run_sync(self._understood, headers, signature, body)
+            delivery = await to_thread.run_sync(self._opened, headers, signature, body)
+        if isinstance(delivery, Answer):
+            return delivery
+        if len(body) <= QUICK_BODY and not has_long_text(delivery.found):
+            meant = understood(delivery)
+        else:
+            meant = await to_thread.run_sync(understood, delivery)
         return meant if isinstance(meant, Answer) else await self._taken_in(meant)
 
     def note(self, headers: Headers, answer: Answer) -> None:
@@ -156,20 +165,14 @@ class Door:
             reason=answer.reason,
         )
 
-    def _understood(self, headers: Headers, signature: bytes, body: bytes) -> Answer | Meant:
-        """What a delivery asks for, or the answer where that is all."""
-        action = None
+    def _opened(self, headers: Headers, signature: bytes, body: bytes) -> Answer | Delivery:
+        """What was delivered, or the answer where it can't be read."""
         try:
-            delivery = self._verified(headers, signature, body)
-            action = delivery.envelope.action
-            event = translate(delivery)
+            return self._verified(headers, signature, body)
         except Refused as refused:
             return Answer(refused.status, Outcome.REFUSED, str(refused))
         except Malformed as malformed:
-            return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed), action)
-        if isinstance(event, Ignored):
-            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, event.reason, action)
-        return Meant(event, delivery.delivery_id, action)
+            return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed))
 
     def _verified(self, headers: Headers, signature: bytes, body: bytes) -> Delivery:
         """Raises Refused, or Malformed."""
@@ -190,6 +193,31 @@ class Door:
         if outcome is Taken.UNKNOWN:
             return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", meant.action)
         return Answer(HTTP_202_ACCEPTED, Outcome(outcome), action=meant.action)
+
+
+def understood(delivery: Delivery) -> Answer | Meant:
+    """What a delivery asks for, or the answer where that is all."""
+    action = delivery.envelope.action
+    try:
+        event = translate(delivery)
+    except Malformed as malformed:
+        return Answer(HTTP_400_BAD_REQUEST, Outcome.REFUSED, str(malformed), action)
+    if isinstance(event, Ignored):
+        return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, event.reason, action)
+    return Meant(event, delivery.delivery_id, action)
+
+
+def has_long_text(found: object) -> bool:
+    left = [found]
+    while left:
+        one = left.pop()
+        if isinstance(one, str) and len(one) > QUICK_TEXT:
+            return True
+        if isinstance(one, dict):
+            left.extend(cast("Mapping[str, object]", one).values())
+        elif isinstance(one, (list, tuple)):
+            left.extend(cast("Sequence[object]", one))
+    return False
 
 
 WRONG_SIGNATURE: Final = (

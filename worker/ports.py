@@ -203,8 +203,10 @@ class CheckRegistry(Protocol):
 
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
 
-    def rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool) -> None:
-        """It is there, and says that judging has not begun. Not *is_watched*: for as long as it takes."""
+    def rests(
+        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_put_off: bool = False
+    ) -> None:
+        """It is there, and says that judging has not begun, or can't go on. Not *is_watched*: for as long as it takes."""
         ...
 
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
@@ -212,7 +214,7 @@ class CheckRegistry(Protocol):
         ...
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether one that rests says when judging begins: it is watched."""
+        """Whether one that rests says when judging begins: it is watched, and not put off."""
         ...
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:

@@ -209,7 +209,7 @@ class CheckDesk:
         for head_sha, check in self._registry.open_checks(request.pull).items():
             content = waiting_for_github(until)
             self._checks.update(request, check, content)
-            self._note(request, head_sha, check, content)
+            self._registry.rests(request.pull, head_sha, check, is_watched=content.is_watched, is_put_off=True)
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> None:
         """Close a check that is still unfinished; one that was concluded meanwhile stays as it is."""

@@ -129,6 +129,14 @@ def test_an_error_that_ctrl_c_became_is_an_interrupt(
     assert capsys.readouterr().err == "assay: Interrupted.\n"
 
 
+def test_an_error_that_is_its_own_cause_ends_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    error = OSError("full")
+    with Edge() as edge:
+        raise error from error
+    assert edge.code == Exit.FAILED
+    assert capsys.readouterr().err
+
+
 def test_what_is_no_error_passes_the_edge() -> None:
     with pytest.raises(SystemExit):
         ends_with(SystemExit(0))

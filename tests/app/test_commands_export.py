@@ -1,4 +1,4 @@
-"""`assay export`, where no lines are wanted."""
+"""`assay export`: where no lines are wanted, and where all are."""
 
 import sys
 from collections.abc import Iterator
@@ -58,6 +58,12 @@ def test_parquet_has_a_column_of_its_kind_for_every_field(tmp_path: Path, capsys
     assert "1 entry" in capsys.readouterr().err
     with pytest.raises(InputError, match="can't be written"):
         assay(*WINDOW, "--out", str(tmp_path / "no" / "folder"))
+
+
+@pytest.mark.usefixtures("told")
+def test_all_since_1970_is_all_that_is_there(tmp_path: Path) -> None:
+    assay("export", "--since", "1970-01-01", "--out", str(tmp_path / "all"))
+    assert (tmp_path / "all").read_bytes().count(b"\n") == 3
 
 
 @pytest.mark.usefixtures("told")

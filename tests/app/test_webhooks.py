@@ -2,12 +2,15 @@
 
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
 import httpx
 import pytest
 
+from app import webhooks
+from app.payloads import Delivery
 from app.webhooks import LARGEST_BODY, Lock
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.domain import keys
@@ -70,6 +73,27 @@ def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
         [taken] = redis.hvals(ASKS.texts.name)
     ask = Ask.model_validate_json(taken)
     assert (ask.pull, ask.login, ask.command, ask.comment_id) == (PULL, "alice", "rejudge", 55)
+
+
+def test_a_long_text_is_read_where_it_keeps_no_other_delivery_waiting(
+    door: ServedDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translate, seen = webhooks.translate, list[int]()
+
+    def noticed(delivery: Delivery) -> object:
+        seen.append(threading.get_ident())
+        return translate(delivery)
+
+    monkeypatch.setattr(webhooks, "translate", noticed)
+    for text in ("Nice", "/rejudge", "![" * 3000 + "\n/rejudge"):
+        assert door.deliver("issue_comment", comment(text)).status_code == 202
+    loop, again, beside = seen
+    assert loop == again != beside
+
+
+def test_what_is_nested_deep_is_looked_through_all_the_same(door: ServedDoor) -> None:
+    deep = b"[" * 900 + b"]" * 900
+    assert door.deliver("ping", b'{"installation": ' + deep + b"}").json() == {"ignored": "unhandled:ping"}
 
 
 @pytest.mark.parametrize(

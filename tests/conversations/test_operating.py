@@ -40,7 +40,7 @@ def stub(number: int) -> dict[str, str]:
 def listens(url: str) -> bool:
     try:
         httpx.get(f"{url}/livez")
-    except httpx.ConnectError:
+    except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError):  # the last two: it waited to be taken in
         return False
     return True
 

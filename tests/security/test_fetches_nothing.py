@@ -14,7 +14,7 @@ from werkzeug import Request as Asked
 from werkzeug import Response as Answered
 
 from tests.app.assay_command import assay, environment
-from tests.conversations.conftest import anthropic_server, github, product, redis, world
+from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
 from tests.worker.github.conftest import INSTALLATION, Drawer
 from tests.worker.github.test_client import another_key
 from tests.worker.judge.making import dossier
@@ -27,7 +27,7 @@ from worker.github.logs import JOB, JobLogs
 from worker.settings import AppCredentials, Settings, Timing
 from worker.system_clock import SystemClock
 
-__all__ = ["anthropic_server", "github", "product", "redis", "world"]  # the stage of the conversations
+__all__ = ["anthropic_server", "github", "product", "redis", "stage", "world"]  # the stage of the conversations
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TOKEN: Final = "ghp_" + "canaryOfTheInstallation0000000000000"

@@ -35,6 +35,9 @@ TERMINAL: Final = {b"eval.completed": "eval.completed", b"eval.failed": "eval.fa
 CHUNK: Final = 500
 GROUP: Final = 20_000
 LONG: Final = 1 << 63
+EXACT: Final = 1 << 53
+"""Up to here a whole number is a float, too."""
+
 DAY_MS: Final = DAY_HOURS * HOUR_MS
 VERDICT: Final = SchemaValidator(
     core_schema.typed_dict_schema({"eval_id": core_schema.typed_dict_field(core_schema.any_schema())})
@@ -163,7 +166,7 @@ def _fits(value: object, kind: type) -> bool:
     if kind is list:
         return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value))
     if kind is float:
-        return type(value) in {int, float}
+        return type(value) is float or (type(value) is int and -EXACT <= value <= EXACT)
     return type(value) is kind and (kind is not int or -LONG <= cast("int", value) < LONG)
 
 

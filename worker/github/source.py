@@ -52,7 +52,7 @@ from worker.github.replies import (
     PullState,
 )
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
-from worker.github.trail import is_same_change
+from worker.github.trail import is_same_change, may_be_of
 from worker.github.validators import Around, Ourselves, around, ci_of
 
 READINGS: Final = 3
@@ -164,7 +164,7 @@ class PullReading:
         diff = opening.diff or self._diff(pull)
         links = closing_links(pull.body, self._request.repository, self._looking.host)
         rest = self._rest(pull, diff, links, opening.have)
-        if rest is None:
+        if rest is None or not self._may_be_one_heads(pull, diff, rest):
             return None
         return Dossier(
             pull_request=pull_request(pull, self._request),
@@ -222,9 +222,13 @@ class PullReading:
         except RateLimited:
             raise
         except Unavailable:
-            if len(guess.paths) <= SMALL_BATCH:
+            if max(len(guess.paths), len(guess.traced)) <= SMALL_BATCH:
                 raise
             return None
+
+    def _may_be_one_heads(self, pull: GraphPull, diff: PatchedDiff, rest: "Rest") -> bool:
+        """Whether nothing contradicts that a diff, of the newest head when it was read last, is of the head that was told before."""
+        return self.told_at is not None or may_be_of(diff.diff, pull.changed_files, rest.texts)
 
     def _asks_for_the_head(self) -> None:
         self.told_at = time.monotonic()
@@ -234,7 +238,10 @@ class PullReading:
         while page is not None:
             yield from page.seen
             cursor = page.page_info.end_cursor
-            page = self._graph.contexts_after(cursor) if page.page_info.has_next_page and cursor else None
+            if not page.page_info.has_next_page or not cursor:
+                return
+            self.told_at = None  # the next page is of the newest head, whichever that is
+            page = self._graph.contexts_after(cursor)
 
     def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
         ci = ci_of(contexts, Ourselves(self._looking.app_id), chosen(around(pull), config))
@@ -312,7 +319,7 @@ class PullReading:
         if found.head.head_ref_oid != pull.head_ref_oid:
             return False
         blobs = found.blobs[len(beside.expressions) :]
-        if blobs and not any(blobs):
+        if blobs and not any((*blobs, *rest.texts.values())):
             raise Unavailable("the head commit", "GitHub can't read it yet")
         read = {**rest.texts, **dict(zip(lacking, blobs, strict=True))}
         rest.shelf.put(paths, [read[path] for path in paths])

@@ -1,7 +1,8 @@
 """Whether a pull request still changes just what it changed when it was last read: by git's own object ids, without its diff.
 
 Does not ask. Invariant: it is said only where it follows from what GitHub told in one answer: all commits of the pull request
-with their parents, and whole object ids; ids that a diff abbreviates prove nothing. A doubt is a no, and costs a request.
+with their parents, and whole object ids; ids that a diff abbreviates prove nothing, but may contradict. A doubt is a no, and costs
+a request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ from worker.domain.diff import ChangeKind, DiffError, FileDiff, base_text, diff_
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.github.queries import trace_alias
-from worker.github.replies import GraphReply, Nodes
+from worker.github.replies import Blob, GraphReply, Nodes
 
 LISTED: Final = 100
 """Commits that a query lists; of a longer history the beginning is not known."""
@@ -184,6 +185,22 @@ def _is(found: Mapping[str, Entry | None], path: str, mode: str | None, text: st
     if entry is None or text is None:
         return entry is None and text is None
     return f"{entry.mode:o}" == mode and entry.oid == blob_id(text)
+
+
+def may_be_of(diff: str, changed_files: int, texts: Mapping[str, Blob]) -> bool:
+    """Whether nothing tells that a diff is of another head than these texts of it, and the number of files that it changes."""
+    files = diff_of(diff).files
+    return len(files) == changed_files and all(
+        blob_id(text).startswith(file.blobs[1])
+        for file in files
+        if file.blobs and (text := _whole(texts.get(file.path))) is not None
+    )
+
+
+def _whole(blob: Blob | None) -> str | None:
+    """The text of a file whose bytes are known from it."""
+    text = blob.text if blob is not None and not blob.is_truncated else None
+    return None if text is None or "\ufffd" in text else text
 
 
 def blob_id(text: str) -> str:

@@ -157,8 +157,7 @@ def _result(one: Result, texts: _Texts, seen: Counter[str]) -> dict[str, Any]:
     known = "\0".join((one.rule, one.path, one.text if line is None else line.strip()))
     mark = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     seen[mark] += 1
-    address = quote(one.path, safe="/", errors="surrogatepass")
-    place = {"artifactLocation": {"uri": address, "uriBaseId": ROOT}, "region": _region(one, texts)}
+    place = {"artifactLocation": {"uri": _address(one.path), "uriBaseId": ROOT}, "region": _region(one, texts)}
     return {
         "ruleId": one.rule,
         "level": one.level,
@@ -166,6 +165,12 @@ def _result(one: Result, texts: _Texts, seen: Counter[str]) -> dict[str, Any]:
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
     }
+
+
+def _address(path: str) -> str:
+    """Within the repository, whatever a recorded diff says: a path that leads out of it is the name of one file."""
+    parts = path.split("/")
+    return quote(path, safe="/" if all(parts) and ".." not in parts else "", errors="surrogatepass")
 
 
 def _region(one: Result, texts: _Texts) -> dict[str, int]:

@@ -33,11 +33,12 @@ MAKING_SHARE: Final = 0.75
 
 
 class OverdueCheck(Frozen):
-    """A check run that nobody concluded in time."""
+    """A check run that nobody concluded in time. `is_put_off`: it says why it can't be judged now."""
 
     pull: PullRef
     head_sha: Sha
     check: CheckRunId
+    is_put_off: bool = False
 
 
 class RedisChecks:
@@ -78,14 +79,18 @@ class RedisChecks:
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
         self._note(Script.CHECK_OPENED, OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=True)
 
-    def rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool) -> None:
-        self._note(Script.CHECK_RESTS, OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=is_watched)
+    def rests(
+        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_put_off: bool = False
+    ) -> None:
+        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check, is_put_off=is_put_off)
+        self._note(Script.CHECK_RESTS, note, is_watched=is_watched)
 
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self._wire.call("ZSCORE", keys.DEADLINES.name, keys.check(pull, head_sha).name) is not None
+        note = text(self._wire.call("HGET", keys.DEADLINE_NOTES.name, keys.check(pull, head_sha).name))
+        return bool(note) and not read(OverdueCheck, note).is_put_off
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether this head has its check run, or is about to get it."""

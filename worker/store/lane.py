@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, cast
 from worker.store.lua import Call, is_unknown
 from worker.store.wire import (
     ATTEMPTS,
+    ELSEWHERE,
     PAUSE_S,
     Address,
     Argument,
@@ -54,6 +55,8 @@ class Talk(asyncio.Protocol):
 
     def ask(self, command: bytes) -> asyncio.Future[Reply]:
         """What Redis says to this. It raises Refused, OSError, or TimeoutError."""
+        if not self.is_open:  # it ended right after it was made: nobody would answer
+            raise ConnectionResetError(GONE)
         asked = Asked(self._loop.create_future(), self._loop.time())
         self._asked.append(asked)
         if self._alarm is None:
@@ -144,7 +147,11 @@ class Lane:
                     raise lost(self._address, error) from error
                 await asyncio.sleep(PAUSE_S * attempt)
             except Refused as refused:
-                raise meant(refused) from refused
+                if refused.line.startswith(ELSEWHERE):
+                    self.close()
+                if (found := meant(refused)) is refused:
+                    raise
+                raise found from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
@@ -154,17 +161,16 @@ class Lane:
             self._talk = None
 
     async def _opened(self) -> Talk:
-        """The connection; of all who find none at once, one makes it."""
-        async with self._opening:
+        """The connection; of all who find none at once, one makes it, and each waits for that no longer than the timeout."""
+        async with asyncio.timeout(self._timeout_s), self._opening:
             if self._talk is None or not self._talk.is_open:
-                async with asyncio.timeout(self._timeout_s):
-                    talk = await _connected(self._address, self._timeout_s)
-                    try:
-                        for command in greeting(self._address):
-                            await talk.ask(packed(command))
-                    except BaseException:
-                        talk.end(ConnectionResetError(GONE))
-                        raise
+                talk = await _connected(self._address, self._timeout_s)
+                try:
+                    for command in greeting(self._address):
+                        await talk.ask(packed(command))
+                except BaseException:
+                    talk.end(ConnectionResetError(GONE))
+                    raise
                 self._talk = talk
             return self._talk
 

@@ -28,7 +28,10 @@ Reply = bytes | int | list["Reply"] | None
 ATTEMPTS: Final = 3
 CHUNK: Final = 1 << 18
 PAUSE_S: Final = 0.02
-OUTAGES: Final = (b"LOADING", b"OOM", b"MISCONF", b"READONLY", b"MASTERDOWN", b"NOREPLICAS", b"BUSY", b"TRYAGAIN")
+ELSEWHERE: Final = (b"READONLY", b"MASTERDOWN", b"NOREPLICAS")
+"""Another server has taken over, perhaps: a new connection finds it, the old one never would."""
+FULL: Final = b"ERR max number of clients"
+OUTAGES: Final = (*ELSEWHERE, FULL, b"LOADING", b"OOM", b"MISCONF", b"BUSY", b"TRYAGAIN")
 DENIALS: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
 
 
@@ -204,7 +207,9 @@ class Wire:
                     raise lost(self._address, error) from error
                 time.sleep(PAUSE_S * attempt)
             except Refused as refused:
-                raise meant(refused) from refused
+                if (found := meant(refused)) is refused:
+                    raise
+                raise found from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
@@ -218,8 +223,11 @@ class Wire:
         connection = idle[0] if idle else Connection(self._address, self._timeout_s)
         try:
             yield connection
-        except Refused:
-            self._give_back(connection)
+        except Refused as refused:
+            if refused.line.startswith(ELSEWHERE):
+                connection.close()
+            else:
+                self._give_back(connection)
             raise
         except BaseException:
             connection.close()

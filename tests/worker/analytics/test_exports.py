@@ -89,6 +89,7 @@ def test_a_table_has_a_column_for_every_plain_field() -> None:
 
 def test_columns_hold_what_they_say_and_a_row_that_does_not_is_left_out() -> None:
     skipped, wrong = Skipped(), ({"score": "0.5"}, {"round": True}, {"number": 1 << 63}, {"facts": [1]}, {"facts": "x"})
+    wrong += ({"score": (1 << 53) + 1},)  # no float
     told = [
         *entries(started("e1"), rejected("e1", score=1), failed("e2", bare=True)),
         Entry(0, b"eval.completed", b"{"),

@@ -13,7 +13,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
 from worker.errors import Unavailable
 from worker.github import source as reading
-from worker.github.client import AppAccess
+from worker.github.client import Api, AppAccess
 from worker.github.known import extent_of
 from worker.github.source import GitHubPullSource, looking
 
@@ -303,3 +303,51 @@ def test_the_newest_head_is_fresh_for_a_moment(here: Place, reader: Reader, monk
     assert not reader.source.was_just_told(Opened(here, pull.number + 1, pull.sha).request, pull.sha)
     monkeypatch.setattr(reading, "JUST_S", -1.0)
     assert not reader.source.was_just_told(pull.request, pull.sha)
+
+
+def test_a_submodule_that_was_moved_keeps_nobody_from_reading_the_rest(here: Place, reader: Reader) -> None:
+    module = {"commit": "1" * 40}
+    here.push("main", {"lib": module})
+    pull = here.pull({"a.py": CHANGE, "lib": None, "vendor": module})
+    assert "rename to vendor" in reader.reads(pull, head_sha=pull.sha, base_sha=base_of(pull)).diff
+    assert reader.asked == ["GET 200", "AssayPull", "AssayTexts"]
+
+
+def test_further_pages_of_checks_may_be_another_heads(here: Place, reader: Reader) -> None:
+    pull = here.pull({"a.py": CHANGE})
+    for number in range(101):
+        here.ci(pull.sha, "", context=f"c{number}", state="success")
+    reader.reads(pull)
+    reader.reads(pull)
+    assert reader.asked == ["AssayPull", "AssayChecks"]
+    assert not reader.source.was_just_told(pull.request, pull.sha)
+
+
+@pytest.mark.slow
+def test_a_guess_that_traces_too_much_at_once_is_given_up(here: Place, reader: Reader) -> None:
+    here.push("main", {f"old/{number}.py": "x = 1\n" for number in range(30)})
+    pull = here.pull({"a.py": CHANGE, **{f"old/{number}.py": None for number in range(30)}})
+    reader.reads(pull)
+    slow = {"data": None, "errors": [{"message": "Something went wrong while executing your query"}]}
+    here.github.fault("POST /graphql AssayPull", kind="status", status=200, body=slow, count=3)
+    reader.reads(pull)
+    assert reader.asked == [*["AssayPull"] * 4, "GET 200", "AssayTexts"]
+
+
+def test_a_push_before_the_diff_is_read_has_it_all_read_anew(
+    here: Place, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull = here.pull({"a.py": CHANGE, "b.py": "b = 2\n"})
+    reader.reads(pull)
+    head = here.push("fix", {"a.py": CHANGE.replace("3", "4")})
+    shown, heads = Api.get_bytes, list[str]()
+
+    def pushed_to(api: Api, path: str, accept: str) -> bytes:
+        if not heads:
+            heads.append(here.push("fix", {"a.py": CHANGE.replace("3", "5")}))
+        return shown(api, path, accept)
+
+    monkeypatch.setattr(Api, "get_bytes", pushed_to)
+    dossier = reader.reads(pull, head_sha=head)
+    assert (dossier.pull_request.head_sha, "+y = 5" in dossier.diff) == (heads[0], True)
+    assert reader.asked == ["AssayPull", "GET 200", "AssayPull", "GET 200", "AssayTexts"]

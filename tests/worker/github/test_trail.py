@@ -13,7 +13,7 @@ from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
 from worker.github.graph import Answered
 from worker.github.known import Guess, by_diff, by_record, extent_of, had, is_another_size
 from worker.github.replies import Blob, PullState
-from worker.github.trail import MOST_TRACED, Traces, Trail, blob_id, is_same_change, to_trace, traces_of
+from worker.github.trail import MOST_TRACED, Traces, Trail, blob_id, is_same_change, may_be_of, to_trace, traces_of
 
 OLD, NEW, OTHER = "a\nb\n", "a\nc\n", "a\nd\n"
 BASE, HEAD, TIP = "b" * 40, "1" * 40, "c" * 40
@@ -287,3 +287,13 @@ def test_a_size_tells_another_change_from_one_that_may_be_the_same() -> None:
     assert extent_of(dossier()) == same
     assert extent_of(dossier("no diff")) is None
     assert [is_another_size(request(extent=one), dossier()) for one in (None, same, other)] == [False, False, True]
+
+
+def test_an_abbreviated_id_or_the_number_of_files_contradicts_a_diff_of_another_head() -> None:
+    unknown = (Blob(text=None), Blob(text=OTHER, is_truncated=True), Blob(text="caf\ufffd"))
+    for blob in (Blob(text=NEW), *unknown):
+        assert may_be_of(ONE, 1, {"f.py": blob})
+    assert may_be_of(REST + COPY, 4, {"is.py": Blob(text=NEW), "new.py": Blob(text=OLD), "g.py": Blob(text=OTHER)})
+    assert not may_be_of(ONE, 1, {"f.py": Blob(text=OTHER)})
+    assert not may_be_of(ONE, 2, {"f.py": Blob(text=NEW)})
+    assert not may_be_of(REST, 3, {"is.py": Blob(text=OTHER)})

@@ -10,7 +10,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest, Trigger
 from worker.errors import Gone, Unavailable
 from worker.publish import CheckBoard, CheckDesk
-from worker.render.check import closed, judging
+from worker.render.check import closed, judging, waiting_for_github
 from worker.render.standing import draft, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
@@ -122,6 +122,17 @@ def test_one_that_says_anything_else_says_that_it_is_judged(
     announced(store, desk, content)
     desk.restart(wish(trigger=trigger), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging"}
+
+
+def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(store: Store, desk: CheckDesk, world: World) -> None:
+    announced(store, desk, waiting(AT, 45))
+    desk.restart(wish(), HEAD)
+    desk.put_off(wish(), AT)
+    assert world.checks() == {NAME: f"in_progress: {waiting_for_github(AT).title}"}
+    assert store.checks().is_resting(pull(), HEAD)
+    desk.restart(wish(), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging"}
+    assert not store.checks().is_resting(pull(), HEAD)
 
 
 class Witness:

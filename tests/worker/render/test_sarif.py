@@ -238,3 +238,10 @@ def test_paths_are_addresses_and_words_of_others_neither_link_nor_hide() -> None
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert all(len(said.encode()) <= TEXT_BYTES for _, said in notices(run))
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "//else.where/x", "../../up.py", "a/../../up.py"])
+def test_no_path_leads_out_of_the_repository(path: str) -> None:
+    found = Finding(signal="stub_body", category=Category.WEAK_TEST, fact=True, path=path, line=1)
+    run = run_of(rejected(findings=(found,), evidence=()))
+    assert "/" not in run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]

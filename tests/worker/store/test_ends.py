@@ -128,6 +128,18 @@ def test_one_that_is_judged_again_lives_on_though_nobody_heard_that_it_was_reope
     assert days_left(store) == {0}
 
 
+def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
+    closed(store)
+    ends = text(store.wire.call("HGET", keys.pull(pull()).name, "ends"))
+    door.reopen(store.wire, pull())
+    taken = judging(store, NEWER)
+    store.wire.call("HSET", keys.pull(pull()).name, "ends", ends)  # that version leaves it there
+    recorded(store, taken, "b")
+    pays(store, "again")
+    contests(store)
+    assert days_left(store) == {0}
+
+
 def test_the_next_close_counts_from_then(store: Store) -> None:
     closed(store)
     door.reopen(store.wire, pull())

@@ -1,6 +1,7 @@
 """The web's way to Redis on the event loop, against a real server and against one that misbehaves."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import closing
 from typing import TypeVar
@@ -11,9 +12,9 @@ from tests.worker.store.test_wire import answering
 from tests.world.redis import Redis
 from worker.errors import Unavailable
 from worker.store.connection import Store
-from worker.store.lane import Lane
+from worker.store.lane import Lane, Talk
 from worker.store.lua import Script, call_of
-from worker.store.wire import Refused, Wire, text, whole
+from worker.store.wire import Refused, Wire, packed, text, whole
 
 T = TypeVar("T")
 
@@ -62,8 +63,9 @@ def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store,
 
     async def work(lane: Lane) -> bool:
         first = await lane.call("CLIENT", "ID")
-        with pytest.raises(Refused, match="WRONGTYPE"):
+        with pytest.raises(Refused, match="WRONGTYPE") as refused:
             await lane.call("LPUSH", "k", "v")
+        assert refused.value.__cause__ is None
         with pytest.raises(Refused, match="WRONGTYPE"):
             await lane.run(call_of(Script.WANT, ["k", "new", "w"], *[1] * 13))
         return await lane.call("CLIENT", "ID") == first
@@ -128,6 +130,49 @@ def test_a_server_that_takes_no_connection_is_waited_for_no_longer(redis_server:
 
     rest = f"{redis_server.socket}?db=3"
     on(f"unix://{rest}", work, 0.2)
+
+
+def test_a_server_that_greets_nobody_is_waited_for_once_by_all_together() -> None:
+    async def work(lane: Lane) -> float:
+        begun = asyncio.get_running_loop().time()
+        asked = await asyncio.gather(*[lane.call("PING") for _ in range(10)], return_exceptions=True)
+        assert {str(one).partition(" from ")[0] for one in asked} == {"Redis is unavailable: no answer"}
+        return asyncio.get_running_loop().time() - begun
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert on(f"redis://:secret@127.0.0.1:{silent.getsockname()[1]}", work, 0.2) < 0.5
+
+
+def test_who_asks_on_a_connection_that_ended_waits_for_nothing() -> None:
+    ping = packed(("PING",))
+
+    async def work(path: str) -> None:
+        _, talk = await asyncio.get_running_loop().create_unix_connection(lambda: Talk(1), path)
+        assert await talk.ask(ping) == b"PONG"
+        talk.end(ConnectionResetError("first"))
+        await asyncio.sleep(0.01)
+        with pytest.raises(ConnectionResetError, match="closed"):
+            await talk.ask(ping)
+
+    redis = Redis.started()
+    try:
+        asyncio.run(work(str(redis.socket)))
+    finally:
+        redis.end()
+
+
+def test_a_server_that_became_another_ones_replica_is_not_held_on_to(store: Store, url: str) -> None:
+    async def work(lane: Lane) -> bool:
+        first = await lane.call("CLIENT", "ID")
+        store.wire.call("REPLICAOF", "127.0.0.1", 1)
+        try:
+            with pytest.raises(Unavailable, match="READONLY"):
+                await lane.call("SET", "k", "v")
+        finally:
+            store.wire.call("REPLICAOF", "NO", "ONE")
+        return await lane.call("CLIENT", "ID") == first
+
+    assert not on(url, work)
 
 
 def test_a_command_has_its_time_though_another_was_sent_before_it(url: str) -> None:

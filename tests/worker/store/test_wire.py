@@ -30,8 +30,9 @@ def test_a_command_is_written_in_the_servers_words() -> None:
 
 def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store) -> None:
     store.wire.call("SET", "k", "v")
-    with pytest.raises(Refused, match="WRONGTYPE"):
+    with pytest.raises(Refused, match="WRONGTYPE") as refused:
         store.wire.call("LPUSH", "k", "v")
+    assert refused.value.__cause__ is None  # itself, it once was: who looks for the first cause never ended
     assert store.wire.call("GET", "k") == b"v"
 
 
@@ -53,6 +54,28 @@ def test_an_outage_that_redis_names_is_an_outage(store: Store) -> None:
             store.wire.call("SET", "k", "v")
     finally:
         store.wire.call("CONFIG", "SET", "maxmemory", 0)
+
+
+def test_a_server_that_is_full_is_an_outage(store: Store, redis_server: Redis) -> None:
+    _, most = items(store.wire.call("CONFIG", "GET", "maxclients"))
+    store.wire.call("CONFIG", "SET", "maxclients", 1)
+    try:
+        with closing(Wire(redis_server.url, 1)) as wire, pytest.raises(Unavailable):
+            wire.call("PING")
+    finally:
+        store.wire.call("CONFIG", "SET", "maxclients", text(most))
+
+
+def test_a_server_that_became_another_ones_replica_is_not_held_on_to(store: Store, redis_server: Redis) -> None:
+    with closing(Wire(redis_server.url, 1)) as wire:
+        first = wire.call("CLIENT", "ID")
+        store.wire.call("REPLICAOF", "127.0.0.1", 1)
+        try:
+            with pytest.raises(Unavailable, match="READONLY"):
+                wire.call("SET", "k", "v")
+        finally:
+            store.wire.call("REPLICAOF", "NO", "ONE")
+        assert wire.call("CLIENT", "ID") != first
 
 
 def test_threads_do_not_read_each_others_replies(store: Store) -> None:

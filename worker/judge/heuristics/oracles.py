@@ -237,8 +237,9 @@ def _go(spine: Spine) -> Oracle | None:
 
 
 def _is_direct(spine: Spine) -> bool:
-    """`c.Assert(x)`, `s.Require().Equal(x)`, and not `r.Body.Close()`."""
-    return {link.given is None for link in spine.links[1:]} == {False}
+    """`c.Assert(x)`, `s.Require().Equal(x)`, `s.assert.Nil(x)`, and not `r.Body.Close()`."""
+    between = spine.links[1:-1]
+    return len(spine.links) > 1 and all(link.given is not None or link.name.lower() in _GO_ROOTS for link in between)
 
 
 def _go_failing(call: "Node") -> Oracle:

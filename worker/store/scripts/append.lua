@@ -16,7 +16,7 @@ local function write(eval_id, entry, count)
 end
 write(A[3], A[4], tonumber(A[7]))
 if A[2] == '' then -- whose pull request is judged lives, unless it was closed meanwhile
-  local ends = get('ends')
+  local ends = ends_at()
   if ends then call('PEXPIREAT', KEYS[2], ends) else call('PERSIST', KEYS[2]) end
   for number = 5, #KEYS do end_with(KEYS[2], KEYS[number]) end
 end

@@ -113,9 +113,12 @@ local function lose_own()
   call('HDEL', pull, 'eval')
 end
 
+-- When what is remembered goes; false while it is open. (A version that knew no `ends` reopened by `over` alone.)
+local function ends_at() return get('over') and get('ends') end
+
 -- What is kept beside a ledger goes when that does, and stays while that stays.
 local function end_with(ledger, key)
-  local left, ends = call('PTTL', ledger), get('ends')
+  local left, ends = call('PTTL', ledger), ends_at()
   if left > 0 then
     call('PEXPIRE', key, left)
   elseif left == -1 then

@@ -157,6 +157,7 @@ GUESSES = [
     (G, "tester.AssertResponse(x)"),
     (G, "c.Something(1)"),
     (G, "s.Require().Something(1)"),
+    (G, "s.assert.Something(1)"),
     (R, "x.should_be(1).unwrap();"),
     (V, "verify(x).y();"),
 ]

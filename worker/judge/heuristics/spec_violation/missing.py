@@ -44,6 +44,12 @@ _TOOLING: Final = pattern(
 _DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
 _PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
 _OF_PUBLIC: Final = pattern(r"\b(?:public|exported|api)\b", re.IGNORECASE)
+_OF_SOME: Final = pattern(
+    r"\b(?:functions?|methods?|class(?:es)?)\s+(?:(?:that|which)(?! (?:you|we|(?:is|are) (?:new|added|public)))|whose|called|used"
+    r"|imported|exposed|meant|others|users)\b",
+    re.IGNORECASE,
+)
+"""The rule speaks of some functions only, and which ones nobody can tell from here."""
 _EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
 
 
@@ -110,9 +116,14 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
                     continue
                 if _is_public(function) and not _is_documented(function):
                     is_clear = source.whole or _is_at_top(function)
-                    is_meant = not (_PRIVATE.search(file.path) and _OF_PUBLIC.search(rule.origin.text))
-                    sure = rule.is_sure and is_clear and is_meant and _is_plain(function)
+                    sure = rule.is_sure and is_clear and _is_meant(rule, file.path) and _is_plain(function)
                     yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
+
+
+def _is_meant(rule: Rule, path: str) -> bool:
+    """Whether the rule speaks of all functions, or this file's are among those that it speaks of."""
+    is_private = _PRIVATE.search(path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
+    return not is_private and not _OF_SOME.search(rule.origin.text)
 
 
 def _is_at_top(function: Function) -> bool:

@@ -361,6 +361,11 @@ def test_broken_syntax_is_read_as_far_as_it_goes(language: Language, at: int, cu
         assert all(one.text for one in oracles_of(test.body, language))
 
 
+@pytest.mark.parametrize("code", ["it 'works' do\n  f.(x)\nend\n", "Ief .(x)\n", "a.().b\n"])
+def test_a_call_without_a_name_checks_nothing(code: str) -> None:
+    assert list(oracles_of(source(R, code).root, R)) == []
+
+
 ROLES = [
     ("spec/models/cart_spec.rb", Role.TEST),
     ("test/cart_test.rb", Role.TEST),

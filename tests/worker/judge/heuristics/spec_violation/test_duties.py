@@ -145,6 +145,8 @@ def test_what_is_documented_or_not_public_is_fine(rule: str, path: str, code: st
     [
         ("All public functions must have docstrings.", "src/a.py", "class A(B):\n    def f(self):\n        g()\n"),
         ("All public functions must have docstrings.", "src/_in/a.py", "def f():\n    g()\n"),
+        ("Docstrings are required on every function that users import.", "src/a.py", "def f():\n    g()\n"),
+        ("Docstrings are required on all functions called by others.", "src/a.py", "def f():\n    g()\n"),
         ("Every public function needs a doc comment.", "src/a.rs", "impl A {\n    pub fn f() { g() }\n}\n"),
         ("Exported functions need doc comments.", "a/a.go", "package a\n\nfunc (x T) F() { g() }\n"),
         ("Every exported function needs a JSDoc comment.", "a.ts", "export function f(x: A): B\nexport function f() { g() }\n"),

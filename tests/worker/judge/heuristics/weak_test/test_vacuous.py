@@ -24,6 +24,12 @@ def test_what_is_computed_twice_may_differ_and_is_only_suspected() -> None:
     assert seen_new("test_a.py", text) == [("assertion_idle", 2)]
 
 
+@pytest.mark.parametrize("check", ["assert x.a is x.a", "self.assertIs(x.a, x.a)", "assert x <= x"])
+def test_a_property_that_is_kept_and_an_order_are_only_suspected(check: str) -> None:
+    text = f"def test_lazy_order():\n    x = run()\n    {check}\n"
+    assert seen_new("test_a.py", text) == [("assertion_idle", 3)]
+
+
 def test_a_mark_that_a_line_is_reached_is_only_suspected_beside_others() -> None:
     text = "def test_a():\n    assert run() == 1\n    assert True\n"
     assert seen_new("test_a.py", text) == [("assertion_idle", 3)]
