@@ -48,8 +48,8 @@ _STATEMENTS: Final = frozenset({"body_statement", "block_body"})
 
 def _last_call(spine: Spine) -> "tuple[Link, list[Node]]":
     """The last link that is called, and what it is given: a field of its result may follow. `f.(x)` of Ruby names none."""
-    called = ((link, link.given) for link in reversed(spine.links) if link.given is not None)
-    return next(called, (spine.links[-1], []))
+    last = next((link for link in reversed(spine.links) if link.given is not None), spine.links[-1])
+    return last, last.given or []
 
 
 def _ruby(spine: Spine) -> Oracle | None:
