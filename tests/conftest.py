@@ -4,6 +4,7 @@ Invariant: nothing here changes what a test finds.
 """
 
 import gc
+import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -38,7 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_authority() -> Iterator[None]:
+def machines_authorities() -> Iterator[dict[str, str]]:
+    """What the machine itself says of certificates, for who speaks to the world; nothing else in the tests does."""
+    said = {name: os.environ[name] for name in ("SSL_CERT_FILE",) if name in os.environ}  # noqa: TID251 - it is put aside
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(AUTHORITY))
-        yield
+        yield said
