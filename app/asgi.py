@@ -32,7 +32,7 @@ from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
 from worker.domain.frozen import build_models
 from worker.settings import AppCredentials, Settings, malformed
-from worker.store.connection import Store, open_store
+from worker.store.connection import Store, await_redis, open_store
 from worker.store.lane import Lane
 from worker.system_clock import SystemClock
 
@@ -199,6 +199,7 @@ def web_server(app: Litestar) -> Server:
 
 def run_web(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Raises SettingError, and Unavailable where Redis does not answer at the start."""
+    await_redis(settings, json_log(sys.stderr, settings.log_level).warning)
     with open_store(settings) as store:
         tally = Tally()
         server = web_server(create_app(settings, store, tally=tally))

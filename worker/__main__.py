@@ -6,6 +6,7 @@ loaded, and makes its own clients.
 
 import argparse
 import gc
+import logging
 import os
 import signal
 import sys
@@ -28,9 +29,11 @@ from worker.queue import evaluate_queue, judge_queue, rq_connection
 from worker.rulebook import shipped_rubrics
 from worker.seats import open_bench
 from worker.settings import Settings, from_environment
-from worker.store.connection import Role, Store, attached, open_store
+from worker.store.connection import Role, Store, attached, await_redis, open_store
 from worker.store.lua import Script, digest
 from worker.system_clock import SystemClock
+
+LOG: Final = logging.getLogger(__name__)
 
 COURT: Final = "worker.bootstrap:open_court"
 """What opens a court: `open_court(settings, store)`, a context manager."""
@@ -81,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST) -> None:
     """Dispatch and judge until SIGINT or SIGTERM. To be called in the main thread of a process without others."""
     log_json(settings.log_level)
+    await_redis(settings, LOG.warning)
     with open_store(settings, role) as store:
         here = attached(settings, store)
         for rubric in shipped_rubrics():

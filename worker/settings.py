@@ -96,6 +96,7 @@ class Timing(Value):
     lookahead: float = 86_400.0
     github_timeout: float = 20.0
     redis_timeout: float = 5.0
+    redis_wait: float = 60.0
     stop_grace: float = 10.0
 
 
@@ -111,6 +112,7 @@ MAY_BE_ZERO: Final = frozenset(
         "group_wait",
         "ci_wait",
         "ci_poll",
+        "redis_wait",
         "stop_grace",
     }
 )

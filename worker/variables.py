@@ -249,6 +249,12 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_GITHUB_TIMEOUT", "seconds for one request to GitHub", "20", "keep it below ASSAY_LEASE / 3"),
     Variable("ASSAY_REDIS_TIMEOUT", "seconds for one answer of Redis", "5", "keep it"),
     Variable(
+        "ASSAY_REDIS_WAIT",
+        "seconds that `assay serve` and `assay work` wait at their start for Redis",
+        "60",
+        "your choice",
+    ),
+    Variable(
         "ASSAY_STOP_GRACE", "seconds that running judgings get to finish when Assay is stopped", "10", "your choice"
     ),
 )

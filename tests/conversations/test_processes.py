@@ -71,6 +71,30 @@ def test_redis_killed_while_judging_and_started_again_loses_nothing(another_worl
     assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
 
 
+def test_what_is_started_while_redis_is_away_waits_for_it(another_world: Open) -> None:
+    world = another_world(SHORT)
+    world.expected_errors = ("Waiting for it, at most 60 s",)
+    world.repository(PROJECT)
+    for command in ("serve", "work"):
+        world.product.kill(command)
+    world.redis.kill()
+    for command in ("serve", "work"):
+        world.product.start(command)
+    for command in ("serve", "work"):
+        world.until(lambda: _waits(world, command), f"`assay {command}` waits")  # noqa: B023 - asked before the next one
+    world.redis.start()
+    world.product.wait_until_ready()
+    world.github.verb("hooks", url=world.product.webhooks)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+
+
+def _waits(world: World, command: str) -> bool:
+    return any(line.source == command and "Waiting for it" in line.text for line in world.product.log.lines)
+
+
 def story(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(STUB)

@@ -5,7 +5,8 @@ newer, and encrypts with keys that will still be there tomorrow.
 """
 
 import re
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from pydantic import SecretStr
 from worker.domain import keys
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
-from worker.errors import SettingError
+from worker.errors import SettingError, Unavailable
 from worker.settings import Settings, Timing, missing
 from worker.store.archive import RedisArchive, Vault
 from worker.store.asks import Asks
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from worker.store.tokens import Tokens
 
 VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
+LOOK_AGAIN_S: Final = 0.5
 
 
 class Store(Value):
@@ -241,17 +243,49 @@ class Store(Value):
         self.wire.call("PING")
 
 
+def await_redis(settings: Settings, tell: Callable[[str], object]) -> None:
+    """Until the configured Redis answers, at most `timing.redis_wait`: who starts while it does, need not be started again.
+
+    *tell* hears once what is waited for. Raises Unavailable.
+    """
+    if (url := _configured(settings)) is None:
+        return
+    wire = Wire(url, settings.timing.redis_timeout)
+    patience_s = settings.timing.redis_wait
+    limit, is_told = time.monotonic() + patience_s, False
+    while True:
+        try:
+            wire.call("PING")
+        except Unavailable as error:
+            if time.monotonic() >= limit:
+                raise
+            if not is_told:
+                tell(f"{error}. Waiting for it, at most {patience_s:g} s.")
+            is_told = True
+            time.sleep(LOOK_AGAIN_S)
+        else:
+            wire.close()
+            return
+
+
 @contextmanager
 def open_store(settings: Settings, role: Role = Role.GUEST) -> Generator[Store]:
     """Connect to `settings.redis_url`, or to the embedded server of `settings.data_dir`, started if need be."""
-    if settings.redis_url is None:
-        with embedded(settings.data_dir, role) as url, _opened(settings, url) as store:
+    if (configured := _configured(settings)) is not None:
+        with _opened(settings, configured) as store:
             yield store
         return
+    with embedded(settings.data_dir, role) as url, _opened(settings, url) as store:
+        yield store
+
+
+def _configured(settings: Settings) -> str | None:
+    """The URL of the configured Redis. Raises SettingError where its keys are missing."""
+    if settings.redis_url is None:
+        return None
     if not settings.store_keys:
         raise missing("ASSAY_STORE_KEYS")
-    with _opened(settings, settings.redis_url.get_secret_value()) as store:
-        yield store
+    return settings.redis_url.get_secret_value()
 
 
 def attached(settings: Settings, store: Store) -> Settings:

@@ -138,6 +138,7 @@ def gets_quiet(fleet: Fleet, store: Store, authors: Authors) -> None:
     """Wait until nobody has anything left to do; what the door did not take is delivered again, as its owner would."""
 
     def is_quiet() -> bool:
+        fleet.product.must_live()
         if fleet.github.redeliver_refused():
             return False
         fleet.github.settle()

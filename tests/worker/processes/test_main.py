@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+NOWHERE = "redis://127.0.0.1:1"
+KEYS = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
+
 
 def start(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
@@ -22,11 +25,11 @@ def start(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[st
     ("environment", "status", "said"),
     [
         ({"ASSAY_WORKERS": "many"}, 2, 'ASSAY_WORKERS is "many"'),
-        ({"REDIS_URL": "redis://127.0.0.1:1"}, 2, "ASSAY_STORE_KEYS is not set"),
+        ({"REDIS_URL": NOWHERE}, 2, "ASSAY_STORE_KEYS is not set"),
         (
-            {"REDIS_URL": "redis://127.0.0.1:1", "ASSAY_STORE_KEYS": "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="},
+            {"REDIS_URL": NOWHERE, "ASSAY_STORE_KEYS": KEYS, "ASSAY_REDIS_WAIT": "1"},
             4,
-            "Redis is unavailable: Connection refused at 127.0.0.1:1",
+            "Redis is unavailable: Connection refused at 127.0.0.1:1. Waiting for it, at most 1 s.",
         ),
     ],
 )
