@@ -36,9 +36,11 @@ IMPATIENT = {
     "ASSAY_RETRIES": "9",
     "ASSAY_RETRY_DELAY": "0.05",
     "ASSAY_REDIS_TIMEOUT": "1",
+    "ASSAY_ROUND_LIMIT": "100",
     "ANTHROPIC_BASE_URL": "",
     "ANTHROPIC_API_KEY": "",
 }
+"""No round is the last one: at the limit, a head would be left to a person, as it should, and not get what it deserves."""
 
 DECK = {
     "a judge killed": 5,

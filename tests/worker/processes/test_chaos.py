@@ -139,9 +139,9 @@ def gets_quiet(fleet: Fleet, store: Store, authors: Authors) -> None:
 
     def is_quiet() -> bool:
         fleet.product.must_live()
+        fleet.github.settle()  # first: what is still on its way may be refused
         if fleet.github.redeliver_refused():
             return False
-        fleet.github.settle()
         return not left_over(store) and not any(one.open_checks for one in repositories(authors))
 
     assert becomes(is_quiet, QUIET_S), picture(fleet, store, authors)
