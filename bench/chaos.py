@@ -135,9 +135,10 @@ class Storm:
         return []
 
     def _left(self) -> list[str]:
+        self.product.must_live()
+        self.github.settle()  # first: what is still on its way may be refused
         if refused := self.github.redeliver_refused():
             return [f"{refused} deliveries were refused"]
-        self.github.settle()
         with self.redis.client as client:
             busy = [
                 one
