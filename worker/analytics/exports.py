@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Protocol, cast
 
-from pydantic_core import SchemaValidator, ValidationError, core_schema, from_json, to_json
+from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
 from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS
 
@@ -96,14 +96,16 @@ def _is_whole(raw: bytes) -> bool:
     """Whether it is one JSON object on one line, with something in it."""
     try:
         VERDICT.validate_json(raw)
-    except ValidationError:
+        if b"NaN" in raw or b"Infinity" in raw:  # as a number it is none of JSON's, and `validate_json` lets it pass
+            from_json(raw, allow_inf_nan=False)
+    except ValueError:
         return False
     return raw.startswith(b'{"') and b"\n" not in raw
 
 
 def _body(raw: bytes) -> dict[str, Any] | None:
     try:
-        body: object = from_json(raw)
+        body: object = from_json(raw, allow_inf_nan=False)
     except ValueError:
         return None
     if not isinstance(body, dict) or "eval_id" not in body:

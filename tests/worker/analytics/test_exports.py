@@ -29,6 +29,8 @@ BROKEN = [
     b'{"v":1}',
     b' {"eval_id":"e"}',
     b'{"eval_id":\n"e"}',
+    b'{"eval_id":"e","score":NaN}',
+    b'{"eval_id":"e","score":-Infinity}',
 ]
 
 

@@ -41,6 +41,7 @@ class Played:
     check: Published | None = None
     change: str | None = DIFF
     trouble: Exception | None = None
+    is_read_only: bool = False
     shown: list[CheckContent] = field(default_factory=list[CheckContent])
     numbers: set[int] = field(default_factory=set[int])
     asked: list[str] = field(default_factory=list[str])
@@ -61,6 +62,8 @@ class Played:
 
     def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
         assert group.id == group_id()
+        if self.is_read_only:
+            raise Unavailable("GitHub", "no writes")
         self.numbers.add(number)
         self.shown.append(content)
 
@@ -305,6 +308,13 @@ def test_an_outage_leaves_it_where_it_is(office: Office) -> None:
         runs_out(office.store)
     assert not office.is_done
     assert [one.title for one in office.github.shown] == ["Looking up the verdict on #7"], "its first word, said once"
+
+
+def test_what_kept_us_from_the_answer_is_told_also_where_nothing_can_be_written(office: Office) -> None:
+    office.github.trouble, office.github.is_read_only = Unavailable("GitHub", "502"), True
+    office.store.groups.put(group())
+    with pytest.raises(Unavailable, match="502"):
+        office.looks()
 
 
 def test_who_comes_after_one_that_died_over_it_says_first_that_somebody_looks(office: Office) -> None:
