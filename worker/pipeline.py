@@ -17,7 +17,7 @@ from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, CiState, Dossier, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import Sha
-from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, PullRef
+from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, Reject
@@ -234,8 +234,10 @@ def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
 
 
 def only_arrived(request: JudgeRequest) -> bool:
-    """Whether all that it says is that a head came."""
+    """Whether all that it says is that a head came. Who asked by hand is answered, whatever was told after he asked."""
     came = request.arrived
+    if request.trigger in BY_HAND:
+        return False
     return request.trigger in ARRIVALS or (came is not None and came.at == request.requested_at)
 
 

@@ -7,6 +7,7 @@ Redis. What GitHub shows afterwards is all that counts.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
 from worker.bootstrap import open_court
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, PullRef, Trigger
 from worker.errors import LeaseLost
 from worker.pipeline import Judged
 from worker.render.check import judging
@@ -72,10 +73,13 @@ def taken(store: Store, opened: Pull) -> Taken:
     return begins(store, opened, Trigger.PUSHED, AT)
 
 
-def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime) -> Taken:
+def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: Any) -> Taken:
+    """Begin what is due once this is wanted, too. *said*: what else the delivery says, of its arrival as the door does."""
     ref = pull(opened.number, repository=opened.repository.id)
-    name, head_sha = opened.repository.name, opened.head
-    store.pulls.want(wish(pull=ref, repository=name, head_sha=head_sha, trigger=trigger, requested_at=at))
+    changes: dict[str, Any] = {"head_sha": opened.head, "trigger": trigger, "requested_at": at, **said}
+    if trigger in ARRIVALS:
+        changes["arrived"] = Arrival(head_sha=changes["head_sha"], at=at)
+    store.pulls.want(wish(pull=ref, repository=opened.repository.name, **changes))
     given = store.pulls.next_due(f"call-{next(NUMBERS)}", Limits(1, 1))
     assert given is not None
     begun = store.pulls.take(ref, given.fence)
@@ -130,6 +134,27 @@ def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_o
     recorded = store.ledger.entries(taken.request.pull)
     assert len(recorded) == entries
     assert opened.verdict["eval_id"] == recorded[-1].eval_id
+
+
+def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    judge(here, store, taken, Script.SEIZE)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    asked = SystemClock().now() + timedelta(hours=1)
+    store.pulls.want(
+        wish(
+            pull=taken.request.pull,
+            repository=opened.repository.name,
+            head_sha=None,
+            trigger=Trigger.COMMAND,
+            requested_at=asked,
+        )
+    )
+    told = begins(store, opened, Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
+    assert told.request.trigger is Trigger.COMMAND
+    judge(here, store, told, Script.SEIZE)
+    assert len(store.ledger.entries(taken.request.pull)) == 2
 
 
 def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
