@@ -1,11 +1,16 @@
 """What never arrived at the door is caught up with."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import pytest
 
 from tests.conversations.conftest import Open
 from tests.world.changes import PROJECT, STUB
 from tests.world.tester import World
 
+LOOK = "^GET /app/installations$"
+TOKEN = "^POST /app/installations/[0-9]+/access_tokens$"
 NOWHERE = "http://127.0.0.1:9/nowhere"
 
 
@@ -25,14 +30,42 @@ def test_a_delivery_that_never_arrived_is_asked_for_again(another_world: Open) -
     world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
 
 
+@contextmanager
+def nothing_told(world: World) -> Generator[None]:
+    events = world.github.verb("hooks")["events"]
+    world.github.verb("hooks", events=[])
+    try:
+        yield
+    finally:
+        world.github.verb("hooks", events=events)
+
+
 @pytest.mark.slow
 def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open) -> None:
     world = looking(another_world)
     here = world.repository(PROJECT)
-    events = world.github.verb("hooks")["events"]
-    world.github.verb("hooks", events=[])
-    pull = world.agent.opens(STUB)
-    world.github.verb("hooks", events=events)
-    world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+    with nothing_told(world):
+        pull = world.agent.opens(STUB)
+        world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
     world.settles()
     assert len(pull.checks_of(pull.head)) == 1
+    assert not [one for one in world.github.told(here.name, "pull_request") if one["action"] == "opened"]
+
+
+@pytest.mark.slow
+def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards(another_world: Open) -> None:
+    world = looking(another_world)
+    here = world.repository(PROJECT)
+    world.github.verb("suspend")
+    with nothing_told(world):
+        pull = world.agent.opens(STUB)
+        world.until(lambda: seen(world, LOOK) > 0, "whatever was under way has ended")
+        looked, asked = seen(world, LOOK), seen(world, TOKEN)
+        world.until(lambda: seen(world, LOOK) > looked + 2, "it was looked for what was missed")
+        assert (here.checks, seen(world, TOKEN)) == ([], asked)
+        world.github.verb("suspend", ends=True)
+        world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+
+
+def seen(world: World, what: str) -> int:
+    return len(world.github.traffic(what))

@@ -1,7 +1,7 @@
 // The App itself: made from a manifest, and what each installation has granted it.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { invalid, json, notFound } from "./http.mjs";
+import { invalid, json, notFound, Refusal, stamp } from "./http.mjs";
 
 const HOUR = 3_600_000;
 // What GitHub wants of who subscribes; a manifest that breaks this is refused on its page.
@@ -27,6 +27,7 @@ const EVENT_NEEDS = {
 export class Installations {
   codes = new Map(); // code -> {manifest, at}
   granted = new Map(); // installation id -> permissions
+  suspended = new Map(); // installation id -> since when
   posted = []; // what came to the page that registers Apps
 
   constructor(world) {
@@ -93,7 +94,18 @@ export class Installations {
     const permissions = this.permissions(one.id);
     const events = this.world.app.events.filter((event) => EVENT_NEEDS[event] in permissions);
     const org = { ...this.world.app.owner, login: one.account.login, id: one.account.id };
-    return { ...one, account: { ...org, ...one.account }, target_id: one.account.id, permissions, events };
+    return { ...one, account: { ...org, ...one.account }, target_id: one.account.id, permissions, events, suspended_at: this.suspended.get(one.id) ?? null };
+  }
+
+  /** Its owner, or GitHub, takes the App's rights away for a while. */
+  suspend({ installation = this.world.seed.installation_id, ends = false }) {
+    if (ends) this.suspended.delete(installation);
+    else this.suspended.set(installation, stamp());
+    this.world.tokens.expireInstallations();
+  }
+
+  mustNotBeSuspended(id) {
+    if (this.suspended.has(Number(id))) throw new Refusal(403, "This installation has been suspended");
   }
 
   /** A key more, as the button makes it; or one taken back. */

@@ -162,6 +162,7 @@ function deliveries(on, world, table) {
   on("redeliver/refused", () => ({ count: hooks.refusedAgain() }));
   on("key", () => world.installations.newKey());
   on("key/take-back", (body) => world.installations.takeBack(body));
+  on("suspend", (body) => world.installations.suspend(body));
   on("permissions", (body) => world.installations.set(body));
   table.on("GET /_bench/manifests", () => json(world.installations.posted));
   on("install", async ({ action = "created", repositories: names = [] }) => {
