@@ -43,7 +43,7 @@ def test_a_job_leaves_nothing_behind_in_redis_but_a_failure_without_its_words(
     redis_server: Redis, store: Store, world: World
 ) -> None:
     world.order(pull(2), "bug a_line_of_a_private_source")
-    with Working.on(redis_server.url) as working:
+    with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
         store.pulls.want(wish())
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
         assert becomes(lambda: left_by_jobs(store) == [])
