@@ -200,6 +200,7 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(world: Wor
     here = world.repository(PROJECT)
     world.github.verb("hooks", paused=True)
     pull = world.agent.opens(RETRY)
+    world.github.settle()  # what the push brings comes after its answer, and is dropped with it
     world.github.verb("hooks", drop=True, paused=False)
     world.github.verb("install", repositories=[here.name])
     world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
