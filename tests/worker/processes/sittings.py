@@ -44,6 +44,15 @@ class Docket:
         """Whether somebody's lease ran at that time."""
         return any(one.began <= at_ms <= one.until for one in self.sittings)
 
+    def writer(self, eval_id: str) -> Sitting | None:
+        """Who recorded this verdict."""
+        return next((one for one in self.sittings if eval_id in one.entries), None)
+
+    def is_in_turn(self, eval_id: str, at_ms: float) -> bool:
+        """Whether whoever said this verdict then held it, or had let his lease run out with nobody after him yet."""
+        begun = [one for one in self.sittings if one.began <= at_ms]
+        return self.holds(at_ms) or (bool(begun) and begun[-1] is self.writer(eval_id))
+
     @property
     def last(self) -> Sitting | None:
         return self.sittings[-1] if self.sittings else None

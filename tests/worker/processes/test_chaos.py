@@ -74,7 +74,7 @@ def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, red
     for one in authors.proposed:
         the_newest_head_has_its_verdict(one, traces)
         older_heads_are_closed(one, traces)
-        nothing_else_was_ever_said(one, traces)
+        nothing_else_was_ever_said(one, traces, killed)
         nothing_was_judged_twice(one, traces)
         commands_were_answered(one, traces)
         one_judge_held_it_at_a_time(one, traces, killed)
@@ -174,16 +174,18 @@ def older_heads_are_closed(one: Proposed, traces: Traces) -> None:
         assert runs[0]["conclusion"] in {"cancelled", one.deserves[head_sha]}, (one.name, head_sha)
 
 
-def nothing_else_was_ever_said(one: Proposed, traces: Traces) -> None:
+def nothing_else_was_ever_said(one: Proposed, traces: Traces, killed: set[object]) -> None:
     """Not even for a moment: a verdict is right for its head, and GitHub had just called that head the newest.
 
-    Whoever was stopped between his last look and his word may speak too late, but notices, and has it repaired.
+    Whoever was stopped between his last look and his word may speak too late, but notices, and has it repaired; who was killed
+    with it on his tongue has nothing more to notice, and the next one begins anew.
     """
     said = [made for made in traces.written(one) if made.conclusion != "cancelled"]
     assert [made for made in said if made.conclusion != one.deserves[made.head_sha]] == [], one.name
     docket = traces.dockets[one.name]
     noticed = [sitting for sitting in docket.sittings if sitting.token in traces.late]
-    late = [made for made in said if made.head_sha != made.newest or not docket.holds(made.at_ms)]
+    late = [made for made in said if made.head_sha != made.newest or not docket.is_in_turn(made.eval_id, made.at_ms)]
+    late = [made for made in late if (writer := docket.writer(made.eval_id)) is None or writer.fence not in killed]
     assert len(late) <= len(noticed), (one.name, late)
 
 

@@ -25,7 +25,10 @@ from worker.store.wire import items, text
 
 @dataclass(frozen=True)
 class Written:
-    """One conclusion that the product wrote, when GitHub took it, and the head that GitHub had last said is the newest."""
+    """One conclusion that the product wrote, when GitHub took it, and the head that GitHub had last said is the newest.
+
+    `eval_id`: of the verdict that it shows.
+    """
 
     at_ms: int
     repository: str
@@ -33,6 +36,7 @@ class Written:
     head_sha: str
     conclusion: str
     newest: str
+    eval_id: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,9 @@ def _concluded(exchanges: Iterable[Exchange], runs: Mapping[int, CheckRun]) -> I
         elif one["operation"] is None and sent.get("conclusion") and one["status"] in {200, 201}:
             run = runs[received["id"]]
             pull = "/".join(one["path"].split("/")[2:4]), pull_number(run["external_id"])
-            yield Written(one["at"], *pull, run["head_sha"], sent["conclusion"], told.get(pull, ""))
+            shown = MACHINE.search(sent.get("output", {}).get("text") or "")
+            eval_id = json.loads(shown["json"])["eval_id"] if shown else ""
+            yield Written(one["at"], *pull, run["head_sha"], sent["conclusion"], told.get(pull, ""), eval_id)
 
 
 def _head(received: Any) -> str:
