@@ -111,10 +111,17 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--since", metavar="T", default="7d", help=f"{WHEN} (default: 7d)")
     evaluate.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
     evaluate.add_argument(
-        "--subject", choices=("submission", "merge_group"), default="submission", help="default: submission"
+        "--subject",
+        choices=("submission", "merge_group", "ci_check", "pull_request"),
+        default="submission",
+        help="default: submission; ci_check and pull_request are weighed anew by code alone, at $0; the rows of a "
+        "benchmark are judged anew by `assay bench`",
     )
     evaluate.add_argument(
-        "--rubric", metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+        "--rubric",
+        metavar="FILE",
+        help="judge by this rubric (default: the one that ships with Assay); of a ci_check or pull_request the weights, "
+        "or the rubric by which its submissions were judged anew",
     )
     evaluate.add_argument("--model", metavar="NAME", help="judge with this model (default: ASSAY_MODEL)")
     evaluate.add_argument(

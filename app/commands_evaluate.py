@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
+from statistics import fmean
 from typing import Final, cast
 
 from tqdm import tqdm
@@ -26,10 +27,11 @@ from worker.domain.events import FailureMode
 from worker.domain.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
-from worker.evaluate import Terms, asking, terms_of
+from worker.evaluate import Terms, asking, terms_of, weighing_terms
 from worker.render.evaluate import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.rerun import Run, forecast, has_workers, order_of
-from worker.rulebook import load_rubric
+from worker.reweigh import WEIGHED, load_weights
+from worker.rulebook import is_judged_by, load_rubric
 from worker.settings import Settings, from_environment, missing
 from worker.store.connection import Store, attached, open_store
 from worker.survey import Surveyor
@@ -37,6 +39,12 @@ from worker.system_clock import SystemClock
 
 WORTH: Final = 20
 """So many judgings without a model are worth another process."""
+
+NOT_KEPT: Final = {
+    SubjectKind.CI_CHECK: "the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check is not in it",
+    SubjectKind.PULL_REQUEST: "not all that it was weighed from is kept",
+}
+"""What is missing of what can't be weighed anew."""
 
 WHENEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
 """From where `7d` is seen, so that it is the same span tomorrow, and no date that anybody names."""
@@ -62,6 +70,10 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
 def _check(arguments: argparse.Namespace, settings: Settings) -> None:
     if settings.is_paused:
         raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to judge anew.")
+    if arguments.subject in WEIGHED and (arguments.model or arguments.max_usd is not None or arguments.override_caps):
+        raise InputError(
+            f"No model is asked about a {arguments.subject}, at $0: leave out --model, --max-usd and --override-caps."
+        )
     if arguments.model and settings.model is None:
         raise missing("ANTHROPIC_API_KEY")
     asks = settings.model is not None and settings.tier != "heuristic"
@@ -73,7 +85,20 @@ def _check(arguments: argparse.Namespace, settings: Settings) -> None:
 
 def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> Terms:
     """By what is judged."""
-    rubric = Path(arguments.rubric).absolute() if arguments.rubric else None
+    file = Path(arguments.rubric).absolute() if arguments.rubric else None
+    kind = SubjectKind(arguments.subject)
+    if kind not in WEIGHED:
+        return _judging(arguments, file, settings, store)
+    is_judged = file is not None and is_judged_by(file)
+    judged = _judging(arguments, file if is_judged else None, settings, store)
+    store.rubrics.admit(load_weights(kind))
+    weights = None if is_judged else file
+    if weights is not None:
+        store.rubrics.admit(load_weights(kind, weights), arguments.rubric)
+    return weighing_terms(kind, weights, judged)
+
+
+def _judging(arguments: argparse.Namespace, rubric: Path | None, settings: Settings, store: Store) -> Terms:
     store.rubrics.admit(load_rubric())
     if rubric is not None:
         store.rubrics.admit(load_rubric(rubric), arguments.rubric)
@@ -180,6 +205,7 @@ def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
     judged = [pair for pair in final if pair[1].failure is None]
     unheard = [answer for _, answer in survey.answered if not answer.is_final]
     capped = sum(answer.is_throttled for answer in unheard)
+    scored = [(before.score, now.score) for before, now in judged if before.score is not None and now.score is not None]
     fresh = [answer for before, answer in survey.answered if before.eval_id in mine]
     return Evaluated(
         subjects=len(survey.standing),
@@ -196,7 +222,15 @@ def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
         unread=survey.unread,
         stopped=stopped,
         capped=capped,
+        missing=_missing(run.terms) if gone else "",
+        mean_before=round(fmean(before for before, _ in scored), 4) if scored else None,
+        mean_now=round(fmean(now for _, now in scored), 4) if scored else None,
+        rescored=sum(before != now for before, now in scored),
     )
+
+
+def _missing(terms: Terms) -> str:
+    return NOT_KEPT[terms.weighs] if terms.weighs else Evaluated.missing
 
 
 def _change(store: Store, before: Said, now: Said) -> Change:
@@ -215,7 +249,8 @@ def _change(store: Store, before: Said, now: Said) -> Change:
 
 
 def _law(terms: Terms) -> str:
-    return f"{terms.rubric_id} {terms.rubric_version}{f' and {terms.model}' if terms.model else ''}"
+    more = f" and {terms.model}" if terms.model else f" over {terms.over}" if terms.over else ""
+    return f"{terms.rubric_id} {terms.rubric_version}{more}"
 
 
 def _json(one: Evaluated | Foreseen) -> str:

@@ -1,12 +1,14 @@
 """One recorded subject judged anew: its dossier found, judged by the terms of a run, recorded beside its verdict.
 
+What code alone makes of other verdicts (`worker.reweigh`) is made again from those, and recorded likewise.
+
 Does not choose what is judged (`worker.survey`) and publishes nothing. Invariant: what was judged by these terms already is
 not judged again; every evaluation that begins here ends once, as an entry of the ledger or told as failed; a run's limit is
 never passed, and what it kept from being asked is not recorded unless something of it is paid for already.
 """
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from enum import StrEnum
@@ -16,22 +18,26 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain import keys
+from worker.domain.aftermath import CiCheckRubric
 from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
 from worker.domain.frozen import Frozen
-from worker.domain.ids import EvalId, Sha, new_eval_id
-from worker.domain.law import CANARY, SIGNAL, digest_of, law_of
+from worker.domain.ids import EvalId, new_eval_id
+from worker.domain.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
+from worker.domain.rubric import Versioned
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
 from worker.judge.bench import Bench
 from worker.judge.court import hear
 from worker.judge.replay import docket_beside
+from worker.outcomes import beside, told_whole
 from worker.ports import Archive, Purse
 from worker.record import Shelves, record_beside
+from worker.reweigh import Weighing, load_weights
 from worker.rulebook import load_prompt, load_rubric
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
@@ -47,10 +53,15 @@ NOT_HEARD: Final = frozenset(
 )
 """Who abstained for one of these may decide when asked again."""
 
+NO_HEAD: Final = "0" * 40
+"""Of a pull request that nothing is left of. Nobody is told of it."""
+
 
 class Terms(Frozen):
     """How a run judges. `law`: the hash of all of it that a verdict depends on; `book`: whose money it spends, "" nobody's.
 
+    `weighs`: the kind of verdicts that code makes again of others, by the weights of `rubric`; None: the court judges.
+    `judgings`: the law by which those others may have been judged anew, and `over` its rubric's name.
     Small JSON, so that it travels with each job: files are named, and read where it is judged.
     """
 
@@ -66,10 +77,13 @@ class Terms(Frozen):
     limit_usd: Decimal = Decimal(0)
     is_capped: bool = True
     is_canary: bool = False
+    weighs: SubjectKind | None = None
+    judgings: str = ""
+    over: str = ""
 
 
 class Order(Frozen):
-    """Judge this verdict anew. `subject_id` says which head it was of, should nothing else be left."""
+    """Judge this verdict anew. `subject_id`: what it was told as, should nothing else be left."""
 
     pull: PullRef
     eval_id: EvalId
@@ -115,11 +129,42 @@ class Desk:
         if self._refused():
             self.fail(order, FailureMode.RUBRIC_INVALID, parent)
             return Ended.INVALID
+        if self._terms.weighs is not None:
+            return self._weighed(order, parent, entries)
         dossier = self._store.archive.find(order.eval_id) if parent is not None else None
         if parent is None or dossier is None:
             self.fail(order, FailureMode.SUBJECT_NOT_FOUND, parent)
             return Ended.GONE
         return self._judged(order, parent, dossier)
+
+    def _weighed(self, order: Order, parent: LedgerEntry | None, entries: Sequence[LedgerEntry]) -> Ended:
+        made = None if parent is None else self._made(order, parent, entries)
+        if parent is None or made is None:
+            self.fail(order, FailureMode.SUBJECT_NOT_FOUND, parent)
+            return Ended.GONE
+        verdict, part = made
+        answer = beside(parent, verdict)
+        try:
+            self._store.ledger.append(order.pull, answer, told_whole(answer, EvalTrigger.BATCH, part))
+        except LeaseLost:  # it was forgotten meanwhile
+            return Ended.GONE
+        return Ended.JUDGED
+
+    def _made(
+        self, order: Order, parent: LedgerEntry, entries: Sequence[LedgerEntry]
+    ) -> tuple[Accept | Reject | Abstain, str] | None:
+        """The verdict by other weights, and which part of its head it is on; None: what it is made of is gone."""
+        weights, law = load_weights(order.kind, self._terms.rubric), self._terms.judgings
+        anew = {one.verdict.parent_eval_id: one for one in entries if is_anew_by(one.verdict, law)}
+        answers = {eval_id: one for eval_id, one in anew.items() if eval_id is not None}
+        weighing = Weighing(parent, entries, answers, self._terms.law, SystemClock().now())
+        if isinstance(weights, CiCheckRubric):
+            submission = weighing.submission()
+            dossier = self._store.archive.find(submission.eval_id) if submission is not None else None
+            check = weighing.check(order.subject_id, dossier, weights) if dossier is not None else None
+            return None if check is None else (check.verdict, check.part)
+        whole = weighing.whole(self._store.outcomes.of(order.pull), weights)
+        return None if whole is None else (whole, "")
 
     def _judged(self, order: Order, parent: LedgerEntry, dossier: Dossier) -> Ended:
         with open_terms(self._settings, self._store, self._terms, order.pull) as bench:
@@ -142,18 +187,19 @@ class Desk:
 
     def _refused(self) -> str | None:
         """Why the rubric or the prompt can't be judged by (any more): gone, malformed, or another one now."""
+        terms = self._terms
         try:
-            rubric = load_rubric(self._terms.rubric)
-            load_prompt(self._terms.prompt)
+            rubric, shipped = _rubric(terms, terms.rubric), _rubric(terms)
+            load_prompt(terms.prompt)
         except InputError as error:
             LOG.warning("the rubric can't be used: %s", error)
             return str(error)
-        if digest_of(rubric) != self._terms.digest:
+        if digest_of(rubric) != terms.digest:
             LOG.warning("the rubric was changed while a judging by it waited", extra={"rubric": rubric.id})
             return "changed"
-        refused = self._store.rubrics.refusal(load_rubric())
-        if refused is None and self._terms.rubric is not None:
-            refused = self._store.rubrics.refusal(rubric, str(self._terms.rubric))
+        refused = self._store.rubrics.refusal(shipped)
+        if refused is None and terms.rubric is not None:
+            refused = self._store.rubrics.refusal(rubric, str(terms.rubric))
         if refused:
             LOG.warning("the rubric can't be used: %s", refused)
         return refused
@@ -180,13 +226,23 @@ class Desk:
         eval_id = new_eval_id(SystemClock().now())
         planned = JudgeKind(terms.tier) if self._settings.model is not None else JudgeKind.HEURISTIC
         begun = Begun(eval_id, subject, terms.rubric_id, terms.rubric_version, planned, trigger)
-        event = failed(begun, mode, parent_eval_id=order.eval_id, signals=_marks(terms), trigger=trigger.value)
-        self._store.events.tell(order.pull.installation_id, eval_id, started(begun), event)
+        named = {"subject_id": order.subject_id}  # of a check only that is left: its name is nowhere on record
+        about = {"parent_eval_id": order.eval_id, "signals": _marks(terms), "trigger": trigger.value}
+        begins = started(begun)
+        begins = replace(begins, body={**begins.body, **named})
+        ends = failed(begun, mode)
+        ends = replace(ends, body={**ends.body, **named, **about})
+        self._store.events.tell(order.pull.installation_id, eval_id, begins, ends)
 
 
 def is_answer(verdict: Accept | Reject | Abstain, eval_id: EvalId, law: str) -> bool:
     """Whether this judged that verdict anew by this law, and need not be asked again."""
-    if verdict.parent_eval_id != eval_id or verdict.signals.get(SIGNAL) != law:
+    return verdict.parent_eval_id == eval_id and is_anew_by(verdict, law)
+
+
+def is_anew_by(verdict: Accept | Reject | Abstain, law: str) -> bool:
+    """Whether this is a judging anew by this law that need not be made again."""
+    if verdict.signals.get(SIGNAL) != law:
         return False
     return verdict.throttled_reason is None and verdict.abstain_reason not in NOT_HEARD
 
@@ -225,6 +281,26 @@ def terms_of(settings: Settings, terms: Terms) -> Terms:
     return terms.model_copy(update=found)
 
 
+def weighing_terms(kind: SubjectKind, weights: Path | None, judged: Terms) -> Terms:
+    """The terms of weighing again what code alone weighs. *judged*: how its submissions would be judged anew."""
+    rubric = load_weights(kind, weights)
+    return Terms(
+        law=weighing_law_of(rubric, judged.law),
+        digest=digest_of(rubric),
+        rubric_id=rubric.id,
+        rubric_version=rubric.version,
+        tier=JudgeKind.HEURISTIC.value,
+        rubric=weights,
+        weighs=kind,
+        judgings=judged.law,
+        over=f"{judged.rubric_id} {judged.rubric_version}",
+    )
+
+
+def _rubric(terms: Terms, path: Path | None = None) -> Versioned:
+    return load_rubric(path) if terms.weighs is None else load_weights(terms.weighs, path)
+
+
 def _heard(parent: LedgerEntry, dossier: Dossier, bench: Bench, terms: Terms) -> Heard:
     heard = hear(dossier, docket_beside(parent.verdict, dossier, bench, SystemClock()), bench)
     signals = {**heard.verdict.signals, **_marks(terms)}
@@ -237,12 +313,13 @@ def _marks(terms: Terms) -> dict[str, str | bool]:
 
 def _subject(order: Order) -> Subject:
     """What is known of a subject whose entry is gone: its numbers and its head. Raises pydantic's error for no head."""
-    head: Sha = order.subject_id.rpartition("/")[2]
+    _, _, head, *_ = [*order.subject_id.split("/"), "", ""]
+    is_whole = order.kind is SubjectKind.PULL_REQUEST
     return Subject(
         kind=order.kind,
         installation_id=order.pull.installation_id,
         repository_id=order.pull.repository_id,
         repository=NAMELESS,
         number=order.pull.number,
-        head_sha=head,
+        head_sha=NO_HEAD if is_whole else head,
     )

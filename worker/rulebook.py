@@ -9,7 +9,7 @@ the file's field by its path.
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -48,19 +48,28 @@ def read_rubric(text: str) -> Rubric:
 
 
 @cache
-def load_ci_check_rubric() -> "CiCheckRubric":
-    """How CI checks are scored: the rubric that ships with Assay, once a process."""
+def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
+    """How CI checks are scored, once a process; without *path* the rubric that ships with Assay. Raises InputError."""
     from worker.domain.aftermath import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
-    return _read(CiCheckRubric, _text(_shipped("rubrics/ci_check.yml")))
+    return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
 
 
 @cache
-def load_pull_request_rubric() -> "PullRequestRubric":
-    """How whole pull requests are scored: the rubric that ships with Assay, once a process."""
+def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
+    """How whole pull requests are scored, likewise."""
     from worker.domain.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
-    return _read(PullRequestRubric, _text(_shipped("rubrics/pull_request.yml")))
+    return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
+
+
+def is_judged_by(path: Path) -> bool:
+    """Whether this file is (meant as) a rubric that judges hold a change against, and none that no model reads."""
+    try:
+        said = load_own_yaml(_text(path))
+    except StrictYamlError:
+        return False
+    return isinstance(said, dict) and "criteria" in cast("dict[str, object]", said)
 
 
 def shipped_rubrics() -> "tuple[Versioned, ...]":

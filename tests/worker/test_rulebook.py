@@ -9,8 +9,10 @@ import pytest
 from worker.domain.verdict import Category
 from worker.errors import InputError
 from worker.judge.heuristics.registry import NAMES
-from worker.rulebook import load_prompt, load_rubric, read_rubric
+from worker.rulebook import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
 
+FOLDER = Path(__file__).resolve().parent.parent.parent / "rubrics"
+RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"
 WHOLE = """
 rubric_version: 1
 id: mine
@@ -107,3 +109,18 @@ def test_a_file_that_is_not_there_or_not_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary.yml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"binary.yml can't be read: is not UTF-8"):
         load_rubric(tmp_path / "binary.yml")
+
+
+def test_which_files_are_judged_by_and_which_hold_weights_is_told_by_what_they_say(tmp_path: Path) -> None:
+    broken, words = tmp_path / "broken.yml", tmp_path / "words.yml"
+    broken.write_text("criteria: [")
+    words.write_text("criteria")
+    assert [is_judged_by(one) for one in (RUBRIC, WEIGHTS, broken, words)] == [True, False, False, False]
+
+
+def test_weights_of_ones_own_are_read_and_named_by_the_field_that_is_wrong(tmp_path: Path) -> None:
+    own = tmp_path / "own.yml"
+    own.write_text(WEIGHTS.read_text().replace("last: 0.7", "last: 0.5"))
+    assert load_pull_request_rubric(own) == load_pull_request_rubric().model_copy(update={"last": 0.5})
+    with pytest.raises(InputError, match="Rubric refused at criteria: unknown field"):
+        load_pull_request_rubric(RUBRIC)

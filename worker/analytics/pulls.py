@@ -79,7 +79,11 @@ class Pull:
         return any(row.eval_id == eval_id for row in self.rows)
 
     def enter(self, row: Row) -> None:
-        self.rows = [*self.rows, row][-MOST:]
+        """Where there are too many, what people saw is forgotten last: outcomes are about those."""
+        self.rows = [*self.rows, row]
+        if len(self.rows) > MOST:
+            unseen = (at for at, one in enumerate(self.rows[:-1]) if not one.is_submission)
+            del self.rows[next(unseen, 0)]
 
     def heard(self, done: Done) -> bool:
         """Whether it is new: the same that is told twice counts once, the same that is said again is another word."""

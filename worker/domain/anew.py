@@ -1,14 +1,14 @@
 """Which verdicts stand, and which of them were judged anew, read off the installations' streams.
 
-Does not read a stream itself. Invariant: of a subject the greatest eval id stands; a judging anew (it has a parent) never
-stands, it answers; what can't be read is counted and left out.
+Does not read a stream itself. Invariant: of a subject the greatest eval id stands; a judging anew never stands, and what
+has a law's mark answers its parent; what can't be read is counted and left out.
 """
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.events import EventError, EventKind, FailureMode, read_event
+from worker.domain.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.law import SIGNAL
 from worker.domain.request import PullRef
@@ -21,13 +21,20 @@ UNREADABLE: Final = (EventError, KeyError, ValueError, ArithmeticError, Recursio
 NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
 """Who abstained for one of these may decide when asked again."""
 
+MADE_BESIDE: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
+"""Of these the verdict that stands has a parent, too: the one on the submission."""
+
+LIVE: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_ARRIVED.value})
 
 ENDS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
 """What ends an evaluation, as it stands on a stream."""
 
 
 class Said(NamedTuple):
-    """What one event tells of a verdict. `failure`: why there is none, or not the one that was asked for."""
+    """What one event tells of a verdict. `failure`: why there is none, or not the one that was asked for.
+
+    `law`: the mark of a judging anew. `is_carried`: nobody judged it, another verdict's content was the same.
+    """
 
     eval_id: EvalId
     parent: EvalId | None
@@ -46,6 +53,9 @@ class Said(NamedTuple):
     rubric: str
     model: str | None
     is_opinion: bool
+    trigger: str | None = None
+    is_carried: bool = False
+    score: float | None = None
 
     @property
     def pull(self) -> PullRef:
@@ -55,6 +65,16 @@ class Said(NamedTuple):
     def words(self) -> str:
         """`reject weak_test`; of what was not judged, why."""
         return " ".join(filter(None, (self.decision, self.category, self.abstain_reason))) or f"{self.failure}"
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether it was made of what it is about, and not anew of another verdict or as one opinion of several."""
+        if self.law is not None or self.is_opinion or not self.decision:
+            return False
+        if self.parent is None:
+            return True
+        is_judged = not (self.is_carried and self.kind is SubjectKind.MERGE_GROUP)
+        return self.kind in MADE_BESIDE and self.trigger in LIVE and is_judged
 
     @property
     def is_final(self) -> bool:
@@ -114,9 +134,9 @@ class Survey:
             return None
         if not self._is_here(said):
             return None
-        if said.parent is not None:
+        if said.law is not None:
             return self._answer(said)
-        if said.decision and said.kind is self._wanted.kind and self._wanted.window.holds(at_ms):
+        if said.may_stand and said.kind is self._wanted.kind and self._wanted.window.holds(at_ms):
             key = installation, said.subject
             self._standing[key] = max(self._standing.get(key, said), said, key=lambda one: one.eval_id)
         return None
@@ -153,6 +173,9 @@ def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
         rubric=f"{_word(body, 'rubric_id')} {_word(body, 'rubric_version')}",
         model=_word(body, "judge_model"),
         is_opinion="opinion_of" in signals,
+        trigger=_word(body, "trigger"),
+        is_carried=_word(body, "carried_from") is not None,
+        score=None if (score := body.get("score")) is None else _share(score),
     )
 
 
@@ -171,6 +194,12 @@ def _whole(value: object) -> int:
     if type(value) is not int or value < 0:  # True is no number
         raise ValueError("not a number of ours")
     return value
+
+
+def _share(value: object) -> float:
+    if type(value) not in {int, float} or not 0 <= cast("float", value) <= 1:  # no NaN either
+        raise ValueError("not a share of ours")
+    return cast("float", value)
 
 
 def _money(text: str) -> Decimal:

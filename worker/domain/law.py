@@ -27,6 +27,11 @@ def law_of(rubric: Rubric, prompt_version: str, judges: str) -> str:
     return _hash([digest_of(rubric), prompt_version, judges])[:16]
 
 
+def weighing_law_of(weights: Versioned, judgings: str) -> str:
+    """The name of one way to weigh by code alone. *judgings*: the law by which what is weighed may have been judged anew."""
+    return _hash([digest_of(weights), "weighed by code", judgings])[:16]
+
+
 def _hash(content: object) -> str:
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

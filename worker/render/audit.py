@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from worker.domain import decisions
 from worker.domain.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
 from worker.domain.dossier import Dossier
-from worker.domain.law import CANARY
+from worker.domain.law import CANARY, SIGNAL
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
 from worker.render import words
@@ -148,7 +148,10 @@ def without_dossier(verdict: Verdict) -> str | None:
     parent = verdict.parent_eval_id
     if verdict.signals.get(CANARY):
         return f"a canary's verdict has no dossier of its own. It was judged from that of {parent}."
+    is_anew = SIGNAL in verdict.signals
     match verdict.subject.kind:
+        case SubjectKind.CI_CHECK | SubjectKind.PULL_REQUEST if is_anew:
+            return f"code weighed {parent} anew. That has no dossier of its own."
         case SubjectKind.CI_CHECK:
             return f"a verdict on a CI check has no dossier of its own. Code made it beside {parent}, from that one's."
         case SubjectKind.PULL_REQUEST:

@@ -25,7 +25,8 @@ class Change(Value):
 class Evaluated(Value):
     """What a run came to. `answered` of `subjects` are judged anew, `earlier` of them before this run.
 
-    `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence.
+    `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence. `missing`: what is not kept
+    any more, where something is gone. The means are of the scores of all that were judged, `rescored` of which have another now.
     """
 
     subjects: int
@@ -42,6 +43,10 @@ class Evaluated(Value):
     unread: int = 0
     stopped: str = ""
     capped: int = 0
+    missing: str = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
+    mean_before: float | None = None
+    mean_now: float | None = None
+    rescored: int = 0
 
 
 class Foreseen(Value):
@@ -86,6 +91,8 @@ def _lines(one: Evaluated, page: Page) -> Iterator[str]:
     yield f"{one.answered} of {_count(one.subjects, 'subject')} judged anew by {one.law}{earlier}."
     if one.decisions:
         yield f"Now: {', '.join(f'{count} {words}' for words, count in one.decisions.items())}."
+    if one.mean_before is not None and one.mean_now is not None:
+        yield f"Mean score: {one.mean_before:.2f} before, {one.mean_now:.2f} now; {one.rescored} scored otherwise."
     yield from _shortfalls(one)
     priced = f"{one.cost_usd:.4f}" if one.cost_usd else "0.00"
     more = f", and {_count(one.unpriced, 'judging')} whose price is not known" if one.unpriced else ""
@@ -97,7 +104,7 @@ def _lines(one: Evaluated, page: Page) -> Iterator[str]:
 
 def _shortfalls(one: Evaluated) -> Iterator[str]:
     if one.gone:
-        yield f"{one.gone} can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS)."
+        yield f"{one.gone} can't be: {one.missing}."
     if one.failed:
         yield f"{one.failed} failed; `assay work` has logged why, and the same command tries them again."
     if one.capped:

@@ -33,7 +33,7 @@ from worker.store.stream import Entry
 from worker.store.wire import Wire, blob, items, text
 
 T = TypeVar("T")
-FORMAT: Final = "4"
+FORMAT: Final = "5"
 PORTION: Final = 20_000
 """Entries that are written down at a time: more of them block Redis for longer."""
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,16 @@ def test_no_more_is_remembered_than_a_fixed_number() -> None:
     for n in range(MOST + 5):
         assert pull.heard(Done("retry", f"e{n}", n, n))
     assert len(pull.done) == MOST
+
+
+def test_what_people_saw_is_forgotten_last() -> None:
+    checks: dict[str, Any] = {"subject_kind": "ci_check", "parent_eval_id": "e000"}
+    heads = [completed(f"e{n:03}", head=f"{n:040x}") for n in range(3)]
+    [pull] = folded(*heads, *(completed(f"f{n:03}", **checks) for n in range(MOST))).pulls.values()
+    assert [row.eval_id for row in pull.rows] == ["e000", "e001", "e002", *(f"f{n:03}" for n in range(3, MOST))]
+    heads = [completed(f"e{n:03}", head=f"{n:040x}") for n in range(MOST)]
+    [pull] = folded(*heads, completed("f", **checks), completed("g", **checks)).pulls.values()
+    assert [row.eval_id for row in pull.rows] == [*(f"e{n:03}" for n in range(1, MOST)), "g"]
 
 
 def test_intervals_are_those_of_the_books() -> None:

@@ -11,7 +11,7 @@ from tests.worker.corpus.made import DONE, STUB, change
 from tests.worker.store.played import wish
 from worker.assemble import complete
 from worker.domain.anew import Wanted
-from worker.domain.dossier import Dossier
+from worker.domain.dossier import Ci, CiCheck, Dossier
 from worker.domain.events import Begun
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
@@ -34,14 +34,15 @@ ASKED: Final = "def load(path, mode):\n    print(path)\n"
 """A change with suspicions and no fact: a model is asked."""
 
 
-def dossier(number: int, text: str = DONE, head: str = "b") -> Dossier:
+def dossier(number: int, text: str = DONE, head: str = "b", checks: tuple[CiCheck, ...] = ()) -> Dossier:
     made = change(text)
     pull = made.pull_request.model_copy(update={"number": number, "head_sha": head * 40})
-    return complete(made.model_copy(update={"pull_request": pull}))
+    ci = {"ci": Ci(checks=checks)} if checks else {}
+    return complete(made.model_copy(update={"pull_request": pull, **ci}))
 
 
 def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: Any) -> LedgerEntry:
-    """This pull request, judged live by code alone."""
+    """This pull request, judged live by code alone; with *checks* of CI it is followed, too."""
     installation = more.pop("installation", 100)
     request, whole = wish(number, installation), dossier(number, text, **more)
     store.pulls.want(request)
@@ -51,7 +52,8 @@ def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: 
     assert taken is not None
     with open_bench(here, "heuristic") as bench:
         opened = docket(request, whole, bench, SystemClock())
-        keepers = Keepers(store.ledger, store.archive, store.events, taken.lease)
+        watch = store.outcomes if "checks" in more else None
+        keepers = Keepers(store.ledger, store.archive, store.events, taken.lease, watch=watch)
         keepers.begin(
             request.pull, Begun(opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned)
         )

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 
 from app.cli import main
 from tests.app.assay_command import ASSAY
-from tests.worker.anew.recorded import ASKED, EVER, judged, order, rubric, surveyor, terms
+from tests.worker.anew.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
 from tests.worker.corpus.made import DONE, STUB
 from tests.worker.processes.crowd import Working
 from tests.worker.processes.scripted_court import World
@@ -20,6 +20,7 @@ from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
 from worker.domain.anew import Said, Wanted
+from worker.domain.dossier import CiCheck
 from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import SubjectKind
 from worker.queue import EvaluateQueue, JudgeQueue
@@ -58,6 +59,24 @@ def test_the_workers_of_a_running_server_judge_a_batch(
     assert all(len(store.ledger.entries(order(one).pull)) == 2 for one in made)
     assert main(["evaluate", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["earlier"] == 8
+
+
+def test_the_workers_of_a_running_server_weigh_checks_anew(
+    store: Store, here: Settings, redis_server: Redis, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = tuple(CiCheck(name=f"c{number}", app="a", conclusion="success") for number in range(6))
+    made = judged(store, here, 1, checks=checks)
+    file = tmp_path / "strict.yml"
+    shipped = (ROOT / "rubrics" / "ci_check.yml").read_text()
+    file.write_text(shipped.replace("id: ci_check", "id: strict").replace("passed: 1.0", "passed: 0.9"))
+    command = ["evaluate", "--subject", "ci_check", "--rubric", str(file), "--json"]
+    with Working.on(redis_server.url, 1, ASSAY_TIER="heuristic") as working:
+        assert becomes(lambda: EvaluateQueue.of(here).workers() == 1)
+        assert main(command) == 0, working.log
+        assert '"judged anew"' in working.log
+    said = json.loads(capsys.readouterr().out)
+    assert (said["answered"], said["left"], said["mean_before"], said["mean_now"]) == (6, 0, 1.0, 0.9)
+    assert len(store.ledger.entries(order(made).pull)) == 1 + 2 * len(checks)
 
 
 def test_the_canary_judges_after_a_live_judging_and_harms_none(

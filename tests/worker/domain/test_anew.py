@@ -101,6 +101,46 @@ def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
     assert (one.todo, said.words) == ((), "subject_not_found")
 
 
+@pytest.mark.parametrize("kind", ["merge_group", "ci_check", "pull_request"])
+def test_a_verdict_that_is_made_beside_a_submission_stands_and_is_answered_by_the_mark_of_a_law(kind: str) -> None:
+    one = survey(kind=SubjectKind(kind))
+    live = {"subject_kind": kind, "parent_eval_id": "a", "trigger": "bus"}
+    assert see(one, body("b", **live)) is None
+    see(one, body("c", **{**live, "trigger": "feedback_arrived"}, score=0.75))
+    assert [said.eval_id for said in one.todo] == ["c"], "the submission's id is its parent, and it answers nothing"
+    answer = see(one, child("e", "c", subject_kind=kind, trigger="batch", score=0.5))
+    assert (standing(one), one.todo) == (["c"], ())
+    assert [(before.score, now.score) for before, now in one.answered] == [(0.75, 0.5)]
+    assert answer is not None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subject_kind": "submission"},
+        {"trigger": "batch"},
+        {"trigger": None},
+        {"signals": {"opinion_of": "lens"}},
+        {"signals": {"law": "another"}},
+        {"carried_from": "a"},
+    ],
+    ids=str,
+)
+def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_does_not_stand(
+    changes: dict[str, Any],
+) -> None:
+    said = body("b", **{"subject_kind": "merge_group", "parent_eval_id": "a", "trigger": "bus", **changes})
+    one = survey(kind=SubjectKind(said["subject_kind"]))
+    assert see(one, said) is None
+    assert (one.standing, one.unread) == ((), 0)
+
+
+def test_a_submission_that_was_carried_over_stands() -> None:
+    one = survey()
+    see(one, body("a", carried_from="0"))
+    assert standing(one) == ["a"]
+
+
 def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -> None:
     one = survey(window=Window(10, 20), repositories=frozenset({(100, 7)}))
     see(one, body("a", subject_id="1"), at_ms=9)
@@ -146,6 +186,12 @@ def test_a_failure_with_an_opinion_stands() -> None:
         json.dumps(body("a", number=-1)).encode(),
         json.dumps(body("a", number="1")).encode(),
         json.dumps(body("a", signals="x")).encode(),
+        json.dumps(body("a", signals={"law": 7})).encode(),
+        json.dumps(body("a", score="much")).encode(),
+        json.dumps(body("a", score=True)).encode(),
+        json.dumps(body("a", score=1.1)).encode(),
+        json.dumps(body("a", score=float("nan"))).encode(),
+        json.dumps(body("a", trigger=["bus"])).encode(),
         json.dumps(body("a", decision=["accept"])).encode(),
         json.dumps(body("a", subject_kind=None)).encode(),
         json.dumps(body("a", parent_eval_id=7)).encode(),

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from worker.domain.law import digest_of, law_of
-from worker.rulebook import load_rubric, read_rubric
+from worker.domain.law import digest_of, law_of, weighing_law_of
+from worker.rulebook import load_ci_check_rubric, load_rubric, read_rubric
 
 SHIPPED: Final = Path(__file__).resolve().parent.parent.parent.parent / "rubrics" / "default.yml"
 
@@ -29,3 +29,15 @@ def test_rubric_prompt_and_judges_each_make_another_law() -> None:
     }
     assert len(laws) == 4
     assert law_of(rubric, "p", "j") in laws
+
+
+def test_weights_and_the_law_of_what_they_weigh_each_make_another_law() -> None:
+    weights = load_ci_check_rubric()
+    laws = {
+        weighing_law_of(weights, "p"),
+        weighing_law_of(weights, "q"),
+        weighing_law_of(weights.model_copy(update={"passed": 0.9}), "p"),
+        law_of(load_rubric(), "p", "j"),
+    }
+    assert len(laws) == 4
+    assert weighing_law_of(weights, "p") in laws

@@ -182,6 +182,10 @@ Kept         this entry of the ledger alone, so that it can be neither replayed 
             "a verdict on a CI check has no dossier of its own. Code made it beside 0199-p",
         ),
         ({"kind": SubjectKind.PULL_REQUEST}, "Code made it of its submissions' verdicts, the last of them 0199-p"),
+        *(
+            ({"kind": kind, "signals": {"law": "l"}}, "code weighed 0199-p anew. That has no dossier")
+            for kind in (SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST)
+        ),
         (
             {"signals": {"canary": True}},
             "a canary's verdict has no dossier of its own. It was judged from that of 0199-p",

@@ -59,3 +59,15 @@ def test_where_no_model_is_asked_or_none_has_a_price_that_is_said() -> None:
         assert foreseen(unknown).endswith(
             "Cost: not known, either no dossier is kept or the model has no price in the table.\n"
         )
+
+
+def test_how_scores_moved_and_what_is_not_kept_is_said() -> None:
+    one = replace(NOTHING, subjects=3, answered=2, mean_before=0.754, mean_now=0.5, rescored=1, gone=1, missing="lost")
+    assert evaluated(one, Page(80)) == (
+        "2 of 3 subjects judged anew by default 2.\n"
+        "Mean score: 0.75 before, 0.50 now; 1 scored otherwise.\n"
+        "1 can't be: lost.\n"
+        "Cost: $0.00.\n"
+        "0 decided otherwise.\n"
+    )
+    assert "Mean" not in evaluated(replace(one, mean_now=None), Page(80))

@@ -1,0 +1,355 @@
+"""CI checks and whole pull requests weighed anew: by other weights, of what was known, beside what stands, once."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import main
+from app.exits import Exit
+from tests.worker.anew.recorded import ROOT, judged, rubric, surveyor, terms
+from tests.worker.corpus.made import DONE, STUB
+from tests.worker.render.samples import accepted
+from tests.worker.store.played import AT, HEAD, KEY, pull
+from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
+from tests.worker.store.test_groups import group
+from tests.worker.store.test_judging_groups import Room, sits
+from tests.worker.store.watching import HERE, Standing, conclude, follow, happening, merge, revert, time_passes, wholes
+from tests.worker.store.watching import judged as accepts
+from tests.world.redis import Redis
+from worker.domain import keys
+from worker.domain.dossier import CiCheck
+from worker.domain.group_answer import Published
+from worker.domain.happenings import Happened
+from worker.domain.ids import CheckRunId
+from worker.domain.ledger import LedgerEntry
+from worker.domain.outcomes import Outcome
+from worker.domain.request import PullRef
+from worker.domain.verdict import SubjectKind
+from worker.evaluate import weighing_terms
+from worker.evaluate_jobs import Errand, performed
+from worker.github.groups import Head
+from worker.jobs import SCENE, Scene
+from worker.rerun import order_of
+from worker.rulebook import load_ci_check_rubric
+from worker.settings import Settings
+from worker.store.connection import Store
+from worker.store.outcomes import Outcomes
+from worker.system_clock import SystemClock
+
+CHECKS = (
+    CiCheck(name="unit", app="actions", conclusion="success", attempt=2),
+    CiCheck(name="lint", app="actions", conclusion="failure"),
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "REDIS_URL": redis_server.url,
+        "ASSAY_STORE_KEYS": KEY.get_secret_value(),
+        "ASSAY_TIER": "heuristic",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+def run(capsys: pytest.CaptureFixture[str], subject: str, *arguments: object) -> tuple[int, str, str]:
+    code = main(["evaluate", "--jobs", "1", "--subject", subject, *map(str, arguments)])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def told(capsys: pytest.CaptureFixture[str], subject: str, *arguments: object) -> dict[str, Any]:
+    code, out, err = run(capsys, subject, "--json", *arguments)
+    assert out, (code, err)
+    return {"code": code, **json.loads(out)}
+
+
+def weights(folder: Path, name: str, *edits: tuple[str, str], version: str = "1") -> Path:
+    """The rubric that ships, under another id and with some of its lines replaced."""
+    text = (ROOT / "rubrics" / f"{name}.yml").read_text().replace(f"id: {name}", f"id: strict_{name}", 1)
+    for before, now in (*edits, ('version: "1"', f'version: "{version}"')):
+        assert before in text
+        text = text.replace(before, now, 1)
+    path = folder / f"strict-{name}-{version}.yml"
+    path.write_text(text)
+    return path
+
+
+def followed(store: Store, here: Settings, number: int = 1, text: str = STUB, **more: Any) -> LedgerEntry:
+    return judged(store, here, number, text, **{"checks": CHECKS, **more})
+
+
+def closed(store: Store, here: Settings, text: str = DONE) -> LedgerEntry:
+    """Judged, merged and reverted: there are two verdicts on the whole."""
+    made = followed(store, here, text=text)
+    follow(store, merge())
+    assert conclude(store) == 1
+    follow(store, revert())
+    time_passes(store)
+    assert conclude(store) == 1
+    return made
+
+
+def entries(store: Store, kind: SubjectKind, number: int = 1) -> list[LedgerEntry]:
+    found = [one for one in store.ledger.entries(pull(number)) if one.verdict.subject.kind is kind]
+    return sorted(found, key=lambda one: one.eval_id)
+
+
+def bodies(store: Store, kind: str) -> list[dict[str, Any]]:
+    found = [json.loads(one.raw) for one in store.events.read(HERE) if one.kind != b"outcome.recorded"]
+    return [one for one in found if one["subject_kind"] == kind]
+
+
+def test_a_whole_pull_request_is_weighed_anew_by_other_weights_and_only_once(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed(store, here)
+    before = store.ledger.entries(pull())
+    first, last = wholes(store)
+    file = weights(tmp_path, "pull_request", ("reverted: 0.0", "reverted: 0.9"))
+    planned = told(capsys, "pull_request", "--rubric", file, "--dry-run")
+    assert (planned["subjects"], planned["todo"], planned["has_model"]) == (1, 1, False)
+    assert store.ledger.entries(pull()) == before
+    said = told(capsys, "pull_request", "--rubric", file)
+    assert (said["code"], said["subjects"], said["answered"], said["cost_usd"]) == (0, 1, 1, "0")
+    assert (said["mean_before"], said["rescored"]) == (last.score, 1)
+    assert said["mean_now"] > last.score
+    now = store.ledger.entries(pull())
+    assert [one for one in now if one in before] == list(before), "what stands is as it was"
+    [answer] = [one.verdict for one in now if one not in before]
+    assert (answer.parent_eval_id, answer.rubric_id, answer.eval_id > last.eval_id) == (
+        last.eval_id,
+        "strict_pull_request",
+        True,
+    )
+    assert answer.score == said["mean_now"]
+    assert answer.signals["child_eval_ids"] == last.signals["child_eval_ids"]
+    begun, ended = bodies(store, "pull_request")[-2:]
+    assert (begun["trigger"], ended["trigger"], ended["signals"]["law"]) == ("batch", "batch", answer.signals["law"])
+    again = told(capsys, "pull_request", "--rubric", file)
+    assert (again["answered"], again["earlier"], again["mean_now"]) == (1, 1, said["mean_now"])
+    assert store.ledger.entries(pull()) == now
+    assert first.eval_id not in {one.verdict.parent_eval_id for one in now}, "the latest stands"
+
+
+def test_by_the_same_weights_everything_comes_out_as_it_was(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed(store, here)
+    for kind in ("pull_request", "ci_check"):
+        said = told(capsys, kind)
+        assert (said["answered"], said["rescored"], said["changes"]) == (said["subjects"], 0, []), kind
+        assert said["subjects"]
+
+
+def test_a_check_is_weighed_anew_from_the_dossier_of_its_submission(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = followed(store, here, text=DONE)
+    before = {one.eval_id: one.verdict for one in entries(store, SubjectKind.CI_CHECK)}
+    file = weights(tmp_path, "ci_check", ("rerun: 0.2", "rerun: 0.4"), ("failed: 0.05", "failed: 0.01"))
+    said = told(capsys, "ci_check", "--rubric", file)
+    assert (said["code"], said["answered"], said["rescored"], said["changes"]) == (0, 2, 2, [])
+    answers = [one for one in entries(store, SubjectKind.CI_CHECK) if one.eval_id not in before]
+    assert {before[one.verdict.parent_eval_id or made.eval_id].score: one.verdict.score for one in answers} == {
+        0.8: 0.6,
+        0.05: 0.01,
+    }
+    assert len({one["subject_id"] for one in bodies(store, "ci_check")}) == 2, "an answer is of the same subject"
+    assert told(capsys, "ci_check", "--rubric", file)["earlier"] == 2
+    assert len(entries(store, SubjectKind.CI_CHECK)) == 4
+
+
+def test_where_a_submission_was_judged_anew_by_the_rubric_that_is_named_that_counts_in_its_place(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed(store, here)
+    file = rubric(tmp_path)
+    first = told(capsys, "pull_request")
+    assert told(capsys, "submission", "--rubric", file)["answered"] == 1
+    [answer] = [one for one in entries(store, SubjectKind.SUBMISSION) if one.verdict.rubric_id == "candidate"]
+    said = told(capsys, "pull_request", "--rubric", file)
+    assert (said["answered"], said["earlier"], said["law"]) == (1, 0, "pull_request 1 over candidate 1")
+    whole = entries(store, SubjectKind.PULL_REQUEST)[-1].verdict
+    assert (whole.signals["child_eval_ids"], whole.rubric_id) == ((answer.eval_id,), "pull_request")
+    assert whole.signals["last_score"] == answer.verdict.score
+    assert told(capsys, "pull_request")["earlier"] == first["answered"] == 1
+
+
+def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = closed(store, here)
+    store.wire.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull()).name)
+    for _ in range(2):
+        code, out, _ = run(capsys, "ci_check")
+        assert (code, "2 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check" in out) == (
+            0,
+            True,
+        )
+        code, out, _ = run(capsys, "pull_request")
+        assert (code, "1 can't be: not all that it was weighed from is kept." in out) == (0, True)
+    for kind, count in (("ci_check", 2), ("pull_request", 1)):
+        failed = [one for one in bodies(store, kind) if "failure_mode" in one]
+        assert [one["failure_mode"] for one in failed] == ["subject_not_found"] * count
+        begun = {one["eval_id"]: one["subject_id"] for one in bodies(store, kind) if "judge_kind_planned" in one}
+        stood = {one["subject_id"] for one in bodies(store, kind) if "score" in one}
+        assert {begun[one["eval_id"]] for one in failed} == {one["subject_id"] for one in failed} == stood
+    assert store.wire.call("HLEN", keys.EVALS.name) == 0
+
+
+@pytest.mark.parametrize("kind", [SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST])
+def test_a_verdict_whose_entry_is_gone_is_told_by_what_it_was_told_as(
+    store: Store, here: Settings, kind: SubjectKind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed(store, here)
+    for one in entries(store, kind):
+        store.wire.call("HDEL", keys.ledger(pull()).name, one.eval_id)
+    stood = {one["subject_id"] for one in bodies(store, kind.value)}
+    assert told(capsys, kind.value)["gone"] == len(stood)
+    assert {one["subject_id"] for one in bodies(store, kind.value) if "failure_mode" in one} == stood
+
+
+def test_what_a_check_was_made_beside_may_be_gone(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = followed(store, here)
+    store.wire.call("HDEL", keys.ledger(pull()).name, made.eval_id)
+    assert told(capsys, "ci_check")["gone"] == 2
+
+
+def test_what_is_forgotten_while_it_is_weighed_stays_forgotten(
+    store: Store, here: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed(store, here)
+
+    of = Outcomes.of
+
+    def forgotten(outcomes: Outcomes, ref: PullRef) -> tuple[Outcome, ...]:
+        found = of(outcomes, ref)
+        store.wire.call("DEL", keys.ledger(pull()).name)
+        return found
+
+    monkeypatch.setattr(Outcomes, "of", forgotten)
+    assert told(capsys, "pull_request")["left"] == 1
+    assert store.ledger.entries(pull()) == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "claude-x"], "No model is asked about a ci_check, at $0: leave out --model, --max-usd and"),
+        (["--max-usd", "1"], "No model is asked about a ci_check"),
+        (["--override-caps"], "No model is asked about a ci_check"),
+        (["--rubric", "rubrics/pull_request.yml"], "Rubric refused at"),
+        (["--rubric", "/nowhere.yml"], "/nowhere.yml can't be read"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_said_before_anything_is_weighed(
+    store: Store, here: Settings, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    followed(store, here)
+    code, out, err = run(capsys, "ci_check", *arguments)
+    assert (code, out) == (Exit.USAGE, "")
+    assert said in err
+    assert len(entries(store, SubjectKind.CI_CHECK)) == 2
+
+
+def test_weights_that_were_edited_are_refused_until_their_version_is_raised(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    followed(store, here)
+    assert told(capsys, "ci_check", "--rubric", weights(tmp_path, "ci_check"))["code"] == 0
+    load_ci_check_rubric.cache_clear()
+    edited = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
+    assert (
+        f'{edited} was changed but still says version "1": raise it.' in run(capsys, "ci_check", "--rubric", edited)[2]
+    )
+    raised = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"), version="2")
+    assert told(capsys, "ci_check", "--rubric", raised)["answered"] == 2
+
+
+def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_meanwhile(
+    store: Store, here: Settings, tmp_path: Path
+) -> None:
+    followed(store, here)
+    file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
+    by = weighing_terms(SubjectKind.CI_CHECK, file, terms(here))
+    orders = [order_of(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.todo]
+    token = SCENE.set(Scene(here, "nobody:opens", SystemClock(), store))
+    said = [Errand(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
+    assert performed(said[:1])
+    load_ci_check_rubric.cache_clear()
+    file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
+    assert not performed(said[1:])
+    SCENE.reset(token)
+    ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
+    assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
+    assert ends[1]["parent_eval_id"] == orders[1].eval_id
+    assert [one.eval_id for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.todo] == [
+        orders[1].eval_id
+    ]
+
+
+def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
+    store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = closed(store, here)
+    figures = stats(capsys, "submission"), stats(capsys, "ci_check"), stats(capsys, "pull_request")
+    wholly, checks = weights(tmp_path, "pull_request"), weights(tmp_path, "ci_check", ("failed: 0.05", "failed: 0.5"))
+    told(capsys, "pull_request", "--rubric", wholly)
+    told(capsys, "ci_check", "--rubric", checks)
+    assert stats(capsys, "submission") == figures[0], "no check is averaged into its submission"
+    for kind, before, more in (("ci_check", figures[1], 2), ("pull_request", figures[2], 1)):
+        rows = {one["value"]: one for one in stats(capsys, kind)}
+        assert rows[f"strict_{kind}@1"]["verdict_count"] == more
+        assert rows[f"strict_{kind}@1"]["live"]["verdict_count"] == 0
+        assert [one for name, one in rows.items() if name != f"strict_{kind}@1"] == before
+    follow(store, happening(Happened.NOT_HELPFUL, by_person=True))
+    assert stats(capsys, "submission")[0]["thumbs_down_count"] == 1
+    assert main(["export", "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sum(one["rubric_id"].startswith("strict_") for one in rows) == 3
+    assert main(["history", "acme/widgets#1"]) == 0
+    history = capsys.readouterr().out
+    assert history.count(" strict_") == 3
+    parents = {one.verdict.parent_eval_id for one in store.ledger.entries(pull())} - {None}
+    assert all(f", beside {parent}\n" in history for parent in parents)
+    answer = entries(store, SubjectKind.CI_CHECK)[-1].verdict
+    assert main(["replay", answer.eval_id]) == Exit.USAGE
+    assert f"code weighed {answer.parent_eval_id} anew. That has no dossier" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    assert made.eval_id in history
+
+
+def stats(capsys: pytest.CaptureFixture[str], subject: str) -> list[dict[str, Any]]:
+    assert main(["stats", "--subject", subject, "--group-by", "rubric", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["quality"]["data"]
+
+
+def recorded_group(store: Store, change: str) -> Office:
+    """A clerk who looks at a group that makes this change, of a pull request that was accepted."""
+    accepts(store, NUMBER, accepted(), DIFF)
+    github = Played(Head(HEAD, is_closed=False), Published(CheckRunId(5), "success", "Accepted"), change)
+    store.groups.put(group())
+    return Office(store, github, Standing(AT + timedelta(seconds=1)))
+
+
+def test_a_merge_group_that_was_judged_is_judged_anew(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    sits(recorded_group(store, OTHER), Room())
+    said = told(capsys, "merge_group")
+    assert (said["code"], said["subjects"], said["answered"], said["gone"]) == (0, 1, 1, 0)
+    assert told(capsys, "merge_group")["earlier"] == 1
+    assert len(entries(store, SubjectKind.MERGE_GROUP, NUMBER)) == 2
+
+
+def test_a_merge_group_to_which_an_accept_was_carried_over_was_judged_by_nobody(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert recorded_group(store, DIFF).looks()
+    assert [one.verdict.carried_from is None for one in entries(store, SubjectKind.MERGE_GROUP, NUMBER)] == [False]
+    assert told(capsys, "merge_group")["subjects"] == 0
