@@ -21,7 +21,8 @@ from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException
 from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
 from litestar.status_codes import HTTP_500_INTERNAL_SERVER_ERROR
-from litestar.types import HTTPScope, Send
+from litestar.types import HTTPScope
+from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
 from app.api import Api, api_routes
@@ -38,7 +39,7 @@ from worker.system_clock import SystemClock
 
 SHUTDOWN_SECONDS: Final = 10
 BACKLOG: Final = 2048
-AS_JSON: Final = json.JSONEncoder(default=repr)
+AS_JSON: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
 FAILED: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
 THE_PORTS_FAULT: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
@@ -51,8 +52,10 @@ class Web(Litestar):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if self.deliver and scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST":
-            async with _Guard(self.failed, scope, send):
+            with _Guard(self.failed, scope):
                 await self.deliver(scope, receive, send)
+                return
+            await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, FAILED, {})
         else:
             await super().__call__(scope, receive, send)
 
@@ -116,12 +119,15 @@ def _line(_: object, level: str, told: Mapping[str, object]) -> str:
 
 
 def teller(stream: TextIO, level: str) -> Tell:
-    """Writes what `json_log` would as `info`, for what is told of every delivery: that takes a third of the time."""
-    is_told = logging.getLevelNamesMapping()[level] <= logging.INFO
+    """Writes what `json_log` would as `info`, for what is told of every delivery: that takes a fifth of the time."""
+    is_told, clock = logging.getLevelNamesMapping()[level] <= logging.INFO, SystemClock()
 
     def tell(event: str, /, **told: object) -> None:
         if is_told:
-            stream.write(_line(None, "info", {**told, "event": event}) + "\n")
+            told["event"], told["level"], told["timestamp"] = event, "info", clock.now()
+            line = encode(told)
+            # where it is not plain, somebody's header may hold what a terminal would obey
+            stream.write(f"{line.decode() if line.isascii() else _line(None, 'info', told)}\n")
             stream.flush()
 
     return tell
@@ -152,19 +158,17 @@ class _Failed:
 class _Guard:
     """A bug in what is done with a delivery is told as everywhere."""
 
-    def __init__(self, failed: _Failed, scope: HTTPScope, send: Send) -> None:
+    def __init__(self, failed: _Failed, scope: HTTPScope) -> None:
         self._failed = failed
         self._scope = scope
-        self._send = send
 
-    async def __aenter__(self) -> None:
+    def __enter__(self) -> None:
         """Begin."""
 
-    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> bool:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
         if not isinstance(error, Exception):
             return False
         self._failed.note(self._scope, error)
-        await respond(self._send, HTTP_500_INTERNAL_SERVER_ERROR, FAILED, {})
         return True
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import assert_never
 
 from anyio import to_thread
+from msgspec.structs import asdict
 
 from app.facts import (
     AppMoved,
@@ -57,6 +58,14 @@ class Intake:
         """Write down what an event asks for. Raises Unavailable."""
         at = self.clock.now()
         match event:
+            case HeadFact() | RerunPressed():
+                if isinstance(event, PullReopened):
+                    await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
+                request = to_request(event, delivery_id, at)
+                reply = await self.lane.run(door.to_want(request, self.store.timing))
+                if happening := to_happening(event, delivery_id, at):
+                    await self.lane.run(door.to_happen(happening))
+                return door.wanted(reply).outcome
             case PullClosed():
                 await self.lane.run(door.to_shut(event.pull, self.store.remembered))
                 return await self._happened(event, delivery_id, at)
@@ -66,13 +75,6 @@ class Intake:
                 return noted if woken is UNKNOWN else woken
             case PersonSpoke() | ThumbGiven():
                 return await self._happened(event, delivery_id, at)
-            case HeadFact() | RerunPressed():
-                if isinstance(event, PullReopened):
-                    await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
-                request = to_request(event, delivery_id, at)
-                reply = await self.lane.run(door.to_want(request, self.store.timing))
-                await self._happened(event, delivery_id, at)
-                return door.wanted(reply).outcome
             case _:
                 return await to_thread.run_sync(self._seldom, event, delivery_id, at)
 
@@ -159,12 +161,12 @@ def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: 
 
 
 def to_ask(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> Ask:
-    return Ask.model_validate({**dict(event), "delivery_id": delivery_id, "asked_at": at})
+    return Ask.model_validate({**asdict(event), "delivery_id": delivery_id, "asked_at": at})
 
 
 def to_group(event: GroupTold, delivery_id: DeliveryId, at: datetime) -> MergeGroup:
-    return MergeGroup.model_validate({**dict(event), "delivery_id": delivery_id, "at": at})
+    return MergeGroup.model_validate({**asdict(event), "delivery_id": delivery_id, "at": at})
 
 
 def to_greeting(installation: InstallationId, seen: Seen, at: datetime) -> Greeting:
-    return Greeting.model_validate({**dict(seen), "installation_id": installation, "since": at})
+    return Greeting.model_validate({**asdict(seen), "installation_id": installation, "since": at})

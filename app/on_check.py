@@ -114,11 +114,17 @@ def button_pressed(delivery: Delivery) -> ThumbGiven | CommandGiven | Ignored:
     number = _number(run, payload)
     if number is None:
         return Ignored("no_pull_request")
-    at = {"pull": pull_ref(payload, number), "repository": payload.repository.full_name, "head_sha": run.head_sha}
+    pull, repository = pull_ref(payload, number), payload.repository.full_name
     if pressed in THUMBS:
-        return ThumbGiven.model_validate({**at, "is_helpful": THUMBS[pressed]})
-    who = {"comment_id": None, "login": payload.sender.login, "command": COMMANDS[pressed]}
-    return CommandGiven.model_validate({**at, **who})
+        return ThumbGiven(pull=pull, repository=repository, head_sha=run.head_sha, is_helpful=THUMBS[pressed])
+    return CommandGiven(
+        pull=pull,
+        repository=repository,
+        head_sha=run.head_sha,
+        comment_id=None,
+        login=payload.sender.login,
+        command=COMMANDS[pressed],
+    )
 
 
 def is_ours(app: App | None, delivery: Delivery) -> bool:

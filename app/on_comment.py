@@ -7,7 +7,7 @@ never a command; an edited comment gives the command that the edit put there, an
 from typing import Final
 
 from app.commands import Command, CommandError, parse_command
-from app.facts import CommandGiven, Ignored, PersonSpoke
+from app.facts import CommandGiven, Fact, Ignored, PersonSpoke
 from app.on_pull import pull_ref
 from app.payloads import (
     Account,
@@ -17,7 +17,6 @@ from app.payloads import (
     LineCommentPayload,
     ReviewPayload,
 )
-from worker.domain.frozen import Frozen
 from worker.domain.ids import Sha
 from worker.domain.request import CommandName, PullRef
 
@@ -25,7 +24,7 @@ DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": Command
 """What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
 
 
-class Said(Frozen):
+class Said(Fact, frozen=True, kw_only=True):
     """Something that somebody wrote at a pull request, wherever. `comment_id` None: nobody can react to it."""
 
     pull: PullRef
@@ -86,7 +85,7 @@ def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
     command = _command(said, payload.review.body or "")
     decided = DECIDED.get(payload.review.state)
     if command is None and decided is not None and not said.is_bot:
-        return _given(said, {"command": decided})
+        return _given(said, decided)
     return command or _heard(said)
 
 
@@ -141,17 +140,24 @@ def _command(said: Said, text: str) -> CommandGiven | None:
     found = parse_command(text)
     if found is None or (said.is_bot and isinstance(found, CommandError)):
         return None
-    return _given(said, _words(found))
-
-
-def _given(said: Said, words: dict[str, object]) -> CommandGiven:
-    return CommandGiven.model_validate({**dict(said), **words})
-
-
-def _words(found: Command | CommandError) -> dict[str, object]:
     if isinstance(found, Command):
-        return {"command": found.name, "reason": found.reason}
-    return {"command": found.nearest, "misspelt": found.found}
+        return _given(said, found.name, reason=found.reason)
+    return _given(said, found.nearest, misspelt=found.found)
+
+
+def _given(said: Said, command: CommandName, reason: str = "", misspelt: str | None = None) -> CommandGiven:
+    return CommandGiven(
+        pull=said.pull,
+        repository=said.repository,
+        comment_id=said.comment_id,
+        login=said.login,
+        command=command,
+        reason=reason,
+        is_bot=said.is_bot,
+        misspelt=misspelt,
+        head_sha=said.head_sha,
+        in_review=said.in_review,
+    )
 
 
 def is_bot(account: Account) -> bool:

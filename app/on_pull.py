@@ -5,7 +5,8 @@ it is a draft, travel with every event, so that each one alone suffices.
 """
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypedDict
 
 from app.facts import (
     Edit,
@@ -20,7 +21,7 @@ from app.facts import (
     ReviewAsked,
 )
 from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
-from worker.domain.ids import RepositoryName
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.issue_links import closing_links
 from worker.domain.markdown import fences
 from worker.domain.mending import mends, reverted_pulls
@@ -37,12 +38,12 @@ HeadEvent = type[PullReady | PullDrafted | ReviewAsked]
 
 def changed(event: HeadEvent, delivery: Delivery) -> PullReady | PullDrafted | ReviewAsked | Ignored:
     payload = delivery.read(PullRequestPayload)
-    return _closed(payload) or event.model_validate(_head(payload))
+    return _closed(payload) or event(**_head(payload))
 
 
 def opened(delivery: Delivery) -> PullOpened:
     payload = delivery.read(PullRequestPayload)
-    return PullOpened.model_validate({**_head(payload), "has_case": _case(payload.pull_request.body) is not None})
+    return PullOpened(**_head(payload), has_case=_case(payload.pull_request.body) is not None)
 
 
 def pushed(delivery: Delivery) -> PullPushed:
@@ -51,12 +52,12 @@ def pushed(delivery: Delivery) -> PullPushed:
     found, sender = payload.pull_request, payload.sender
     opener = found.user.login if found.user else None
     by_another = sender is not None and is_person(sender) and sender.login != opener
-    return PullPushed.model_validate({**_head(payload), "by_another": by_another})
+    return PullPushed(**_head(payload), by_another=by_another)
 
 
 def reopened(delivery: Delivery) -> PullReopened:
     payload = delivery.read(PullRequestPayload)
-    return PullReopened.model_validate({**_head(payload), "by_person": is_person(payload.sender)})
+    return PullReopened(**_head(payload), by_person=is_person(payload.sender))
 
 
 def edited(delivery: Delivery) -> PullEdited | Ignored:
@@ -65,7 +66,7 @@ def edited(delivery: Delivery) -> PullEdited | Ignored:
     edit = _edit(payload)
     if ignored := _closed(payload):
         return ignored
-    return Ignored("nothing_judged_by") if edit is None else PullEdited.model_validate({**_head(payload), "edit": edit})
+    return Ignored("nothing_judged_by") if edit is None else PullEdited(**_head(payload), edit=edit)
 
 
 def _closed(payload: PullRequestPayload) -> Ignored | None:
@@ -118,8 +119,19 @@ def closed(delivery: Delivery) -> PullClosed:
     )
 
 
-def _head(payload: PullRequestPayload) -> dict[str, PullRef | RepositoryName | AuthorKind | Extent | bool | None]:
+class _Head(TypedDict):
     """What all of these events have."""
+
+    pull: PullRef
+    repository: RepositoryName
+    head_sha: Sha
+    author: AuthorKind | None
+    draft: bool
+    base_sha: Sha | None
+    extent: Extent | None
+
+
+def _head(payload: PullRequestPayload) -> _Head:
     found = payload.pull_request
     return {
         "pull": pull_ref(payload, found.number),
@@ -140,11 +152,20 @@ def _extent(found: PullRequest) -> Extent | None:
 
 
 def _author(found: PullRequest) -> AuthorKind | None:
-    return found.user and kind_of_account(found.user.login, found.user.type, found.head.ref)
+    return found.user and _kind(found.user.login, found.user.type, found.head.ref)
+
+
+_kind = lru_cache(maxsize=1024)(kind_of_account)
+"""A pull request comes often, and whoever opened it stays the same."""
 
 
 def pull_ref(payload: RepositoryPayload, number: int) -> PullRef:
-    return PullRef(installation_id=payload.installation.id, repository_id=payload.repository.id, number=number)
+    return _ref(payload.installation.id, payload.repository.id, number)
+
+
+@lru_cache(maxsize=1024)
+def _ref(installation: InstallationId, repository: RepositoryId, number: int) -> PullRef:
+    return PullRef(installation_id=installation, repository_id=repository, number=number)
 
 
 def is_person(account: Account | None) -> bool:

@@ -7,6 +7,8 @@ never taken for an issue, and a ref is only handed on, never understood here.
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from app.facts import AppMoved, BranchMoved, GroupTold, Ignored, IssueChanged, Seen
 from app.payloads import (
     Delivery,
@@ -88,7 +90,7 @@ def group_gone(delivery: Delivery) -> GroupTold:
     """For a reason that we do not know, too: nobody waits for it any more."""
     reason = delivery.read(GroupPayload).reason
     ended = GroupEnd(reason) if reason in set(GroupEnd) else GroupEnd.INVALIDATED
-    return group_told(delivery).model_copy(update={"ended": ended})
+    return replace(group_told(delivery), ended=ended)
 
 
 def app_came(delivery: Delivery) -> AppMoved:

@@ -20,7 +20,8 @@ from app.payloads import Slim
 def slim(body: bytes) -> object:
     """What is found in a body, as plain values; None where that needs a closer look."""
     try:
-        body.decode()  # also where nobody looks, it has to be text
+        if not body.isascii():
+            body.decode()  # also where nobody looks, it has to be text
         return _decoder().decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -10,7 +10,7 @@ import re
 from asyncio import timeout
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from anyio import to_thread
 from litestar.exceptions import MethodNotAllowedException
@@ -24,9 +24,10 @@ from litestar.status_codes import (
     HTTP_415_UNSUPPORTED_MEDIA_TYPE,
     HTTP_503_SERVICE_UNAVAILABLE,
 )
-from litestar.types import HTTPScope, Receive, Scope, Send
+from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
 from msgspec.json import encode
 
+from app.begun import Begun, begun
 from app.events import translate
 from app.facts import Event, Ignored
 from app.health import Outcome, Tally
@@ -76,8 +77,7 @@ class Refused(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the sender is told, and what the log line says."""
 
     status: int
@@ -87,19 +87,20 @@ class Answer:
 
     @property
     def content(self) -> Mapping[str, str]:
-        match self.outcome:
-            case Outcome.IGNORED:
-                return {"ignored": self.reason}
-            case Outcome.REFUSED | Outcome.UNAVAILABLE:
-                return {"error": self.reason}
-            case _:
-                return {"outcome": self.outcome}
+        said = SAID.get(self.outcome)
+        return {"outcome": self.outcome} if said is None else {said: self.reason}
 
     @property
     def headers(self) -> dict[str, str]:
         if self.status == HTTP_408_REQUEST_TIMEOUT:
             return {"Connection": "close"}  # or it goes on sending, and holds the connection
         return {"Retry-After": RETRY_SECONDS} if self.outcome is Outcome.UNAVAILABLE else {}
+
+
+SAID: Final = {Outcome.IGNORED: "ignored", Outcome.REFUSED: "error", Outcome.UNAVAILABLE: "error"}
+"""As what the reason is told; the other outcomes need none."""
+
+BECAME: Final = {taken: Outcome(taken) for taken in Taken if taken is not Taken.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,7 @@ class Lock:
         return True in [hmac.compare_digest(signature, one) for one in expected]
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(NamedTuple):
     """A delivery that something follows from."""
 
     event: Event
@@ -190,9 +190,10 @@ class Door:
         except Unavailable as unavailable:
             reason = f"{unavailable}. {REDELIVER}"
             return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, reason, meant.action)
-        if outcome is Taken.UNKNOWN:
+        became = BECAME.get(outcome)
+        if became is None:
             return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", meant.action)
-        return Answer(HTTP_202_ACCEPTED, Outcome(outcome), action=meant.action)
+        return Answer(HTTP_202_ACCEPTED, became, "", meant.action)
 
 
 def understood(delivery: Delivery) -> Answer | Meant:
@@ -208,6 +209,16 @@ def understood(delivery: Delivery) -> Answer | Meant:
 
 
 def has_long_text(found: object) -> bool:
+    """No text is longer than all that was found, written down; and that is short, but for one delivery in many."""
+    try:
+        if len(encode(found)) <= QUICK_TEXT:
+            return False
+    except RecursionError:
+        pass  # as deep as the door may look: what it holds is looked through below
+    return _holds_long_text(found)
+
+
+def _holds_long_text(found: object) -> bool:
     left = [found]
     while left:
         one = left.pop()
@@ -234,10 +245,10 @@ def deliveries(door: Door) -> Deliver:
     """Plain ASGI, for requests to PATH."""
 
     async def deliver(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(reversed(list(scope["headers"])))  # of two with one name the first counts
+        headers = dict(reversed([*scope["headers"]]))  # of two with one name the first counts
         answer = await door.answer(headers, receive)
         door.note(headers, answer)
-        await respond(send, answer.status, answer.content, answer.headers)
+        await _send(send, answer.status, PLAIN.get(answer.outcome) or written(answer.content, answer.headers))
 
     return deliver
 
@@ -252,13 +263,31 @@ def webhook_route(deliver: Deliver) -> ASGIRouteHandler:
     return receive
 
 
-async def respond(send: Send, status: int, content: Mapping[str, str], headers: Mapping[str, str]) -> None:
-    """Answer with JSON."""
+class Written(NamedTuple):
+    """The rest of an answer, as it is sent."""
+
+    headers: Sequence[tuple[bytes, bytes]]
+    body: bytes
+
+
+def written(content: Mapping[str, str], headers: Mapping[str, str]) -> Written:
     body = encode(content)
     raw = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    raw += [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    return Written([*raw, *[(name.encode(), value.encode()) for name, value in headers.items()]], body)
+
+
+async def respond(send: Send, status: int, content: Mapping[str, str], headers: Mapping[str, str]) -> None:
+    """Answer with JSON."""
+    await _send(send, status, written(content, headers))
+
+
+async def _send(send: Send, status: int, answer: Written) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": answer.headers})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+
+PLAIN: Final = {outcome: written({"outcome": outcome}, {}) for outcome in BECAME.values()}
+"""What is answered to nearly everybody."""
 
 
 def said(headers: Headers, name: str) -> str:
@@ -284,25 +313,39 @@ async def read_body(headers: Headers, receive: Receive, seconds: float = BODY_SE
     """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused."""
     if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
         raise too_large()
+    first = begun(receive())
+    if not isinstance(first, Begun) and _is_last(first):
+        return _part(first)  # all of it is there: nothing to wait for, and no clock to set
     try:
         async with timeout(seconds):
-            return await _whole(receive)
+            return await _whole(await first if isinstance(first, Begun) else first, receive)
     except TimeoutError:
         raise Refused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
 
 
-async def _whole(receive: Receive) -> bytes:
-    parts, size, goes_on = list[bytes](), 0, True
-    while goes_on:
+async def _whole(message: ReceiveMessage, receive: Receive) -> bytes:
+    parts = [_part(message)]
+    size = len(parts[0])
+    while not _is_last(message):
         message = await receive()
-        if message["type"] != "http.request":
-            raise Refused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.")
-        parts.append(message["body"])
-        size += len(message["body"])
-        goes_on = message["more_body"]
+        parts.append(_part(message))
+        size += len(parts[-1])
         if size > LARGEST_BODY:
             raise too_large()
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _is_last(message: ReceiveMessage) -> bool:
+    return message["type"] != "http.request" or not message["more_body"]
+
+
+def _part(message: ReceiveMessage) -> bytes:
+    """What came of a body. Raises Refused."""
+    if message["type"] != "http.request":
+        raise Refused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.")
+    if len(message["body"]) > LARGEST_BODY:
+        raise too_large()
+    return message["body"]
 
 
 def too_large() -> Refused:
@@ -314,6 +357,8 @@ def too_large() -> Refused:
 
 def require_json(headers: Headers) -> None:
     """Raises Refused for the other content type that GitHub offers."""
+    if headers.get(RAW[CONTENT]) == b"application/json":
+        return
     found = said(headers, CONTENT)
     if found.partition(";")[0].strip().lower() != "application/json":
         raise Refused(

@@ -1,5 +1,6 @@
 """The door over real HTTP, with a real Redis. Invariant: one answer and one log line per delivery, never a 5xx but 503."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -8,10 +9,11 @@ from typing import Any, cast
 
 import httpx
 import pytest
+from litestar.types import HTTPRequestEvent, Receive
 
 from app import webhooks
 from app.payloads import Delivery
-from app.webhooks import LARGEST_BODY, Lock
+from app.webhooks import LARGEST_BODY, QUICK_TEXT, Lock, Refused, has_long_text, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.domain import keys
 from worker.domain.happenings import Happening
@@ -91,9 +93,38 @@ def test_a_long_text_is_read_where_it_keeps_no_other_delivery_waiting(
     assert loop == again != beside
 
 
+def nested(times: int, inside: object) -> object:
+    for _ in range(times):
+        inside = [inside]
+    return inside
+
+
 def test_what_is_nested_deep_is_looked_through_all_the_same(door: ServedDoor) -> None:
     deep = b"[" * 900 + b"]" * 900
     assert door.deliver("ping", b'{"installation": ' + deep + b"}").json() == {"ignored": "unhandled:ping"}
+
+
+@pytest.mark.parametrize(
+    ("found", "is_long"),
+    [
+        (None, False),
+        ("x" * QUICK_TEXT, False),
+        ({"a": ["x" * (QUICK_TEXT + 1)]}, True),
+        ({"a": [{"b": "x" * QUICK_TEXT}], "c": "y" * QUICK_TEXT}, False),
+        ({"a": nested(100_000, "x" * (QUICK_TEXT + 1))}, True),
+        ({"a": nested(100_000, "x")}, False),
+    ],
+    ids=["nothing", "just", "long", "much", "deep-long", "deep"],
+)
+def test_a_text_is_long_by_itself_however_much_or_deep_the_rest_is(found: object, is_long: bool) -> None:  # noqa: FBT001 - a parameter
+    assert has_long_text(found) is is_long
+
+
+def test_a_log_line_holds_nothing_that_a_terminal_obeys(door: ServedDoor) -> None:
+    assert door.deliver("pull_request", payload("\x9b2J\x1b]0;\u202e")).status_code == 202
+    assert door.log.getvalue().isascii()
+    assert "\x1b" not in door.log.getvalue()
+    assert [line["action"] for line in door.lines] == ["\x9b2J\x1b]0;\u202e"]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +251,32 @@ def test_a_body_in_chunks_is_read_whole(door: ServedDoor) -> None:
     chunks = (BODY[start : start + 7] for start in range(0, len(BODY), 7))
     response = door.post(chunks, standard_headers("pull_request", BODY))
     assert response.json() == {"outcome": "queued"}
+
+
+def parts_of(*parts: bytes) -> Receive:
+    """A body of which all is there already."""
+    left = [HTTPRequestEvent(type="http.request", body=part, more_body=True) for part in parts]
+    left[-1]["more_body"] = False
+    messages = iter(left)
+
+    async def receive() -> HTTPRequestEvent:
+        return next(messages)
+
+    return receive
+
+
+@pytest.mark.parametrize("parts", [(b"",), (b"abc",), (b"a", b"", b"bc")])
+def test_a_body_that_is_there_already_is_read_whole(parts: tuple[bytes, ...]) -> None:
+    assert asyncio.run(read_body({}, parts_of(*parts))) == b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "parts", [(b"x" * (LARGEST_BODY + 1),), (b"x" * LARGEST_BODY, b"x")], ids=["at-once", "in-two"]
+)
+def test_a_body_over_the_cap_is_413_though_it_is_there_already(parts: tuple[bytes, ...]) -> None:
+    with pytest.raises(Refused, match="over 25 MB") as refused:
+        asyncio.run(read_body({}, parts_of(*parts)))
+    assert refused.value.status == 413
 
 
 def test_a_connection_that_closes_early_is_noted_and_the_next_delivery_taken(door: ServedDoor) -> None:

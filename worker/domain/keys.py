@@ -20,6 +20,9 @@ KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 MONTH: Final = timedelta(days=30)
 QUARTER: Final = timedelta(days=90)
 
+REPEATS: Final = timedelta(days=3)
+"""As long as GitHub delivers anything again."""
+
 
 class Key(NamedTuple):
     """*name* in Redis, its *type*, how long it stays (None: for good)."""
@@ -84,6 +87,7 @@ def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha)
     return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
 
 
+@lru_cache(maxsize=1024)
 def window(installation: InstallationId, repository: RepositoryId) -> Key:
     """The quiet window that a repository's configuration sets, in milliseconds: the door reads no configuration."""
     return Key(f"assay:{installation}:window:{repository}:all", "string", ttl=QUARTER)
@@ -91,22 +95,22 @@ def window(installation: InstallationId, repository: RepositoryId) -> Key:
 
 def delivery(delivery_id: DeliveryId) -> Key:
     """This delivery was counted."""
-    return Key(f"assay:delivery:{delivery_id}", "string", ttl=timedelta(days=3))
+    return Key(f"assay:delivery:{delivery_id}", "string", ttl=REPEATS)
 
 
 def asked(delivery_id: DeliveryId) -> Key:
     """This delivery's command was taken down. Apart from `delivery`: the request that follows counts there."""
-    return Key(f"assay:asked:{delivery_id}", "string", ttl=timedelta(days=3))
+    return Key(f"assay:asked:{delivery_id}", "string", ttl=REPEATS)
 
 
 def group(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """What a merge group is, by its commit, so that somebody may ask for its check again."""
-    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=timedelta(days=3))
+    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=REPEATS)
 
 
 def grouped(delivery_id: DeliveryId) -> Key:
     """This delivery about a merge group was taken down."""
-    return Key(f"assay:grouped:{delivery_id}", "string", ttl=timedelta(days=3))
+    return Key(f"assay:grouped:{delivery_id}", "string", ttl=REPEATS)
 
 
 def dossier(eval_id: EvalId) -> Key:
@@ -124,6 +128,7 @@ def kept(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:kept:{repository}", "zset", ttl=MONTH)
 
 
+@lru_cache(maxsize=1024)
 def named(name: str) -> Key:
     """Which numbers (`installation:repository`) were ever judged under a name; the name itself is not in it."""
     return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
@@ -265,7 +270,7 @@ def book(name: str) -> Key:
 
 def heard(delivery_id: DeliveryId) -> Key:
     """This delivery was noted down as something that happened. Apart from `delivery`: a request may come of it, too."""
-    return Key(f"assay:heard:{delivery_id}", "string", ttl=timedelta(days=3))
+    return Key(f"assay:heard:{delivery_id}", "string", ttl=REPEATS)
 
 
 def watch(ref: PullRef) -> Key:

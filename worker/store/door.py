@@ -9,8 +9,9 @@ round trip.
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.domain import keys
 from worker.domain.greeting import Greeting
@@ -22,6 +23,9 @@ from worker.settings import Timing
 from worker.store.lua import Call, Script, call_of, run, sent
 from worker.store.reading import read
 from worker.store.wire import Reply, Wire, items, text
+
+if TYPE_CHECKING:
+    from msgspec.json import Encoder
 
 FORCE: Final = "force"
 ANEW: Final = "anew"
@@ -49,6 +53,8 @@ class Mode(StrEnum):
     HOLD = "hold"
     ASKED = "asked"
 
+
+WINDOW, SOON, HOLD = Mode.WINDOW, Mode.SOON, Mode.HOLD  # to look one up takes as long as to compare ten
 
 MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
     {
@@ -106,6 +112,9 @@ class Outcome(StrEnum):
     """About nothing that was judged here."""
 
 
+OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType({one.value: one for one in Outcome})
+
+
 class Wanted(NamedTuple):
     """What became of a request. `seq` numbers it among all events; 0 for a duplicate."""
 
@@ -119,32 +128,44 @@ def want(wire: Wire, request: JudgeRequest, timing: Timing) -> Wanted:
 
 
 def to_want(request: JudgeRequest, timing: Timing) -> Call:
-    pull, head_sha, mode = request.pull, request.head_sha, mode_of(request)
+    pull, head_sha, mode, arrived = request.pull, request.head_sha, mode_of(request), request.arrived
     installation, repository = pull.installation_id, pull.repository_id
-    on = [keys.pull(pull), keys.delivery(request.delivery_id), keys.window(installation, repository)]
+    place, delivery = keys.pull(pull), keys.delivery(request.delivery_id)
+    on = [place.name, delivery.name, keys.window(installation, repository).name]
     if head_sha is not None:
-        on += [keys.heads(installation, repository, head_sha), keys.named(request.repository)]
-    return call_of(
-        Script.WANT,
-        on,
+        on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
+    told = (
         installation,
         head_sha or "",
-        request.model_dump_json(),
+        written(request),
         mode,
         *quiet(mode, timing),
         FLAGS.get(request.trigger, ""),
-        lifetime_s(on[1]),
+        lifetime_s(delivery),
         pull.number,
-        lifetime_s(on[0]),
-        "" if request.arrived is None else request.arrived.at.isoformat(),
-        int(mode is Mode.HOLD),
+        lifetime_s(place),
+        "" if arrived is None else arrived.at.isoformat(),
+        int(mode is HOLD),
         repository,
     )
+    return Call(Script.WANT, (len(on), *on, *told))  # as `call_of`, which is asked for every key whether it is one
+
+
+def written(request: JudgeRequest) -> str:
+    """What `model_dump_json` says, in a third of the time."""
+    return _encoder().encode(vars(request)).decode()
+
+
+@cache
+def _encoder() -> "Encoder":
+    from msgspec.json import Encoder  # noqa: PLC0415 - who only judges writes none
+
+    return Encoder(enc_hook=vars)
 
 
 def wanted(reply: Reply) -> Wanted:
     outcome, seq = text(reply).split()
-    return Wanted(Outcome(outcome), int(seq))
+    return Wanted(OUTCOMES[outcome], int(seq))
 
 
 def nudge(wire: Wire, at: Commit, timing: Timing) -> Outcome:
@@ -233,15 +254,11 @@ def mode_of(request: JudgeRequest) -> Mode:
 
 def quiet(mode: Mode, timing: Timing) -> tuple[int, int]:
     """How long to wait for more of it, and how long at the most, in milliseconds."""
-    match mode:
-        case Mode.WINDOW:
-            return milliseconds(timing.quiet_window), milliseconds(timing.quiet_max)
-        case Mode.SOON:
-            return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED)
-        case Mode.NOW | Mode.HOLD | Mode.ASKED:
-            return 0, 0
-        case _:
-            assert_never(mode)
+    if mode is WINDOW:
+        return round(timing.quiet_window * 1000), round(timing.quiet_max * 1000)
+    if mode is SOON:
+        return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED)
+    return 0, 0
 
 
 def ask(wire: Wire, command: Ask) -> Outcome:
@@ -270,7 +287,7 @@ def to_happen(happening: Happening) -> Call:
 
 
 def happened(reply: Reply) -> Outcome:
-    return Outcome(text(reply))
+    return OUTCOMES[text(reply)]
 
 
 def _about(happening: Happening) -> list[keys.Key]:
@@ -289,4 +306,9 @@ def lifetime_s(key: keys.Key) -> int:
     """How long a value stays under this key, in seconds; the key must have an end."""
     if key.ttl is None:
         raise ValueError(f"{key.name} stays for good")
-    return int(key.ttl.total_seconds())
+    return _seconds(key.ttl)
+
+
+@cache
+def _seconds(ttl: timedelta) -> int:
+    return int(ttl.total_seconds())
