@@ -37,20 +37,23 @@ class Needing(_PutOff[str]):
         self.needs = needs
 
     def match(self, text: str) -> re.Match[str] | None:
-        return self.compiled.match(text) if self._may(text) else None
+        return self.compiled.match(text) if self.may(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self.compiled.fullmatch(text) if self._may(text) else None
+        return self.compiled.fullmatch(text) if self.may(text) else None
 
     def search(self, text: str) -> re.Match[str] | None:
-        return self.compiled.search(text) if self._may(text) else None
+        return self.compiled.search(text) if self.may(text) else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.compiled.finditer(text) if self._may(text) else iter(())
+        return self.compiled.finditer(text) if self.may(text) else iter(())
 
-    def _may(self, text: str) -> bool:
+    def may(self, text: str) -> bool:
         lower = text.casefold()
-        return any(word in lower for word in self.needs)
+        for word in self.needs:  # noqa: SIM110 - asked of every line of a change, and `any` takes three times as long
+            if word in lower:
+                return True
+        return False
 
 
 @overload
@@ -62,6 +65,12 @@ def pattern(text: str | bytes, flags: int = 0, *, needs: tuple[str, ...] = ()) -
     if needs and isinstance(text, str):
         return cast("re.Pattern[str]", Needing(text, flags, needs))
     return cast("re.Pattern[str]", _PutOff(cast("str", text), flags))
+
+
+def may_match(look: re.Pattern[str], text: str) -> bool:
+    """False where no line of *text* holds a word that the pattern needs."""
+    asked = cast("object", look)
+    return asked.may(text) if isinstance(asked, Needing) else True
 
 
 def compile_patterns() -> int:

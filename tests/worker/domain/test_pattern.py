@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.domain import pattern as patterns
-from worker.domain.pattern import Needing, compile_patterns, pattern
+from worker.domain.pattern import Needing, compile_patterns, may_match, pattern
 
 ROOT = Path(patterns.__file__).parents[2]
 
@@ -55,6 +55,12 @@ def test_a_pattern_that_needs_a_word_is_not_compiled_for_a_text_without_it() -> 
     )
     with pytest.raises(re.error):
         broken.search("time.Sleep(1)")
+
+
+def test_a_text_may_match_where_it_holds_a_needed_word_in_any_case_or_none_is_needed() -> None:
+    asleep = pattern(r"sleep\(", re.IGNORECASE, needs=("sleep", "wait"))
+    assert [may_match(asleep, text) for text in ("a\nb", "a\ntime.Sleep(1)", "WAIT", "")] == [False, True, True, False]
+    assert may_match(pattern("x"), "")
 
 
 def test_a_pattern_that_needs_a_word_finds_what_holds_it() -> None:

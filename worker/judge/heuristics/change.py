@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from worker.domain.diff import ChangeKind, DiffError, FileDiff, Hunk, base_text, diff_of
 from worker.domain.dossier import Dossier
-from worker.domain.pattern import pattern
+from worker.domain.pattern import may_match, pattern
 from worker.domain.value import Value
 from worker.judge.heuristics import paths, syntax
 from worker.judge.heuristics.paths import Language, Role
 
 if TYPE_CHECKING:
+    import re
+
     from tree_sitter import Node
 
 _LARGEST: Final = 1_000_000
@@ -28,7 +30,10 @@ _ALL_WHOLE: Final = 1_500_000
 """Characters of whole files of code that one judging parses, all together: those beyond are looked at through hunks."""
 
 _ALL_SHOWN: Final = 500_000
-"""Bytes of hunks of code that one judging parses: a second's work. What is beyond is not parsed at all."""
+"""Bytes of hunks of code up to which one judging parses all of them: a second's work."""
+
+_FEW_SHOWN: Final = 200_000
+"""Bytes that it parses of more. The rest is not parsed at all, which is said, and then nothing is a fact or safe anyway."""
 
 _DEEPEST: Final = 150
 """Brackets in brackets that we parse: to ask a node for its parent takes as long as the tree is deep."""
@@ -134,6 +139,11 @@ class ChangedFile(Remembering):
         """Whether its lines are those of a program, of which something is parsed."""
         return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is Depth.NOTHING)
 
+    def may_show(self, *looks: "re.Pattern[str]") -> bool:
+        """False where no line that the diff shows can match one of them: then nobody need try each."""
+        texts = [hunk.body.decode("utf-8", "replace") for hunk in self.diff.hunks]
+        return any(may_match(look, text) for look in looks for text in texts)
+
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
         source = next((one for one in self.sources if one.holds(line)), None)
@@ -218,14 +228,15 @@ class Change(Remembering):
 
 def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth]:
     """How deep we look at each file: all but a change of thousands of files is within bounds. Code before examples."""
-    whole, shown = _ALL_WHOLE, _ALL_SHOWN
+    sizes = [sum(len(hunk.body) for hunk in file.hunks) if paths.language_of(file.path) else 0 for file in files]
+    whole, shown = _ALL_WHOLE, _ALL_SHOWN if sum(sizes) <= _ALL_SHOWN else _FEW_SHOWN
     depths = [Depth.WHOLE] * len(files)
     aside = {number: paths.role_of(file.path) in {Role.EXAMPLE, Role.FOREIGN} for number, file in enumerate(files)}
     for number in sorted(aside, key=lambda number: aside[number]):
         file = files[number]
         if paths.language_of(file.path) is None:
             continue
-        hunks, text = sum(len(hunk.body) for hunk in file.hunks), len(texts.get(file.path, ""))
+        hunks, text = sizes[number], len(texts.get(file.path, ""))
         if hunks > shown:
             depths[number] = Depth.NOTHING
             continue

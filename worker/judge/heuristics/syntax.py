@@ -7,7 +7,7 @@ Does not know any signal. Invariant: never raises for any text; a text that is n
 import importlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, count, takewhile
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -52,11 +52,35 @@ def _parser(language: Language) -> "tree_sitter.Parser":
     return tree_sitter.Parser(_grammar(language))
 
 
-@lru_cache(maxsize=256)
-def _query(language: Language, types: tuple[str, ...]) -> "tree_sitter.Query":
-    import tree_sitter  # noqa: PLC0415 - as above
+class Finder:
+    """Finds the nodes of some types in trees of one language: by walking, until that took as long as compiling a query.
 
-    return tree_sitter.Query(_grammar(language), " ".join(f"({one}) @found" for one in types))
+    A query is far faster on every tree. A short-lived process that looks at a few functions need not pay for it.
+    """
+
+    def __init__(self, language: Language, types: tuple[str, ...], walked: float) -> None:
+        """*walked*: how many nodes it walks over before it asks a query."""
+        self._language = language
+        self._types = frozenset(types)
+        self._left = walked
+
+    def find(self, root: "Node", span: "Span | None") -> "list[Node]":
+        if self._left >= 0:
+            self._left -= root.descendant_count
+        if self._left >= 0:
+            return _found_by_walking(root, self._types, span)
+        return _found_by_query(root, self._query, span)
+
+    @cached_property
+    def _query(self) -> "tree_sitter.Query":
+        import tree_sitter  # noqa: PLC0415 - as above
+
+        return tree_sitter.Query(_grammar(self._language), " ".join(f"({one}) @found" for one in sorted(self._types)))
+
+
+@lru_cache(maxsize=256)
+def _finder(language: Language, types: tuple[str, ...]) -> Finder:
+    return Finder(language, types, _WALKED)
 
 
 def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
@@ -64,14 +88,11 @@ def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozens
 
     With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
     """
-    span = (min(rows), max(rows)) if rows else None
-    if root.descendant_count <= SMALL:
-        return _found_by_walking(root, frozenset(types), span)
-    return _found_by_query(root, _query(language, types), span)
+    return _finder(language, types).find(root, (min(rows), max(rows)) if rows else None)
 
 
-SMALL: Final = 1_000
-"""Walking over so few nodes takes less than compiling a query, which is far faster on all bigger trees."""
+_WALKED: Final = 2_000
+"""Nodes: to walk over so many takes about as long as compiling a query."""
 
 Span = tuple[int, int]
 

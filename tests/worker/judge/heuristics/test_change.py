@@ -1,6 +1,7 @@
 """What a signal may know of a file, and what it may not guess."""
 
 from tests.worker.judge.heuristics.made import change_of, changed_file, file_diff, plain_dossier
+from worker.domain.pattern import pattern
 from worker.judge.heuristics import tests
 from worker.judge.heuristics.change import Change, Depth
 from worker.judge.heuristics.functions import functions_of
@@ -70,8 +71,23 @@ def test_whole_files_beyond_what_one_judging_parses_are_looked_at_through_their_
 
 
 def test_hunks_beyond_what_one_judging_parses_are_not_parsed_and_counted() -> None:
-    texts = {path: commented(300_000) for path in ("a.py", "b.py", "c.txt", "examples/0.py")}
-    change = change_of({}, texts)
+    sizes = {"a.py": 150_000, "b.py": 300_000, "c.txt": 300_000, "examples/0.py": 60_000}
+    change = change_of({}, {path: commented(size) for path, size in sizes.items()})
     assert [bool(file.sources) for file in change.files] == [True, False, False, False]
     assert [tests.base_sources(file) for file in change.files if file.depth is Depth.NOTHING] == [(), ()]
     assert change.unparsed == 2
+
+
+def test_hunks_of_code_within_what_one_judging_parses_are_all_parsed() -> None:
+    sizes = {"a.py": 180_000, "b.py": 300_000, "c.txt": 300_000}
+    change = change_of({}, {path: commented(size) for path, size in sizes.items()})
+    assert [bool(file.sources) for file in change.files] == [True, True, False]
+    assert change.unparsed == 0
+
+
+def test_a_file_may_show_what_some_line_of_its_hunks_has_the_words_for() -> None:
+    (file,) = change_of({"a.py": "x = 1\n"}, {"a.py": "x = 1\n# Straße\n"}).files
+    street, crossing = pattern("strasse", needs=("strasse",)), pattern("kreuzung", needs=("kreuzung",))
+    assert file.may_show(crossing, street)
+    assert not file.may_show(crossing)
+    assert not file.may_show()

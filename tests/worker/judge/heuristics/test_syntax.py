@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import (
     DEEPEST,
     MOST_WORDS,
-    SMALL,
+    Finder,
     ancestors,
     comments_in,
     find,
@@ -40,7 +41,7 @@ PARTS = "".join(
     f"def f{n}(a, b=g(1)):\n    if a:\n        return [h(x) for x in k(b)]\n    l(m(n())); o(1)\n    return p(\n        q()\n    )\n\n\n"
     for n in range(40)
 )
-"""A tree that is too big to walk over, of functions that are not."""
+"""A tree of many functions."""
 
 
 @pytest.mark.parametrize("text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @[")])
@@ -51,11 +52,22 @@ def test_in_a_small_part_is_found_what_the_whole_has_there(text: str, rows: froz
     assert functions
     everything = find(root, Language.PYTHON, ("call", "identifier"), rows)
     for function in functions:
-        assert function.descendant_count <= SMALL < root.descendant_count
         there = [
             one for one in everything if function.start_byte <= one.start_byte and one.end_byte <= function.end_byte
         ]
         assert find(function, Language.PYTHON, ("call", "identifier"), rows) == there
+
+
+@pytest.mark.parametrize("text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @[")])
+@pytest.mark.parametrize("span", [None, (3, 3), (9, 12), (40, 200), (10_000, 10_000)])
+def test_to_walk_and_to_ask_a_query_finds_the_same_nodes_in_the_same_order(
+    text: str, span: tuple[int, int] | None
+) -> None:
+    types = ("call", "identifier", "function_definition")
+    walking, asking = (Finder(Language.PYTHON, types, walked) for walked in (inf, 0))
+    root = parse(text, Language.PYTHON)
+    for node in (root, *walking.find(root, None)):
+        assert walking.find(node, span) == asking.find(node, span)
 
 
 @pytest.mark.parametrize("language", Language)

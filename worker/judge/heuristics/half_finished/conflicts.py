@@ -73,6 +73,8 @@ def _found(change: Change) -> Iterator[_Conflict]:
 
 def _markers(file: ChangedFile) -> tuple[int, int] | None:
     """The first and last line of the first conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
+    if not any(b"<<<<<<<" in hunk.body for hunk in file.diff.hunks):
+        return None
     ours = middle = 0
     for line in file.diff.added:
         number = line.head_line or 0

@@ -57,7 +57,8 @@ def placeholder_value(change: Change) -> Iterator[Place]:
 
 
 def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int | None, str]]:
-    for line in file.diff.added if file.language is not None else ():
+    may_hold_any = file.language is not None and file.may_show(_LITERAL, _CALLED_SO)
+    for line in file.diff.added if may_hold_any else ():
         text = line.text[:_LONGEST]
         if (_LITERAL.search(text) or _CALLED_SO.search(text)) and text.strip() not in change.removed_texts:
             yield line.head_line, text

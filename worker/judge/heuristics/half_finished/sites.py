@@ -77,13 +77,11 @@ _MOST_ASKED: Final = 20_000
 
 
 def _done(change: Change) -> list[_Swap]:
-    found: Counter[_Swap] = Counter()
-    added: Counter[str] = Counter()
-    for file in change.files:
-        found.update(_swaps(file))
-        added.update(word for line in file.diff.added for word in _WORD.findall(line.text[:_LONGEST]))
+    found = Counter(swap for file in change.files for swap in _swaps(file))
+    enough = [swap for swap, count in found.items() if count >= _FEWEST]
+    lines = (line.text[:_LONGEST] for file in change.files if enough for line in file.diff.added)
+    added = Counter(word for text in lines for word in _WORD.findall(text))
     asked = change.once(_asked)
-    enough = (swap for swap, count in found.items() if count >= _FEWEST)
     unfinished = (swap for swap in enough if not added[swap.old] or asked.issuperset(swap))
     return list(islice(unfinished, _MOST_SWAPS))
 
@@ -116,7 +114,7 @@ def _runs(file: ChangedFile) -> Iterator[tuple[list[DiffLine], list[DiffLine]]]:
                 removed.append(line)
             elif line.base_line is None:
                 added.append(line)
-            else:
+            elif removed or added:
                 yield removed, added
                 removed, added = [], []
         yield removed, added

@@ -232,8 +232,11 @@ def _in_fragment(line: DiffLine, file: ChangedFile) -> str | None:
 def _may_disable(line: DiffLine, file: ChangedFile) -> bool:
     if file.language is None or len(line.text) > _LONGEST:
         return False
-    looks = (_MARK.get(file.language), _CALL.get(file.language), _WHOLE.get(file.language))
-    return any(look is not None and look.match(line.text) for look in looks)
+    for looks in (_MARK, _CALL, _WHOLE):
+        look = looks.get(file.language)
+        if look is not None and look.match(line.text):
+            return True
+    return False
 
 
 _LONGEST: Final = 500

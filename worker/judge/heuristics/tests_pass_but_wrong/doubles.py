@@ -81,7 +81,9 @@ _CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
 
 
 def _names(text: str) -> Iterator[str]:
-    found = (*_PATCHES.finditer(text[:_LONGEST]), *_SHADOWS.finditer(text[:_LONGEST]))
+    text = text[:_LONGEST]
+    shadow = _SHADOWS.match(text)
+    found = (*_PATCHES.finditer(text), *(() if shadow is None else (shadow,)))
     return (name for one in found for name in one.groups() if name)
 
 

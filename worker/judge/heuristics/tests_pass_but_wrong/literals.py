@@ -7,11 +7,13 @@ change, and it is a value that nobody writes by chance (no 0, no `true`, no empt
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import LineKind
 from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
@@ -139,12 +141,15 @@ def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
             yield file
 
 
-class Held(NamedTuple):
+class Held(Value):
     """What the changed tests hold: their text, and the numbers of the lines with each literal."""
 
     text: str
-    closed_up: str
     at: dict[str, set[int]]
+
+    @cached_property
+    def closed_up(self) -> str:
+        return "".join(map(_closed_up, self.text.split("\n")))
 
     def holds(self, literal: str) -> bool:
         if literal[:1] in _OPENS:
@@ -182,8 +187,7 @@ def _held(change: Change) -> Held:
     for number, text in enumerate(lines):
         for found in _LITERAL.findall(text):
             at[_core(found)].add(number)
-    text = "\n".join(lines)
-    return Held(text, _closed_up(text), dict(at))
+    return Held("\n".join(lines), dict(at))
 
 
 _LONGEST: Final = 1_000

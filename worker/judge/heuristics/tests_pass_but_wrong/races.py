@@ -47,16 +47,11 @@ def retries_added(change: Change) -> Iterator[Place]:
     for file in change.files:
         look = _CONFIGURED if is_configuration(file.path) and _TEST_CONFIGURATION.search(file.path) else None
         look = _RETRIES if look is None and role_of(file.path) is Role.TEST and file.language is not None else look
-        before = file.once(_removed)
-        for line in file.diff.added if look is not None else ():
-            if (
-                look is None
-                or is_comment(line.text)
-                or not look.search(line.text[:_LONGEST])
-                or line.text.strip() in before
-            ):
+        for line in file.diff.added if look is not None and file.may_show(look) else ():
+            if look is None or not look.search(line.text[:_LONGEST]) or is_comment(line.text):
                 continue
-            yield Place("a test that fails is run again", file.path, line.head_line)
+            if line.text.strip() not in file.once(_removed):
+                yield Place("a test that fails is run again", file.path, line.head_line)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.ANYTHING)

@@ -7,6 +7,7 @@ from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.tests_pass_but_wrong.races import retries_added, sleep_added
 
 PY = "def test_a():\n    start()\n    assert up() == 1\n"
+LONG = PY.replace("    start()\n", "".join(f"    start({n})\n" for n in range(20)))
 
 
 def lines(signal: Signal, path: str, before: str, after: str) -> list[int | None]:
@@ -40,6 +41,7 @@ def test_running_tests_again_is_suspected(path: str, before: str, after: str, li
     ("path", "before", "after"),
     [
         ("tests/test_a.py", f"@pytest.mark.flaky\n{PY}\n\nx = 1\n", f"x = 1\n\n\n@pytest.mark.flaky\n{PY}"),
+        ("tests/test_a.py", f"@pytest.mark.flaky\n{LONG}", f"{LONG}\n\n@pytest.mark.flaky\ndef test_b():\n    a()\n"),
         ("tox.ini", "pytest\n", "# pytest --reruns 3\npytest\n"),
         ("src/a.py", "x = 1\n", "@retry\nx = 1\n"),
         ("src/config.ini", "x = 1\n", "retries = 3\n"),
