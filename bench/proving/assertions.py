@@ -163,12 +163,29 @@ _VALUE: Final = re.compile(
 )
 
 
+_THROWN_AWAY: Final = re.compile(r"(?:let _ =|_ =|void) (.+?);?", re.DOTALL)
+
+
+def _moved_from(new: str, shown: Shown) -> list[str]:
+    """Removed assertions, elsewhere in the file, of all that the new one names: its test was moved."""
+    names = _names_in(new)
+    removed = (stripped(line) for line in shown.removed_lines())
+    return [line for line in removed if names and ASSERTS.search(line) and names <= _names_in(line)]
+
+
 def assertion_loosened(claim: Claim, shown: Shown) -> Answer:
     run = shown.run_at(claim.line, of_base=False)
-    if run is None or not run.removed:
-        return refuted("nothing was removed where the line was added")
     new = stripped("\n".join(shown.head.get(line, "") for line in range(claim.line, claim.last + 1)))
-    old = [stripped(shown.hunk_base[line]) for line in run.removed]
+    if run is None or not run.removed:
+        old = _moved_from(new, shown)
+    else:
+        old = [stripped(shown.hunk_base[line]) for line in run.removed]
+    if not old:
+        return refuted("nothing was removed where the line was added")
+    thrown = _THROWN_AWAY.fullmatch(new.strip())
+    if thrown is not None and ASSERTS.search(" ".join(old)):
+        asked = "".join(thrown[1].split()) in "".join("".join(old).split())
+        return settled(holds=asked, why=f"`{thrown[1][:70]}` was asserted, and is thrown away now")
     were = [line for line in old if ASSERTS.search(line) and _VALUE.search(line)]
     if not ASSERTS.search(new) or not (were or (ASSERTS.search(" ".join(old)) and _VALUE.search(" ".join(old)))):
         return refuted("no assertion of a value was replaced by this one")
@@ -176,7 +193,8 @@ def assertion_loosened(claim: Claim, shown: Shown) -> Answer:
         return refuted("the same assertion stood there before")
     if not _PRESENCE.search(new) and not _is_trivial(new):
         return cannot_tell(f"whether `{new[:80]}` asks less than `{(were or old)[0][:80]}`")
-    others = [shown.head[line] for line in run.added if not claim.line <= line <= claim.last]
+    beside = run.added if run is not None and run.removed else ()
+    others = [shown.head[line] for line in beside if not claim.line <= line <= claim.last]
     kept = [one for one in others if STRICT.search(one) and _VALUE.search(one) and not _PRESENCE.search(one)]
     return settled(
         holds=not kept,

@@ -149,6 +149,24 @@ def test_a_value_that_became_a_presence_is_looser(tmp_path: Path) -> None:
     assert outcome(stated("assertion_loosened", "a.test.js", 2), about) is Outcome.PROVED
 
 
+@pytest.mark.parametrize(("new", "expected"), [("let _ = x.len();", Outcome.PROVED), ("let _ = y();", Outcome.REFUTED)])
+def test_a_value_that_is_thrown_away_was_asserted_before(tmp_path: Path, new: str, expected: Outcome) -> None:
+    base = "#[test]\nfn a() {\n    assert_eq!(x.len(), 2);\n}\n"
+    about = matter(tmp_path, "tests/a.rs", base, base.replace("assert_eq!(x.len(), 2);", new))
+    assert outcome(stated("assertion_loosened", "tests/a.rs", 3), about) is expected
+
+
+@pytest.mark.parametrize(("asked", "expected"), [("x.a", Outcome.PROVED), ("y.a", Outcome.REFUTED)])
+def test_a_test_that_was_moved_may_ask_less_than_where_it_stood(tmp_path: Path, asked: str, expected: Outcome) -> None:
+    first, rest = (
+        "def test_a():\n    assert x.a == 1\n\n\n",
+        "def test_b():\n    f(1)\n    f(2)\n    f(3)\n    f(4)\n\n\n",
+    )
+    weak = first.replace("x.a == 1", f"{asked} is not None")
+    about = matter(tmp_path, "test_a.py", first + rest, rest + weak)
+    assert outcome(stated("assertion_loosened", "test_a.py", 9), about) is expected
+
+
 def test_whether_one_value_asks_less_than_another_can_not_be_told(tmp_path: Path) -> None:
     base = "test('a', () => {\n  expect(x).toBe(3)\n})\n"
     about = matter(tmp_path, "a.test.js", base, base.replace("toBe(3)", "toMatch(/3/)"))

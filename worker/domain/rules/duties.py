@@ -16,7 +16,7 @@ from worker.domain.value import replace
 
 _LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"
-    r"(?:\.\w+|\.d)?/?(?:\*.*)?",
+    r"(?:(?:\.\w+|\.d)?/?(?:\*.*)?|(?:\.d)?/[\w+-]{1,60}(?:\.\w{1,20}){0,2}\.(?:md|rst|txt|ya?ml))",
     re.IGNORECASE,
 )
 _LOG_WORD: Final = r"(?:changelog|change log|release notes?|news file|newsfragment|news fragment|changeset)"

@@ -57,7 +57,7 @@ def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
     """What a matcher proves that lets nearly all through, given the subject and what it is held against; else None."""
     if not texts or any(len(text) > _LONGEST for text in texts):
         return None
-    for look in (_of_equality, _of_types, _of_holding, _of_sizes, _of_margins):
+    for look in (_of_equality, _of_types, _of_holding, _of_sizes, _of_margins, _of_choices):
         found = look(name, texts)
         if found is not None:
             return found
@@ -129,3 +129,11 @@ def _of_margins(name: str, texts: list[str]) -> Proof | None:
 
 def _is_limitless(text: str) -> bool:
     return _HUGE.fullmatch(text) is not None and not text[:1].isdigit()
+
+
+def _of_choices(name: str, texts: list[str]) -> Proof | None:
+    """One of several will do, and one of them asks for nothing."""
+    return Proof.NOTHING if name == "satisfiesAnyOf" and any(map(_ASKS_NOTHING.fullmatch, texts)) else None
+
+
+_ASKS_NOTHING: Final = pattern(r"\(?\w+\)? *-> *\{\s*\}")

@@ -73,9 +73,8 @@ def oracles_of(body: "Node", language: Language, rows: frozenset[int] | None = N
 
 def _reach(body: "Node", rows: frozenset[int]) -> frozenset[int]:
     """Where the calls may stand of checks that begin in these rows: an `if` begins before what it fails with."""
-    last = max(rows)
-    ends = (child.end_point.row for child in body.children if child.start_point.row <= last)
-    return frozenset(range(min(rows), max(ends, default=last) + 1))
+    ifs = (one for one in find(body, Language.GO, ("if_statement",), rows) if one.start_point.row in rows)
+    return rows.union(*(range(one.start_point.row, one.end_point.row + 1) for one in ifs))
 
 
 def oracle_of(spine: Spine, language: Language) -> Oracle | None:
@@ -122,12 +121,16 @@ def _statements(body: "Node", language: Language, rows: frozenset[int] | None = 
     if language in SCRIPTS and "@ts-expect-error" in text_of(body):
         yield Oracle(body, Proof.VALUE)
     types = _STATEMENTS.get(language)
-    for node in () if types is None else find(body, language, types, rows):
+    for node in () if types is None else _beginning(find(body, language, types, rows), rows):
         if node.type != "assert_statement":
             yield Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
             continue
         asserted = next((one for one in node.named_children if not is_comment(one)), None)
         yield _judged(node, asserted)
+
+
+def _beginning(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
+    return nodes if rows is None else [one for one in nodes if one.start_point.row in rows]
 
 
 def _judged(node: "Node", asserted: "Node | None") -> Oracle:
@@ -158,7 +161,7 @@ _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))
 
 def _uncalled(body: "Node", rows: frozenset[int] | None = None) -> Iterator[Oracle]:
     """A check that nobody calls: `mock.assert_called_once`."""
-    for statement in find(body, Language.PYTHON, ("expression_statement",), rows):
+    for statement in _beginning(find(body, Language.PYTHON, ("expression_statement",), rows), rows):
         only = statement.named_children[0] if statement.named_child_count == 1 else None
         if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_NAME:]):
             yield Oracle(only, Proof.NOTHING, NOT_CALLED)
@@ -215,7 +218,7 @@ _GO_ROOTS: Final = frozenset(
     {"assert", "require", "is", "s", "suite", "c", "qt", "be", "must", "check", "expect", "a", "r"}
 )
 _ERROR_CHECK: Final = pattern(r"(?:\w+ ?:?= ?.{1,200}; )?\w*[eE]rr\w* != nil", 16)
-_NEVER: Final = pattern(r"false|.* && false|false && .*", re.DOTALL)
+_NEVER: Final = pattern(r"false|.* && false|false && .*|(.+) != (.+) && \1 == \2|(.+) == (.+) && \3 != \4", re.DOTALL)
 _NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
 
 

@@ -6,6 +6,7 @@ from worker.judge.heuristics.matchers import proof_of_matcher
 from worker.judge.heuristics.truths import Proof
 
 LOOSE = [
+    ("satisfiesAnyOf", ["x", "one -> f(one)", "one -> { }"], Proof.NOTHING),
     ("toEqual", ["x", "expect.anything()"], Proof.PRESENCE),
     ("assertEqual", ["x", "mock.ANY"], Proof.PRESENCE),
     ("is", ["x", "anything()"], Proof.PRESENCE),

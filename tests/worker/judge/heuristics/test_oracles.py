@@ -33,6 +33,9 @@ P, J, T, G, R, V = (
     Language.JAVA,
 )
 CHECKS = [
+    (G, "if x.y != 1 && x.y == 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
+    (G, "if x == 1 && x != 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
+    (G, "if x != 1 && y == 1 { t.Fatal(x) }", VALUE, ""),
     (P, "assert True", NOTHING, "always true"),
     (P, "assert (x, 'message')", NOTHING, "a tuple is always true"),
     (P, "assert x == x, 'why'", NOTHING, "compared with itself"),

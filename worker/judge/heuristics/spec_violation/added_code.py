@@ -5,6 +5,7 @@ Does not decide what follows. Invariant: a line that was only moved or edited ar
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from worker.domain.diff import DiffLine, Hunk
@@ -79,7 +80,8 @@ def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bo
             continue
         source = _source_of(file, hits[0])
         is_own = _is_own_name(ban, source)
-        sure = is_sure and not (was_there or is_output or is_own) and (source.whole or _is_clear(hunk, source.language))
+        is_clear = source.whole or _is_clear(hunk, source.language, hits[0])
+        sure = is_sure and not (was_there or is_output or is_own) and is_clear
         for line in hits:
             yield Breach(ban.rule, f"this line adds `{ban.target}`", sure, file.path, line.head_line)
 
@@ -138,14 +140,34 @@ def _source_of(file: ChangedFile, line: DiffLine) -> Source:
     return next(one for one in file.sources if one.holds(line.head_line or 0))
 
 
-def _is_clear(hunk: Hunk, language: Language) -> bool:
-    """Whether a piece of a file can't begin inside of a string or a comment without showing it."""
+def _is_clear(hunk: Hunk, language: Language, hit: DiffLine) -> bool:
+    """Whether a piece of a file can't begin inside of a string or a comment without showing it before *hit*."""
     text = "\n".join(line.text for line in hunk.lines if line.head_line is not None)
     if language is Language.PYTHON:
-        return ">>>" not in text and len(_TRIPLE.findall(text)) % 2 == 0
+        return ">>>" not in text and _is_outside_strings(hunk, hit)
     if language in SCRIPTS and text.count("`") % 2:
         return False
-    return text.count("/*") == text.count("*/")
+    above = "\n".join(line.text for line in hunk.lines if 0 < (line.head_line or 0) < (hit.head_line or 0))
+    nearest = [*_MARKS.findall(above)[-1:], *_MARKS.findall(text[len(above) :])[:1]]
+    return not nearest or nearest[0] == ("*/" if _MARKS.search(above) else "/*")
+
+
+_MARKS: Final = pattern(r"/\*|\*/")
+
+
+def _is_outside_strings(hunk: Hunk, hit: DiffLine) -> bool:
+    """Whether long strings open and close in pairs before *hit*; one that a definition stands above opens."""
+    lines = [line for line in hunk.lines if line.head_line is not None]
+    counts = [len(_TRIPLE.findall(line.text)) for line in lines]
+    before = sum(
+        count for line, count in zip(lines, counts, strict=True) if (line.head_line or 0) < (hit.head_line or 0)
+    )
+    for at, (upper, lower) in enumerate(pairwise(lines), 1):
+        if _DEFINES.match(upper.text) and _OPENS.match(lower.text):
+            return (before - sum(counts[:at])) % 2 == 0
+    return sum(counts) % 2 == 0
 
 
 _TRIPLE: Final = pattern(r"\"\"\"|'''")
+_DEFINES: Final = pattern(r"\s*(?:async def|def|class)\b.{1,300}:\s*$")
+_OPENS: Final = pattern(r"\s*[rRbBuU]{0,2}(?:\"\"\"|''')")

@@ -54,7 +54,25 @@ def written_by(file: ChangedFile, target: str, change: Change, *, is_copy: bool)
         return By.TOOL
     if _tells_of_a_tool(file, change):
         return By.UNKNOWN
+    if _is_comment_alone(file):
+        return By.HAND
     return By.HAND if is_copy and _is_patched(file, target, change) else _generated_by(file, target, change)
+
+
+def _is_comment_alone(file: ChangedFile) -> bool:
+    """Whether comments alone were added to code, none of them a generator's: what a generator writes does something."""
+    lines = [line.text for line in file.diff.added if line.text.strip()]
+    is_code = CODE_FILES.search(file.path) is not None and not file.diff.removed
+    is_told = bool(lines) and is_code and all(map(_COMMENT.match, lines)) and any(map(_SAYING.search, lines))
+    return is_told and not _HEADING.search("\n".join(lines)) and not _is_signed_in_sight(file)
+
+
+_COMMENT: Final = pattern(r"\s*(?:#(?![!\[])|//)")
+_SAYING: Final = pattern(r"[A-Za-z]{2,} [A-Za-z]{2,}")
+_HEADING: Final = pattern(
+    r"\bgenerated\b|\bgenerator\b|copyright|licen[sc]e|SPDX|do not edit|version|\bsource:|\bfrom\b|automatic|@\w|eslint|noqa|pragma|nolint|type:",
+    2,
+)
 
 
 def _generated_by(file: ChangedFile, target: str, change: Change) -> By:
@@ -93,7 +111,9 @@ _OUTPUT: Final = pattern(
 def _tells_of_a_tool(file: ChangedFile, change: Change) -> bool:
     pull = change.dossier.pull_request
     told = f"{pull.title}\n{pull.body}"[:20_000]
-    folders = {part for part in file.path.split("/")[:-1] if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
+    own = pull.repository.casefold().split("/")
+    parts = (part for part in file.path.split("/")[:-1] if part.casefold() not in own)
+    folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
     return _TOOL.search(told) is not None or any(re.search(rf"\b{re.escape(one)}\b", pull.title) for one in folders)
 
 
@@ -105,6 +125,10 @@ _PLAIN_FOLDER: Final = pattern(
     r"src|libs?|pkg|internal|core|main|java|packages?|tests?|testing|common|utils?|cmd|crates|apps?|org|com|api|server|client",
     re.IGNORECASE,
 )
+
+
+def _is_signed_in_sight(file: ChangedFile) -> bool:
+    return file.head is not None and is_signed_by_a_generator(file.head)
 
 
 def _is_signed(file: ChangedFile) -> bool:
@@ -121,7 +145,12 @@ def _mirrors(file: ChangedFile, others: list[ChangedFile]) -> bool:
     name = file.path.rpartition("/")[2]
     own = _touched_words([file])
     alone = own - _touched_words(others)
-    return len(alone) * 4 <= len(own) or any(one.path.rpartition("/")[2] == name for one in others)
+    is_namesake = not _ANYBODYS.match(name) and any(one.path.rpartition("/")[2] == name for one in others)
+    return len(alone) * 4 <= len(own) or is_namesake
+
+
+_ANYBODYS: Final = pattern(r"(?:index|mod|main|lib|__init__|package-info|doc|types|utils?|helpers?)(?:[._]\w+)*\.\w+$")
+"""Names that stand in every folder."""
 
 
 def _touched_words(files: list[ChangedFile]) -> frozenset[str]:
@@ -151,13 +180,15 @@ def _new_words(file: ChangedFile) -> frozenset[str]:
     return new - _words(line.text for line in file.diff.lines() if line.base_line is not None)
 
 
-_OF_CI: Final = pattern(r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/")
+_OF_CI: Final = pattern(
+    r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/|(?:^|/)(?:azure-pipelines?|appveyor|codecov|mkdocs|bitbucket-pipelines|cloudbuild|renovate)[\w.-]*\.(?:ya?ml|json)$"
+)
 
 
 def _brings_its_source(change: Change, target: str) -> bool:
     """Whether the change touches something else that a generator may read: a schema, a template, a script."""
     others = (file.path for file in change.files if not matches(target, file.path) and not _OF_CI.search(file.path))
-    return any(_SOURCES.search(path) and not MANIFESTS.search(path) for path in others)
+    return any(_SOURCES.search(path) and not (MANIFESTS.search(path) or LOCKS.search(path)) for path in others)
 
 
 _SOURCES: Final = pattern(

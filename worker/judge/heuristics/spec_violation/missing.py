@@ -7,16 +7,17 @@ does and calls itself nothing else; a missing docstring only on a function that 
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from worker.domain.diff import ChangeKind, DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.rules.rule import Asked, Rule
-from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.scopes import covers_path, is_in_inline_tests, matches
+from worker.judge.heuristics.syntax import begins_in_text, find, text_of
 
 _LOGS: Final = pattern(
     r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
@@ -36,7 +37,7 @@ _BEHAVES: Final = pattern(
     re.IGNORECASE,
 )
 _NOISE: Final = pattern(
-    r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|[\"'\w]+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
+    r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|\w+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
 )
 _TOOLING: Final = pattern(
     r"(?:^|/)(?:scripts?|tools?|hack|ci|\.github|xtask|bench(?:es|marks?)?|setup\.py|noxfile\.py|conftest\.py|build\.rs|tasks\.py|[\w.-]*\.config\.[\w]+)(?:/|$)"
@@ -51,6 +52,10 @@ _OF_SOME: Final = pattern(
 )
 """The rule speaks of some functions only, and which ones nobody can tell from here."""
 _EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
+
+
+_LISTED_NAME: Final = pattern(r"\s*[\"']\w+[\"'],?$")
+"""What a package takes out of its modules is listed so."""
 
 
 def changelog_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
@@ -85,7 +90,8 @@ def _package_of(target: str) -> str:
 
 
 _LOG_FOLDER: Final = pattern(
-    r"(?:docs?|documentation|changes|changelogs?|news|history|releases?|release[-_]?notes|notes|\.\w+)", re.IGNORECASE
+    r"(?:docs?|documentation|changes|changelogs?|changelog\.d|changesets?|news|newsfragments|history|releases?|release[-_]?notes|notes|\.\w+)",
+    re.IGNORECASE,
 )
 
 
@@ -99,9 +105,22 @@ def _behaves_differently(file: ChangedFile, moved: frozenset[str]) -> bool:
 def _is_code(file: ChangedFile, line: DiffLine, moved: frozenset[str]) -> bool:
     if _NOISE.match(line.text[:500]) or line.text.strip() in moved:
         return False
+    if _LISTED_NAME.match(line.text[:500]) and file.path.endswith("__init__.py"):
+        return False
     if line.head_line is None:
         return True
-    return not (file.is_quoted(line.head_line) or is_in_inline_tests(file, line.head_line))
+    return not (_is_text(file, line.text, line.head_line) or is_in_inline_tests(file, line.head_line))
+
+
+def _is_text(file: ChangedFile, text: str, line: int) -> bool:
+    """Whether the line is words in a string; an entry of a table is none, but for one in a longer string."""
+    source = next((one for one in file.sources if one.holds(line)), None)
+    if source is None or not _ENTRY.match(text[:500]):
+        return file.is_quoted(line)
+    return begins_in_text(source.root, line - source.first)
+
+
+_ENTRY: Final = pattern(r"\s+(?:\"[^\"]*\"|'[^']*')\s*[,:]")
 
 
 def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
@@ -116,25 +135,40 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
                     continue
                 if _is_public(function) and not _is_documented(function):
                     is_clear = source.whole or _is_at_top(function)
-                    sure = rule.is_sure and is_clear and _is_meant(rule, file.path) and _is_plain(function)
+                    sure = rule.is_sure and is_clear and _is_meant(rule, function, file, change) and _is_plain(function)
                     yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
 
 
-def _is_meant(rule: Rule, path: str) -> bool:
-    """Whether the rule speaks of all functions, or this file's are among those that it speaks of."""
-    is_private = _PRIVATE.search(path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
-    return not is_private and not _OF_SOME.search(rule.origin.text)
+def _is_meant(rule: Rule, function: Function, file: ChangedFile, change: Change) -> bool:
+    """Whether the rule speaks of all functions, or this one is among those that it speaks of."""
+    is_private = _PRIVATE.search(file.path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
+    is_open = not is_private or _is_exported(_class_of(function) or function.name, file, change)
+    return is_open and not _OF_SOME.search(rule.origin.text)
+
+
+def _is_exported(name: str, file: ChangedFile, change: Change) -> bool:
+    """Whether a private module says that this is public, or the package around it takes it out of there."""
+    if name in file.once(_listed):
+        return True
+    package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
+    return re.search(rf"\b{re.escape(name)}\b", package) is not None
+
+
+def _listed(file: ChangedFile) -> frozenset[str]:
+    return frozenset(name for one in _LISTED.findall(file.head or "") for name in _QUOTED.findall(one))
+
+
+_QUOTED: Final = pattern(r"[\"'](\w+)[\"']")
+_LISTED: Final = pattern(r"^__all__(?: ?: ?[\w\[\], ]+)? ?\+?= ?[\[(]([^\])]{0,5000})", re.MULTILINE)
 
 
 def _is_at_top(function: Function) -> bool:
-    """Whether a piece of a Python file shows a whole function at its left edge, outside of any long string."""
+    """Whether a piece of a Python file shows how a function at its left edge begins, outside of any long string."""
     source = function.source
-    last = function.node.end_point.row
-    is_ended = any(line and not line[0].isspace() for line in source.lines[last + 1 :])
     return (
         source.language is Language.PYTHON
         and function.node.start_point.column == 0
-        and is_ended
+        and bool(function.statements)
         and "'''" not in source.text
         and _is_outside_strings("\n".join(source.lines[: function.node.start_point.row]), source.text)
     )
@@ -169,8 +203,7 @@ def _is_plain(function: Function) -> bool:
     source = function.source
     match source.language:
         case Language.PYTHON:
-            outer = function.container
-            return outer is None or outer.child_by_field_name("superclasses") is None
+            return function.container is None or _is_first_of_its_name(function)
         case Language.GO:
             receiver = function.node.child_by_field_name("receiver")
             return receiver is None
@@ -182,6 +215,42 @@ def _is_plain(function: Function) -> bool:
             return source.text.count(f"function {function.name}") <= 1
         case _:
             assert_never(source.language)
+
+
+def _is_first_of_its_name(function: Function) -> bool:
+    """Whether no class above its own has a method of that name: all of them stand in this file, or are nobody's."""
+    classes = function.source.once(_classes)
+    seen: set[str] = set()
+    left = [_class_of(function)]
+    while left:
+        name = left.pop()
+        if name in seen or name in _BASES:
+            continue
+        if name not in classes or (seen and function.name in classes[name].names):
+            return False
+        seen.add(name)
+        left += classes[name].bases
+    return True
+
+
+class _Class(NamedTuple):
+    bases: tuple[str, ...]
+    names: frozenset[str]
+
+
+def _classes(source: Source) -> "dict[str, _Class]":
+    """The classes of a Python file, by name; a class that is written twice has the bases and names of both."""
+    found: dict[str, _Class] = {}
+    for node in find(source.root, source.language, ("class_definition",)):
+        name, given = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
+        bases = tuple(text_of(one).partition("[")[0] for one in (given.named_children if given is not None else ()))
+        other = found.get(name, _Class((), frozenset()))
+        found[name] = _Class(other.bases + bases, other.names | frozenset(_BOUND.findall(text_of(node))))
+    return found
+
+
+_BOUND: Final = pattern(r"^\s+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
+_BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
 
 
 def _is_public(function: Function) -> bool:

@@ -124,8 +124,8 @@ def bodies(change: Change) -> Iterator[Body]:
 
 
 _OF_EQUALITY: Final = pattern(
-    r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
-    r"|repeat|twice|consist|singleton|(?:^|_)eq(?:_|$)",
+    r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|(?<!re)ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
+    r"|repeat(?!ed[ _](?!call|get|access|use|invoc|read|look|eval|run))|twice|consist|singleton|(?:^|_)eq(?:_|$)",
     re.IGNORECASE,
 )
 

@@ -4,6 +4,8 @@ Looks at the checks whose lines the change removes; what was moved, or replaced 
 Invariant: an assertion that names something which went away with the change is not missed.
 """
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -16,6 +18,7 @@ from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.tests import Pair, all_paired, base_sources, may_hold_tests
 from worker.judge.heuristics.truths import Proof
+from worker.judge.heuristics.weak_test.calls_gone import calls_gone, errors_of
 from worker.judge.heuristics.weak_test.looks import Look
 from worker.judge.heuristics.weak_test.unasserted import unread
 
@@ -76,6 +79,9 @@ def assertion_removed(change: Change) -> Iterator[Place]:
         if at not in told:
             told.add(at)
             yield _place(loss, "this assertion was removed from a test that stays")
+    for loss in _calls_lost(change):
+        if (loss.file.path, loss.stand.block) not in told:
+            yield _place(loss, "this call of what checks was removed from a test that stays")
 
 
 @signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
@@ -123,12 +129,61 @@ def _of_file(change: Change, file: ChangedFile, moved: frozenset[str]) -> Iterat
         loss = Loss(file, stand, tests.get(stand.first), None, stand.oracle.text in moved)
         if loss.is_moved and not _is_all_of_block(loss):
             continue
-        near = [one for one in _added(file) if one.block == stand.block and _is_in(one, loss)]
+        near = [one for one in _added(file) if one.block == stand.block and _is_in(one, loss)] or _where_moved(loss)
+        dropped = _thrown_away(loss)
+        if dropped is not None:
+            yield loss._replace(instead=dropped)
+            continue
         if not near and _stays(loss, change) and not _is_rewritten(loss):
             yield loss
         weak = [one for one in near if _is_weaker(one.oracle, stand.oracle)]
         if weak and len(weak) == len(near):
-            yield loss._replace(instead=weak[0])
+            yield loss._replace(instead=max(weak, key=lambda one: len(one.words & stand.words)))
+
+
+def _calls_lost(change: Change) -> Iterator[Loss]:
+    """Calls of what checks that are gone from a test that stays, with all else that they name still there."""
+    for file in change.files:
+        blocks = blocks_of(file) if may_hold_tests(file) and file.sources else ()
+        alone = {line: number for number, block in enumerate(blocks) for line in block.removed if not block.added}
+        gone = list(calls_gone(file, {line: blocks[number].removed for line, number in alone.items()}))[:_MOST]
+        tests = _tests_by_line(change, file) if gone else {}
+        for oracle, first, last, text in gone:
+            stand = Stand(oracle, first, last, alone[first], frozenset(_WORD.findall(text)))
+            loss = Loss(file, stand, tests.get(first), None, is_moved=False)
+            is_there = _is_said_without(loss) and not stand.words & change.once(_lost_words)
+            if is_there and not _is_said_elsewhere(text, change):
+                yield loss
+
+
+def _is_said_elsewhere(text: str, change: Change) -> bool:
+    """Whether the change adds the same somewhere: it was moved, or put into a function."""
+    lines = [line.strip() for line in text.split("\n")]
+    return change.added_texts.issuperset(lines) or any(lines[0] in one for one in change.added_texts if len(lines) == 1)
+
+
+def _where_moved(loss: Loss) -> list[Stand]:
+    """Where the whole test stands elsewhere now, what it asks of the same there."""
+    base, head, _ = loss.pair or Pair(None, None, loss.file)
+    if base is None or head is None or head.first not in loss.file.added_lines:
+        return []
+    names = words_of(loss.stand.oracle)
+    return [one for one in _added(loss.file) if names and names <= words_of(one.oracle) and _is_in(one, loss)]
+
+
+def _thrown_away(loss: Loss) -> Stand | None:
+    """A line in its place that looks at what it compared, and throws that away: `let _ = x.len();`."""
+    sides = {_SPACE.sub("", one) for one in loss.stand.oracle.pair or ()}
+    for line in sorted(blocks_of(loss.file)[loss.stand.block].added) if sides else ():
+        source = next((one for one in loss.file.sources if one.holds(line)), None)
+        found = _DROPS.fullmatch(source.lines[line - source.first][:_LONGEST_LINE]) if source is not None else None
+        if found is not None and _SPACE.sub("", found[1]) in sides:
+            return loss.stand._replace(first=line, last=line)
+    return None
+
+
+_SPACE: Final = pattern(r"\s+")
+_DROPS: Final = pattern(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
 
 
 class Replaced(NamedTuple):
@@ -159,9 +214,16 @@ def _replaced(change: Change) -> tuple[Replaced, ...]:
 
 def _tests_by_line(change: Change, file: ChangedFile) -> dict[int, Pair]:
     """The innermost test around each line of the version before."""
-    found = [(pair.base, pair) for pair in all_paired(change) if pair.base is not None and pair.file is file]
+    found = [(pair.base, pair) for pair in change.once(_by_file).get(id(file), ()) if pair.base is not None]
     ordered = sorted(found, key=lambda both: both[0].first)
     return {line: pair for base, pair in ordered for line in range(base.first, base.last + 1)}
+
+
+def _by_file(change: Change) -> dict[int, list[Pair]]:
+    found: defaultdict[int, list[Pair]] = defaultdict(list)
+    for pair in all_paired(change):
+        found[id(pair.file)].append(pair)
+    return found
 
 
 def _is_in(new: Stand, loss: Loss) -> bool:
@@ -229,10 +291,13 @@ def _is_taken_out(loss: Loss) -> bool:
     """Its lines alone went from a test that stays, with all that the rest of the test says: `assert run() == 1`."""
     if not _is_all_of_block(loss):
         return False
-    if loss.pair is None:
-        return not loss.file.sources[0].whole
-    base, head, _ = loss.pair
-    words = words_of(loss.stand.oracle)
+    return not loss.file.sources[0].whole if loss.pair is None else _is_said_without(loss)
+
+
+def _is_said_without(loss: Loss) -> bool:
+    """Of what it names, the test says now all that it said outside of it."""
+    base, head, _ = loss.pair or Pair(None, None, loss.file)
+    words = words_of(loss.stand.oracle) or errors_of(loss.stand.oracle)
     if base is None or head is None or not words:
         return False
     rest = range(base.first, base.last + 1)
@@ -344,8 +409,10 @@ def _find_added(file: ChangedFile) -> list[Stand]:
 
 def _stands(sources: tuple[Source, ...], at: dict[int, int]) -> list[Stand]:
     stands: list[Stand] = []
+    lines = sorted(at)
     for source in sources:
-        rows = frozenset(line - source.first for line in at if source.holds(line))
+        start, end = (bisect_left(lines, source.first + count) for count in (0, len(source.lines)))
+        rows = frozenset(line - source.first for line in lines[start:end])
         for oracle in oracles_of(source.root, source.language, rows) if rows else ():
             first = oracle.node.start_point.row + source.first
             if first in at and not oracle.is_guess and _is_assertion(oracle):
@@ -367,7 +434,7 @@ _QUOTED: Final = pattern(r"\"(?:[^\"\\]|\\.){0,500}\"|'(?:[^'\\]|\\.){0,500}'")
 _COMMON: Final = pattern(
     r"assert\w*|self|expect|require|then|is|not|None|null|nil|undefined|len|in|and|or|if|t|to[A-Z]\w*|is[A-Z]\w*|has[A-Z]\w*"
     r"|contains\w*|true|false|True|False|Equal\w*|True|False|NotNil|Len|Errorf?|Fatalf?|String|int|str|[bfru]|await|err|Object|func|_"
-    r"|format|fmt|Sprintf?|Sprint|typeof|bool|Boolean|isinstance|instanceof|object|type|any|ANY|mock|anything|Some|Ok|abs|Math|math|Abs|Infinity|Number"
+    r"|repr|id|format|fmt|Sprintf?|Sprint|typeof|bool|Boolean|isinstance|instanceof|object|type|any|ANY|mock|anything|Some|Ok|abs|Math|math|Abs|Infinity|Number"
     r"|MAX_VALUE|float|inf|length|size|ok|equals?|strictEqual|deepEqual|deepStrictEqual|notEqual|notStrictEqual|same|match|matches|regexp|MatchString"
     r"|NotEmpty|NotZero|Contains|Greater\w*|Less\w*|InDelta|within|delta|included?s?|exists?|undefined|throws?|at(?:Least|Most)\w*|never|times|any[A-Z]\w*|doesNotThrow|NotPanics|NoError|a|an"
 )

@@ -5,11 +5,12 @@ that says why nothing is checked announces nothing.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import consequence_of, find, is_comment, outermost, text_of
@@ -94,7 +95,7 @@ _BLOCKS: Final = frozenset({"block", "statement_block", "module", "source_file",
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
 def check_announced_only(change: Change) -> Iterator[Place]:
-    """A new test ends in a comment that announces a check, and no check follows.
+    """A new test ends in a comment that announces a check, or stands above one elsewhere, and no check follows.
 
     False alarms: 0 of 4932 clean changes with tests (0.0 %, at most 0.08 %).
     """
@@ -103,9 +104,26 @@ def check_announced_only(change: Change) -> Iterator[Place]:
         if last is None or not is_comment(last):
             continue
         begun = look.test.source.lines[last.start_point.row].encode()[: last.start_point.column]
-        if not begun.strip() and _ANNOUNCES.match(text_of(last)) and not _EXPLAINS.search(text_of(last)):
+        is_announcing = _ANNOUNCES.match(text_of(last)) and not _EXPLAINS.search(text_of(last))
+        if not begun.strip() and (is_announcing or text_of(last).strip() in look.file.once(_above_checks)):
             line = last.start_point.row + look.test.source.first
             yield Place(f"`{look.test.name}` ends where its last comment announces a check", look.file.path, line)
+
+
+def _above_checks(file: ChangedFile) -> frozenset[str]:
+    """Comments of the file with a check in the line below."""
+    return frozenset(
+        upper.strip()
+        for source in file.sources
+        for upper, lower in pairwise(source.lines)
+        if _COMMENT.match(upper) and _CHECKED.match(lower)
+    )
+
+
+_COMMENT: Final = pattern(r"\s*(?://|#)[^\n]{0,200}\w")
+_CHECKED: Final = pattern(
+    r"\s*(?:await )?(?:self\.)?(?:assert|expect\(|require\.|t\.(?:is|ok|equal|same|strictEqual)\b)"
+)
 
 
 def _last(body: "Node") -> "Node | None":

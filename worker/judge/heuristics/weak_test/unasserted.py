@@ -16,7 +16,7 @@ from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import ancestors, find, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
 
@@ -131,6 +131,21 @@ def test_value_unread(change: Change) -> Iterator[Place]:
         name = next(unread(look), None) if look.is_new and id(look) not in known else None
         if name is not None and not marks_prove(look.test):
             yield _place(look, f"the new test `{look.test.name}` never reads its `{name}`")
+        for line in _thrown_away_at(look):
+            yield Place(f"the new test `{look.test.name}` looks at this and throws it away", look.file.path, line)
+
+
+def _thrown_away_at(look: Look) -> Iterator[int]:
+    """Lines of a new test in Rust that only name a value: a field, a part, what a getter returns."""
+    is_looked_at = look.is_new and look.test.source.language is Language.RUST
+    for number, text in enumerate(look.test.text.split("\n") if is_looked_at else (), look.test.body.start_point.row):
+        if _NAMED_ONLY.fullmatch(text[:_TAIL]):
+            yield number + look.test.source.first
+
+
+_NAMED_ONLY: Final = pattern(
+    r"\s*let _ = (?:(?:\w+\()?&\w[\w.]*\[.{1,80}\]\)?|(?!.*\.(?:\w+\(|await\b)).*\.\w+|.*\.(?:get_\w+|value_of|kind|status|as_\w+|is_\w+|to_string|len|name|version|headers?)\(\w*[\"\w]*\));"
+)
 
 
 def _place(look: Look, note: str) -> Place:
@@ -232,7 +247,7 @@ def unread(look: Look) -> Iterator[str]:
     body, language = look.test.body, look.test.source.language
     if _ELSEWHERE.search(look.test.text) or language not in _BINDINGS:
         return
-    words = Counter(_WORD.findall(look.test.text))
+    words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
     for spine in spines(body, language):
         if spine.is_dropped and _PRINTS.fullmatch(spine.links[-1].name):
             words.subtract(set(_WORD.findall(text_of(spine.node))))
@@ -243,7 +258,21 @@ def unread(look: Look) -> Iterator[str]:
                 if language is Language.GO
                 else [text_of(_bound(binding))]
             )
-            yield from (name for name in names if words[name] == 1 and not name.startswith("_"))
+            around = _block_around(binding, look) if language in _SCOPED else None
+            if around is not None and around.id not in blocks:
+                blocks[around.id] = Counter(_WORD.findall(text_of(around)))
+            told = words if around is None else blocks[around.id]
+            yield from (name for name in names if 1 in {words[name], told[name]} and not name.startswith("_"))
+
+
+_SCOPED: Final = frozenset({*SCRIPTS, Language.RUST, Language.GO, Language.JAVA})
+"""Here a name is known only in the block that binds it."""
+_BLOCKS: Final = frozenset({"statement_block", "block"})
+
+
+def _block_around(binding: "Node", look: Look) -> "Node | None":
+    """The block inside of the test that the binding stands in."""
+    return next((one for one in ancestors(binding, look.test.body) if one.type in _BLOCKS), None)
 
 
 _ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.oracles import Oracle
+from worker.judge.heuristics.oracles import EQUAL, ITSELF, Oracle
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, text_of, with_ancestors
 from worker.judge.heuristics.truths import Proof
@@ -29,7 +29,7 @@ def assertion_unreached(change: Change) -> Iterator[Place]:
     """
     for look in looks(change):
         end = _end(look)
-        if end is not None and any(_can_fail(one) and one.node.start_byte > end.end_byte for one in look.oracles):
+        if end is not None and any(_is_meant(one) and one.node.start_byte > end.end_byte for one in look.oracles):
             line = look.test.function.line_of(end)
             if line in look.file.added_lines:
                 yield Place("the assertions below are never reached", look.file.path, line, line)
@@ -57,6 +57,11 @@ _LONGEST: Final = 200
 
 def _can_fail(oracle: Oracle) -> bool:
     return oracle.proof >= Proof.PRESENCE
+
+
+def _is_meant(oracle: Oracle) -> bool:
+    """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
+    return _can_fail(oracle) or (oracle.why in {ITSELF, EQUAL} and not oracle.is_guess)
 
 
 def _never(body: Body) -> "Iterator[Node]":
@@ -137,6 +142,7 @@ def _doubtful(look: Look) -> "Iterator[Node]":
         yield gate
     yield from _leaving(look)
     yield from _idle(look)
+    yield from _switched(look)
 
 
 def _checks(look: Look) -> "list[Node]":
@@ -157,6 +163,26 @@ def _gate(node: "Node", body: "Node") -> "Node | None":
     """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
     around = (one for one in ancestors(node, body) if one.type in _IFS and not _has_otherwise(one))
     return next(around, None)
+
+
+def _switched(look: Look) -> "Iterator[Node]":
+    """Switches of the environment around some of the checks of a new test."""
+    gates = (
+        {one.start_byte: one for check in look.oracles for one in ancestors(check.node, look.test.body)}
+        if look.is_new
+        else {}
+    )
+    only = _only_gate(look)
+    for gate in gates.values():
+        is_switch = gate.type in _IFS and not _has_otherwise(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
+        if is_switch and gate != only:
+            yield gate
+
+
+_OF_ENVIRONMENT: Final = pattern(
+    r"if\b[^\n]{0,100}(?:process\.env|os\.environ|getenv|env::var|option_env!|import\.meta\.env|Boolean\.getBoolean|System\.getProperty|testing\.Verbose|globalThis\.__)",
+    2,
+)
 
 
 def _has_otherwise(branch: "Node") -> bool:

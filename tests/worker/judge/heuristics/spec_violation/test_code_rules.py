@@ -198,3 +198,30 @@ def test_a_program_is_production_code_and_no_library_and_may_exit(
     rule: str, path: str, line: str, expected: str
 ) -> None:
     assert adds(rule, path, f"package main\n\n{line}", before="") == {expected}
+
+
+@pytest.mark.parametrize(
+    ("path", "around", "expected"),
+    [
+        ("src/a.go", " * of a\n */\nfunc F() {{\n{}\n}}\n", FACT),
+        ("src/a.go", "func F() {{\n{}\n}}\n/*\n * of a\n", FACT),
+        ("src/a.go", "/*\n{}\n", DOUBT),
+        ("src/a.py", 'words"""\nx = 1\n\n\ndef f():\n    """Do."""\n{}\n', FACT),
+        ("src/a.py", 'words"""\nx = 1\n{}\n\n\ndef f():\n    """Do."""\n', FACT),
+        ("src/a.py", 'x = 1\n{}\n"""\n\n\ndef f():\n    """Do."""\n', DOUBT),
+        ("src/a.py", 'def f():\n    """Do.\n\n    More."""\n{}\nx = """\n', FACT),
+    ],
+    ids=[
+        "below a comment",
+        "above one",
+        "in one",
+        "below a string",
+        "between strings",
+        "in a string",
+        "above a string",
+    ],
+)
+def test_what_stands_above_a_line_shows_whether_it_is_text(path: str, around: str, expected: str) -> None:
+    added = around.format("    a.b(1)")
+    fragment = ruled("Never use `a.b`.", {path: LONG + LONG}, {path: LONG + added + LONG}, texts=False)
+    assert signals(fragment) <= {expected}

@@ -203,3 +203,59 @@ def test_what_is_public_in_a_private_module_is_doubtful_only_where_the_rule_spea
     rule: str, expected: str
 ) -> None:
     assert signals(ruled(rule, {}, {"src/_make.py": "def make(x):\n    return x\n"})) == {expected}
+
+
+@pytest.mark.parametrize("place", ["changelog.d/618.change.rst", "CHANGES/12.bugfix.md", "newsfragments/1.rst"])
+def test_a_rule_that_names_one_entry_means_the_folder_of_entries(place: str) -> None:
+    rule = f"Always add a changelog entry ({place})."
+    assert signals(ruled(rule, BEFORE, AFTER)) == {"changelog_entry_missing"}
+    assert signals(ruled(rule, BEFORE, {**AFTER, place.replace("1", "3"): "entry\n"})) == set()
+
+
+def test_a_name_in_a_table_is_behaviour_and_one_in_a_packages_list_is_not() -> None:
+    for path, expected in (("src/a.py", {"changelog_entry_missing"}), ("src/__init__.py", set[str]())):
+        before, after = {path: 'X = (\n    "a",\n)\n'}, {path: 'X = (\n    "a",\n    "b",\n)\n'}
+        assert signals(ruled(LOG, before, after, title="fix: x")) == expected
+
+
+def test_a_piece_that_ends_with_the_function_shows_how_it_begins() -> None:
+    lines = "".join(f"a{number} = 1\n" for number in range(10))
+    guidance = [{"path": "AGENTS.md", "text": "- All public functions must have docstrings.\n"}]
+    after = {"src/a.py": f"{lines}\n\ndef f():\n    g()\n"}
+    assert signals(Change(dossier_of({"src/a.py": lines}, after, texts=False, guidance=guidance))) == {
+        "docstring_missing"
+    }
+
+
+PUBLIC = "All public functions must have docstrings."
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("class B:\n    def g(self): ...\n\n\nclass A(B):\n    def f(self):\n        g()\n", "docstring_missing"),
+        ("class B(abc.ABC):\n    x = 1\n\n\nclass A(B):\n    def f(self):\n        g()\n", "docstring_missing"),
+        ("class A(A):\n    def f(self):\n        g()\n", "docstring_missing"),
+        ('class B:\n    def f(self):\n        """Do."""\n\n\nclass A(B):\n    def f(self):\n        g()\n', DOUBT),
+        ("class B(C):\n    x = 1\n\n\nclass A(B):\n    def f(self):\n        g()\n", DOUBT),
+    ],
+    ids=["another method", "an abstract class", "its own name", "an override", "of elsewhere"],
+)
+def test_a_method_that_no_class_above_has_is_nobodys_override(code: str, expected: str) -> None:
+    assert signals(ruled(PUBLIC, {}, {"src/a.py": code})) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("listed", "package", "expected"),
+    [
+        ('__all__ = ["f"]\n\n\n', "", "docstring_missing"),
+        ('__all__ = ["g"]\n\n\n', "", DOUBT),
+        ("", "from ._a import f\n", "docstring_missing"),
+        ("", "from ._a import g\n", DOUBT),
+    ],
+)
+def test_what_a_private_module_lists_or_its_package_takes_out_is_public(
+    listed: str, package: str, expected: str
+) -> None:
+    after = {"src/_a.py": f"{listed}def f():\n    g()\n", "src/__init__.py": f"{package}x = 1\n"}
+    assert signals(ruled(PUBLIC, {"src/__init__.py": "x = 2\n"}, after)) == {expected}

@@ -96,3 +96,56 @@ def test_a_patch_of_vendored_code_is_a_fact_and_a_newer_copy_a_suspicion() -> No
     assert judged({**patched, "go.mod": "a\n"}, before, rule) == {FACT}
     assert judged({**patched, "go.mod": "b\n"}, before, rule) == {DOUBT}
     assert judged({**patched, "go.mod": "a\n"}, before, rule, "Take the newer upstream") == {DOUBT}
+
+
+def test_a_name_that_stands_in_every_folder_makes_no_namesake() -> None:
+    before, own = {"lib/gen/index.py": "KNOWN = 1\n", "src/index.py": "y = 1\n"}, {"src/index.py": "y = 2\n"}
+    assert judged({"lib/gen/a.py": "KNOWN = 1\n", "lib/gen/index.py": "KNOWN = 1\nOTHER = x\n", **own}, before) == {
+        FACT
+    }
+
+
+def test_a_folder_that_is_called_like_the_repository_stands_in_any_title() -> None:
+    rule = "Files in `widgets/core/` are generated, don't change them."
+    before, after = (
+        {"widgets/core/a.py": "KNOWN = 1\n"},
+        {"widgets/core/a.py": "KNOWN = 1\nOTHER = x\n", "src/b.py": "x = 2\n"},
+    )
+    assert judged(after, before, rule, "Mend widgets") == {FACT}
+
+
+@pytest.mark.parametrize("path", ["azure-pipelines.yml", "pnpm-lock.yaml"])
+def test_what_ci_and_package_managers_read_is_no_source_of_generated_code(path: str) -> None:
+    after = {"lib/gen/a.py": "KNOWN = 1\nOTHER = x\n", path: "a: 2\n"}
+    assert judged(after, {path: "a: 1\n"}) == {FACT}
+
+
+NOTE = "# see the other file\n# adjusted once\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "added", "is_hand"),
+    [
+        ("dist/a.py", NOTE, True),
+        ("dist/a.py", f"{NOTE}x = 2\n", False),
+        ("dist/a.py", f"# Copyright of us\n{NOTE}", False),
+        ("dist/a.py", "#\n", False),
+        ("dist/a.py", f"{SIGNED}{NOTE}", False),
+        ("dist/a.txt", NOTE, False),
+    ],
+    ids=["comments", "code", "a licence", "no words", "signed", "no code"],
+)
+def test_comments_alone_are_by_hand(path: str, added: str, *, is_hand: bool) -> None:
+    rule, manifest = "Do not edit anything under `dist/`; it is generated.", {"setup.py": "x = 3\n"}
+    assert judged({path: added, **manifest}, {"setup.py": "x = 1\n"}, rule) == ({FACT} if is_hand else set())
+
+
+def test_comments_in_the_place_of_others_may_be_a_generators() -> None:
+    rule, manifest = "Do not edit anything under `dist/`; it is generated.", {"setup.py": "x = 3\n"}
+    assert judged({"dist/a.py": NOTE, **manifest}, {"dist/a.py": "# old words\n", "setup.py": "x = 1\n"}, rule) == set()
+    signed = {"dist/a.py": f"{SIGNED}x = 1\n", "setup.py": "x = 1\n"}
+    assert judged({"dist/a.py": f"{SIGNED}x = 1\n{NOTE}", **manifest}, signed, rule) == set()
+    guidance = [{"path": "AGENTS.md", "text": f"- {rule}"}]
+    after = {"dist/a.py": NOTE, "src/own.py": "x = 2\n", **manifest}
+    change = dossier_of({"setup.py": "x = 1\n", "src/own.py": "x = 1\n"}, after, texts=False, guidance=guidance)
+    assert signals(Change(change)) == {FACT}

@@ -245,3 +245,114 @@ def test_what_a_double_or_an_error_is_called_is_no_check_beside_a_weak_one() -> 
 def test_an_assertion_that_named_nothing_is_not_missed() -> None:
     before = ACTS.replace("    assert run(1) == 2\n", "    assert 1 == 2\n")
     assert lost(before.replace("    assert 1 == 2\n", ""), before) == []
+
+
+RUST = "#[test]\nfn a() {\n    let x = run();\n    more(move || {\n        %s;\n    });\n    assert!(x.b);\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ("let _ = x.len()", [("assertion_loosened", 5)]),
+        ("let _ = y.len()", []),
+        ("drop(x.len())", []),
+    ],
+)
+def test_a_value_that_was_compared_and_is_thrown_away_now_is_a_fact(new: str, expected: list[tuple[str, int]]) -> None:
+    before, after = RUST % "assert_eq!(x.len(), 2)", RUST % new
+    found = of_losses(seen({"tests/a.rs": before}, {"tests/a.rs": after}))
+    assert [one for one in found if one[0] == "assertion_loosened"] == expected
+
+
+def test_the_text_of_a_value_is_less_than_the_value() -> None:
+    assert lost(changed(("assert y.b == 2", "assert repr(y.b)"))) == [("assertion_loosened", 5)]
+
+
+MOVED = "def test_c():\n    v = deep()\n    assert v.e == 5\n    v.close()\n"
+
+
+def test_a_test_that_was_moved_and_asks_less_since_is_a_fact() -> None:
+    before, weak = MOVED + "\n\n" + BEFORE + OTHER, MOVED.replace("v.e == 5", "v.e is not None")
+    assert lost(f"{BEFORE}{OTHER}\n\n{weak}", before) == [("assertion_loosened", 17)]
+    assert lost(f"{BEFORE}{OTHER}\n\n{MOVED}", before) == []
+
+
+GO_ERRORS = "package a\n\nfunc TestA(t *testing.T) {\n\tx, err := run()\n\trequire.NoError(t, err)\n\tx.More()\n\trequire.Equal(t, 1, x)\n%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"), [("", [("assertion_removed", -5)]), ("\tuse(err)\n", [("assertion_removed", -5)])]
+)
+def test_an_error_that_nobody_asks_about_any_more_is_suspected(rest: str, expected: list[tuple[str, int]]) -> None:
+    before = GO_ERRORS % rest
+    assert (
+        of_losses(seen({"a_test.go": before}, {"a_test.go": before.replace("\trequire.NoError(t, err)\n", "")}))
+        == expected
+    )
+    gone = before.replace("\trequire.NoError(t, err)\n", "").replace("x, err :=", "x :=").replace("use(err)", "use(x)")
+    assert of_losses(seen({"a_test.go": before}, {"a_test.go": gone})) == []
+
+
+CALLS = {
+    "test_a.py": (
+        "def test_a():\n    x = run()\n    check_all(x)\n    use(x)\n    assert x.b == 1\n",
+        "    check_all(x)\n",
+        -3,
+    ),
+    "tests/test_b.py": (
+        "def test_a():\n    x = run()\n    with pytest.raises(OSError) as found:\n        x.go()\n    x.go(1)\n    assert x.b == 1\n",
+        "    with pytest.raises(OSError) as found:\n        x.go()\n",
+        -3,
+    ),
+    "a_test.go": (
+        'package a\n\nfunc TestA(t *testing.T) {\n\tx, err := run()\n\tif err != nil {\n\t\tt.Fatalf("got %q", err)\n\t}\n\tuse(x, err)\n}\n',
+        '\tif err != nil {\n\t\tt.Fatalf("got %q", err)\n\t}\n',
+        -5,
+    ),
+}
+
+
+@pytest.mark.parametrize("path", CALLS)
+def test_a_call_that_sounds_like_a_check_and_a_look_at_an_error_are_missed_as_well(path: str) -> None:
+    before, gone, line = CALLS[path]
+    after = before.replace(gone, "")
+    assert of_losses(seen({path: before}, {path: after})) == [("assertion_removed", line)]
+    assert (
+        of_losses(seen({path: before}, {path: before.replace(gone, gone.replace("x", "y").replace("err", "fail"))}))
+        == []
+    )
+    assert of_losses(seen({path: before}, {path: after.replace("x", "y")})) == []
+    told = after.replace("func TestA", f"func check(t *testing.T) {{\n{gone}}}\n\nfunc TestA")
+    told = told.replace("def test_a", f"def other():\n{gone}\n\ndef test_a")
+    assert of_losses(seen({path: before}, {path: told})) == []
+
+
+@pytest.mark.parametrize(
+    "kept", ["    y = check_all(x)\n", "    if check_all(x):\n        pass\n", "    check_all(x)\n    more(x)\n"]
+)
+def test_what_a_call_like_a_check_is_used_for_or_what_goes_with_it_is_not_missed(kept: str) -> None:
+    before = CALLS["test_a.py"][0].replace("    check_all(x)\n", kept)
+    assert of_losses(seen({"test_a.py": before}, {"test_a.py": before.replace(kept, "")})) == []
+
+
+def test_a_call_like_a_check_that_went_with_what_it_was_given_is_not_missed() -> None:
+    before = "def test_a():\n    x = run()\n    y = go()\n    check_all(x)\n    use(y)\n    assert y.b == 1\n"
+    after = before.replace("    x = run()\n", "").replace("    check_all(x)\n", "")
+    assert lost(after, before) == []
+
+
+def test_a_call_like_a_check_outside_of_any_test_is_left_alone() -> None:
+    before = "def prepare(x):\n    check_all(x)\n    use(x)\n\n\n" + BEFORE
+    assert lost(before.replace("    check_all(x)\n", ""), before) == []
+
+
+def test_an_assertion_and_the_call_around_it_that_went_together_are_told_once() -> None:
+    held = "    with check_all(x):\n        assert x.c == 2\n"
+    before = f"def test_a():\n    x = run()\n{held}    assert x.b == 1\n    x.c()\n"
+    assert lost(before.replace(held, ""), before) == [("assertion_removed", -4)]
+
+
+def test_a_value_thrown_away_is_told_although_it_sounds_like_a_check() -> None:
+    before = RUST % "assert_eq!(x.unwrap_err().kind, 2)"
+    after = RUST % "let _ = x.unwrap_err().kind"
+    assert ("assertion_loosened", 5) in seen({"tests/a.rs": before}, {"tests/a.rs": after})

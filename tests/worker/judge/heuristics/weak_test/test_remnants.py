@@ -106,3 +106,11 @@ def test_a_last_comment_that_announces_a_check_is_told(path: str, code: str, lin
 )
 def test_a_comment_that_a_check_follows_or_that_explains_is_nothing(body: str) -> None:
     assert told(announced, "a.test.ts", f"test('a', () => {{\n  {body}\n}})\n") == []
+
+
+ABOVE = "test('a', () => {\n  const x = load()\n  %s\n  expect(x).toBe(1)\n})\n\ntest('b', () => {\n  load()\n  // by hand\n})\n"
+
+
+@pytest.mark.parametrize(("comment", "lines"), [("// by hand", [9]), ("// by word", []), ("by_hand()", [])])
+def test_a_last_comment_that_stands_above_a_check_elsewhere_is_told(comment: str, lines: list[int]) -> None:
+    assert told(announced, "a.test.ts", ABOVE % comment) == lines

@@ -185,3 +185,30 @@ def test_a_method_of_a_class_inside_of_a_test_is_no_test() -> None:
 
 def test_a_test_that_is_named_after_coming_through_is_still_suspected() -> None:
     assert names(seen_new("test_a.py", "def test_does_not_raise():\n    run()\n")) == ["test_without_assertion"]
+
+
+def test_a_value_of_a_block_that_only_another_block_reads_is_unread() -> None:
+    block = "  {\n    const result = run(%s)\n%s  }\n"
+    checked, left = "    expect(result).toBe(1)\n", "    expect(state()).toBe(1)\n"
+    text = "it('a', () => {\n" + block % (1, left) + block % (2, checked) + "})\n"
+    assert seen_new("a.test.ts", text) == [("test_value_unread", 1)]
+    assert seen_new("a.test.ts", text.replace(left, checked)) == []
+    again = "def test_a():\n    if x:\n        result = run()\n    else:\n        result = 2\n    assert result\n    assert y == 1\n"
+    assert seen_new("test_a.py", again) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("let _ = &x[..3];", True),
+        ("let _ = x.name;", True),
+        ('let _ = x.value_of("hex");', True),
+        ("let _ = x.err.kind();", True),
+        ("let _ = x.send(1);", False),
+        ("let _ = x.ready.await;", False),
+        ("let _ = start();", False),
+    ],
+)
+def test_a_value_that_a_new_test_in_rust_names_and_throws_away_is_told(line: str, *, is_told: bool) -> None:
+    text = f"#[test]\nfn a() {{\n    let x = run();\n    {line}\n    assert_eq!(x.b, 1);\n}}\n"
+    assert (("test_value_unread", 4) in seen_new("tests/a.rs", text)) is is_told

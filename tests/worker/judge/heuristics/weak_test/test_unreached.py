@@ -106,3 +106,39 @@ def test_a_condition_that_stood_there_before_is_not_blamed() -> None:
 def test_a_way_out_that_stood_there_before_is_not_blamed() -> None:
     before = "def test_a():\n    x = run()\n    if x.skipped:\n        return\n    assert x == 1\n"
     assert seen({"test_a.py": before}, {"test_a.py": before.replace("run()", "run(1)")}) == []
+
+
+def test_a_thing_compared_with_itself_behind_a_return_is_not_reached_either() -> None:
+    text = "def test_a():\n    return\n    assert hash(make()) == hash(make())\n"
+    assert ("assertion_unreached", 2) in seen_new("test_a.py", text)
+    assert "assertion_unreached" not in names(seen_new("test_a.py", text.replace("    assert hash", "    use(hash")))
+
+
+PARTLY = "it('a', () => {\n  const x = run()\n  expect(x).toBe(1)\n  if (%s) {\n    expect(x.y).toBe(2)\n  }%s\n})\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "behind", "expected"),
+    [
+        ("process.env.STRICT", "", [("assertion_conditional", 4)]),
+        ("x.y", "", []),
+        ("process.env.STRICT", " else {\n    expect(x.y).toBe(3)\n  }", []),
+    ],
+    ids=["a switch", "a result", "either way"],
+)
+def test_some_checks_of_a_new_test_behind_a_switch_are_suspected(
+    condition: str, behind: str, expected: list[tuple[str, int]]
+) -> None:
+    text = PARTLY % (condition, behind)
+    assert seen_new("a.test.ts", text) == expected
+    assert names(seen({"a.test.ts": text}, {"a.test.ts": text.replace("run()", "run(1)")})) == []
+
+
+def test_where_all_checks_stand_behind_the_switch_that_is_told_once() -> None:
+    text = PARTLY.replace("  expect(x).toBe(1)\n", "") % ("process.env.STRICT", "")
+    assert seen_new("a.test.ts", text) == [("assertion_behind_switch", 3)]
+
+
+def test_a_look_at_an_error_behind_a_switch_is_suspected() -> None:
+    text = "package a\n\nfunc TestA(t *testing.T) {\n\terr := run()\n\tif testing.Verbose() {\n\t\trequire.NoError(t, err)\n\t}\n}\n"
+    assert ("assertion_conditional", 5) in seen_new("a_test.go", text)

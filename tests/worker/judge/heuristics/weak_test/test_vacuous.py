@@ -244,3 +244,56 @@ def test_what_can_not_fail_in_a_test_within_a_test_is_a_fact_of_the_inner_one() 
 def test_what_can_not_fail_in_a_test_that_a_fragment_shows_whole_is_told_once_and_as_a_fact() -> None:
     after = FRAGMENT + "\n\ndef test_b():\n    x = run()\n    assert x == x\n"
     assert names(seen({"test_a.py": FRAGMENT}, {"test_a.py": after}, texts=False)) == ["assertion_always_true"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"), [("test_repeated_header", True), ("test_repeated_calls", False), ("test_reordering", True)]
+)
+def test_a_name_with_a_word_like_equality_speaks_for_no_comparison_with_itself(name: str, *, is_told: bool) -> None:
+    found = names(seen_new("test_a.py", f"def {name}():\n    x = run()\n    assert x.a == x.a\n"))
+    assert ("assertion_always_true" in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "is_told"),
+    [
+        ("test_a.py", "def test_a():\n    x = [1]\n    run(x)\n    assert y == 1\n    assert x is not None\n", True),
+        ("test_a.py", "def test_a():\n    x: str = 'a'\n    assert y == 1\n    assert x is not None\n", True),
+        ("test_a.py", "def test_a():\n    x = load()\n    assert y == 1\n    assert x is not None\n", False),
+        ("test_a.py", "def test_a():\n    x = []\n    x = load()\n    assert y == 1\n    assert x is not None\n", False),
+        ("a.test.ts", "it('a', () => {\n  const x = { a: 1 }\n  expect(y).toBe(1)\n  expect(x).toBeDefined()\n})\n", True),
+    ],
+)  # fmt: skip
+def test_what_the_test_itself_writes_out_is_there_in_any_case(path: str, text: str, *, is_told: bool) -> None:
+    line = text.count("\n") - (1 if path.endswith(".ts") else 0)
+    assert (("assertion_idle", line) in seen_new(path, text)) is is_told
+
+
+RAISES = "def test_a():\n    x = load()\n    with pytest.raises(%s):\n        x.run()\n    assert x.y == 1\n"
+
+
+def test_a_test_from_which_any_error_is_expected_from_now_on_is_suspected() -> None:
+    before, after = RAISES % "ValueError", RAISES % "Exception"
+    assert ("any_error_expected", 3) in seen({"test_a.py": before}, {"test_a.py": after})
+    assert "any_error_expected" not in names(
+        seen({"test_a.py": after}, {"test_a.py": after.replace("Exception):", "Exception) as found:")})
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "is_told"),
+    [
+        ("ATest.java", 'assertDoesNotThrow(() -> Times.toDays("1"));', True),
+        ("ATest.java", 'assertDoesNotThrow(() -> Times.start("1"));', False),
+        ("a_test.go", "require.NotPanics(t, func() { _ = run() })", True),
+    ],
+)
+def test_what_returns_something_by_its_name_is_not_run_for_its_end_alone(
+    path: str, line: str, *, is_told: bool
+) -> None:
+    java, go = (
+        "class ATest {\n  @Test void days() {\n    %s\n  }\n}\n",
+        "package a\n\nfunc TestA(t *testing.T) {\n\t%s\n}\n",
+    )
+    found = names(seen_new(path, (java if path.endswith(".java") else go) % line))
+    assert ("test_expects_success_only" in found) is is_told
