@@ -7,14 +7,18 @@ import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.together import together
 from tests.world.product import AUTHORITY
 
-STORIES = Path(__file__).parent / "conversations"
+HERE = Path(__file__).parent
+STORIES = HERE / "conversations"
 
 settings.register_profile("quick", max_examples=50)  # CI draws twice as many beside it
 
@@ -22,19 +26,35 @@ sys.dont_write_bytecode = False  # the processes of a run import the same: one o
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """All that is collected lives until the end: looking for garbage in it, again and again, takes longer than collecting."""
     gc.disable()
     try:
+        share_compiling(session.config)
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000)  # a test leaves little: looking after every 700 things took a twenty-fifth of all
+
+
+def share_compiling(config: pytest.Config) -> None:
+    """The processes of a run of everything begin at different modules: each finds compiled what others came by first."""
+    mine = getattr(config, "workerinput", None)
+    if mine is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    modules = sorted(".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in HERE.rglob("test_*.py"))
+    first = len(modules) * int(mine["workerid"].removeprefix("gw")) // mine["workercount"]
+    for module in modules[first:] + modules[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # collecting it will tell
+            import_module(module)
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The stories first, since they take longest: so they stay in one process, whose product serves them all."""
+    if hasattr(config, "workerinput"):
+        items[:] = together(items)
     items.sort(key=lambda item: STORIES not in item.path.parents)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import statistics
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,8 +30,16 @@ class Size(NamedTuple):
 def size(path: Path) -> Size:
     text = path.read_text()
     tree = ast.parse(text)
-    functions = [(node.name, lines(node)) for node in ast.walk(tree) if isinstance(node, Function)]
+    functions = [(node.name, lines(node)) for node in statements(tree) if isinstance(node, Function)]
     return Size(ast.get_docstring(tree) or "", len(text.splitlines()), functions)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All that stand in it, at any depth: no function begins inside an expression, and those are most of a tree."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, part, ()):
+            yield inner
+            yield from statements(inner)
 
 
 def lines(node: Function) -> int:

@@ -15,7 +15,7 @@ from app.arguments import COMMANDS, Command, parser
 from app.cli import Edge, main
 from app.commands_judge import code_of
 from app.exits import Exit
-from tests.app.assay_command import ASSAY, assay, environment
+from tests.app.assay_command import ASSAY, assay, environment, refused
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.verdict import AbstainReason
 from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
@@ -216,7 +216,7 @@ def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["up", "serve", "work"])
 def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
-    done = assay(command, environ=environment(tmp_path / "state", ASSAY_APP_ID="5"))
+    done = refused(command, environ=environment(tmp_path / "state", ASSAY_APP_ID="5"))
     assert done.returncode == Exit.USAGE
     assert done.stderr == (
         "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the "
@@ -226,7 +226,7 @@ def test_a_missing_setting_is_one_message_before_anything_is_started(command: st
 
 
 def test_nothing_is_judged_without_an_app(tmp_path: Path) -> None:
-    done = assay("work", environ=environment(tmp_path / "state"))
+    done = refused("work", environ=environment(tmp_path / "state"))
     assert done.returncode == Exit.USAGE
     assert done.stderr.startswith("assay: ASSAY_APP_ID is not set.")
     assert not (tmp_path / "state").exists()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.assay_command import ASSAY, assay, environment
+from tests.app.assay_command import ASSAY, assay, environment, refused
 from worker.domain.verdict import VERDICT
 from worker.judge.heuristics.registry import NAMES
 from worker.local.example import Example, make_example
@@ -63,7 +63,7 @@ def test_code_scanning_gets_the_findings_and_every_rule(state: Path, example: Ex
 
 
 def test_one_form_is_printed(state: Path) -> None:
-    done = judge(state, "--example", "--json", "--format", "sarif")
+    done = refused("judge", "--example", "--json", "--format", "sarif", environ=environment(state))
     assert (done.returncode, "not allowed with argument" in done.stderr) == (2, True)
 
 
@@ -99,14 +99,14 @@ def test_a_failing_report_is_an_abstain_with_the_report(state: Path, example: Ex
 
 @pytest.mark.parametrize("option", ["--base", "--head"])
 def test_a_ref_that_is_not_there_is_the_callers_mistake(state: Path, example: Example, option: str) -> None:
-    done = judge(state, option, "nowhere", cwd=example.checkout)
+    done = refused("judge", option, "nowhere", environ=environment(state), cwd=example.checkout)
     assert done.returncode == 2
     assert done.stderr.startswith(f"assay: {option}: there is no commit")
     assert done.stdout == ""
 
 
 def test_a_folder_that_is_no_checkout_is_the_callers_mistake(state: Path, tmp_path: Path) -> None:
-    done = judge(state, cwd=tmp_path)
+    done = refused("judge", environ=environment(state), cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
@@ -115,7 +115,8 @@ def test_a_place_for_the_dossier_that_is_none_is_said_before_anything_is_started
     example: Example, tmp_path: Path
 ) -> None:
     for place in ("/nowhere/d.json", str(tmp_path)):
-        done = judge(tmp_path / "unused", "--save-dossier", place, cwd=example.checkout)
+        environ = environment(tmp_path / "unused")
+        done = refused("judge", "--save-dossier", place, environ=environ, cwd=example.checkout)
         assert (done.returncode, done.stdout) == (2, "")
     assert not (tmp_path / "unused").exists()
 
@@ -137,12 +138,13 @@ def test_a_standard_input_that_is_closed_is_the_callers_to_change(
 
 
 def test_a_body_that_is_no_text_is_refused(state: Path, example: Example) -> None:
-    done = judge(state, "--body", "a\udcff", cwd=example.checkout)
+    done = refused("judge", "--body", "a\udcff", environ=environment(state), cwd=example.checkout)
     assert (done.returncode, done.stderr) == (2, "assay: --body is not UTF-8 at character 1. Write it as UTF-8.\n")
 
 
 def test_standard_input_is_read_once(state: Path, example: Example) -> None:
-    done = judge(state, "--issue", "-", "--case", "-", cwd=example.checkout, given="summary: x")
+    both = ("--issue", "-", "--case", "-")
+    done = refused("judge", *both, environ=environment(state), cwd=example.checkout, given="summary: x")
     assert (done.returncode, "can't both read standard input" in done.stderr) == (2, True)
 
 
@@ -155,7 +157,7 @@ def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path:
 
 
 def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: Example) -> None:
-    done = judge(state, "--save-dossier", "/nowhere/d.json", cwd=example.checkout)
+    done = refused("judge", "--save-dossier", "/nowhere/d.json", environ=environment(state), cwd=example.checkout)
     assert done.returncode == 2
     assert done.stderr.startswith("assay: --save-dossier: /nowhere/d.json can't be written")
 

@@ -34,8 +34,9 @@ NEEDS_MORE = {
 def tried(variant: Variant) -> list[tuple[Row, Made]]:
     """The variant on each change, with several draws."""
     made: list[tuple[Row, Made]] = []
-    for row in rows():
-        others = [other for other in rows() if other["id"] != row["id"]]
+    changes = rows()
+    for row in changes:
+        others = [other for other in changes if other["id"] != row["id"]]
         for turn in range(4):
             found = variant.make(Case(open_dossier(row["dossier"]), others, chance(row["id"], str(turn))))
             if found is not None and is_valid(variant, found):
@@ -47,14 +48,12 @@ def tried(variant: Variant) -> list[tuple[Row, Made]]:
 def test_a_variant_gives_a_well_formed_seed_that_keeps_the_base(variant: Variant) -> None:
     made = tried(variant)
     assert made
+    must_be_read_by_git([one.seed.printed()["diff"] for _, one in made])
     for row, one in made:
         seed, twin = one.seed.printed(), one.twin.printed()
         Dossier.model_validate(seed)
         Dossier.model_validate(twin)
         assert twin["diff"] == row["dossier"]["diff"]
-        subprocess.run(
-            ["git", "apply", "--numstat", "-"], input=seed["diff"], text=True, check=True, capture_output=True
-        )
         before, after = bases(twin), bases(seed)
         assert {path: after[path] for path in before.keys() & after.keys()} == {
             path: before[path] for path in before.keys() & after.keys()
@@ -62,6 +61,16 @@ def test_a_variant_gives_a_well_formed_seed_that_keeps_the_base(variant: Variant
         for place in one.where:
             texts = {file["path"]: file.get("text", "") for file in seed["files"]}
             assert place.side == "base" or 1 <= place.line <= len(texts[place.path].split("\n"))
+
+
+def must_be_read_by_git(diffs: list[str]) -> None:
+    """Each of them, and to its end: in one process, since starting one for each takes longer than all the rest."""
+    assert all(diff.startswith("diff --git ") and diff.endswith("\n") for diff in diffs)
+    command = ["git", "apply", "--numstat", "-"]
+    told = subprocess.run(command, input="".join(diffs), text=True, check=True, capture_output=True).stdout
+    assert len(told.splitlines()) == sum(
+        diff.startswith("diff --git ") for all_of in diffs for diff in all_of.split("\n")
+    )
 
 
 def bases(dossier: Row) -> dict[str, str]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
 from tests.world.contract import violations
@@ -93,8 +95,11 @@ class Opened:
 
 @pytest.fixture(scope="session")
 def github() -> Iterator[GitHub]:
+    """One for all. Its App has one key, which is read once: each reading proves its primes, longer than a test takes."""
     bench = GitHub.start()
-    yield bench
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jwt.algorithms.load_pem_private_key", cache(load_pem_private_key))
+        yield bench
     bench.stop()
 
 
