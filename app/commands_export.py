@@ -5,14 +5,15 @@ Does not word a line (`worker.analytics.exports` does). Invariant: nothing is wr
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from app.exits import Answer, Exit
-from worker.analytics.asking import AskError, Topic, asked
+from worker.analytics.asking import WEEK, AskError, Topic, asked, moment
 from worker.analytics.exports import TERMINAL, Skipped, columns, jsonl, table
-from worker.analytics.windows import Window
+from worker.analytics.windows import EPOCH, ms
 from worker.domain.ids import InstallationId
 from worker.errors import InputError
 from worker.settings import from_environment
@@ -25,27 +26,40 @@ if TYPE_CHECKING:
     from app.commands_parquet import Parquet
 
 
+class Span(NamedTuple):
+    """Milliseconds since 1970: from the first, and before the last; None: all that is there, whatever clock wrote it."""
+
+    since_ms: int
+    until_ms: int | None
+
+
 def export(arguments: argparse.Namespace) -> Answer:
     """Verdicts as lines, to a file or to standard output."""
-    now = SystemClock().now()
-    try:
-        window = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
-        over = asked(window, Topic.QUALITY, now).over
-    except AskError as error:
-        option = {"from": "--since", "to": "--until"}[error.parameter]
-        raise InputError(f"{option}: expected {error.expected}, found {error.found!r}.") from error
-    skipped = Skipped()
+    span, skipped = _span(arguments, SystemClock().now()), Skipped()
     parquet = _parquet(arguments.out) if arguments.format == "parquet" else None
     with open_store(from_environment()) as store:
-        of = arguments.installation or store.events.installations()
+        of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
         if parquet is not None:
-            _saved(arguments.out, lambda out: parquet.write(out, _groups(store, of, over, skipped)))
+            _saved(arguments.out, lambda out: parquet.write(out, _groups(store, of, span, skipped)))
         else:
-            _write(arguments.out, _parts(store, of, over, arguments.format, skipped))
+            _write(arguments.out, _parts(store, of, span, arguments.format, skipped))
     if skipped.count:
         what = "entry" if skipped.count == 1 else "entries"
         print(f"assay: left out, since it can't be read: {skipped.count} {what} of the stream.", file=sys.stderr)
     return Answer(Exit.ACCEPT)
+
+
+def _span(arguments: argparse.Namespace, now: datetime) -> Span:
+    """The times that are named, to the millisecond: so what is exported up to one moment, and from it on, is each there once."""
+    given = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
+    try:
+        asked(given, Topic.QUALITY, now)
+    except AskError as error:
+        option = {"from": "--since", "to": "--until"}[error.parameter]
+        raise InputError(f"{option}: expected {error.expected}, found {error.found!r}.") from error
+    until = moment("to", arguments.until, now) if arguments.until else now
+    since = moment("from", arguments.since, now) if arguments.since else max(until - WEEK, EPOCH)
+    return Span(ms(since), ms(until) if arguments.until else None)
 
 
 def _parquet(out: str) -> "Parquet":
@@ -57,24 +71,25 @@ def _parquet(out: str) -> "Parquet":
     return Parquet()
 
 
-def _told(store: Store, installation: InstallationId, over: Window) -> Iterator[Entry]:
+def _told(store: Store, installation: InstallationId, span: Span) -> Iterator[Entry]:
     """The ends of its evaluations in that time."""
     kinds = tuple(TERMINAL.values())
-    after = f"{over.start_ms - 1}-{2**64 - 1}" if over.start_ms else ""
-    return entries_ahead(store.wire, installation, after, over.end_ms - 1, kinds)
+    after = f"{span.since_ms - 1}-{2**64 - 1}" if span.since_ms else ""
+    last_ms = None if span.until_ms is None else span.until_ms - 1
+    return entries_ahead(store.wire, installation, after, last_ms, kinds)
 
 
-def _groups(
-    store: Store, of: Iterable[InstallationId], over: Window, skipped: Skipped
-) -> Iterator[dict[str, list[Any]]]:
+def _groups(store: Store, of: Iterable[InstallationId], span: Span, skipped: Skipped) -> Iterator[dict[str, list[Any]]]:
     for installation in of:
-        yield from columns(_told(store, installation, over), installation, skipped)
+        yield from columns(_told(store, installation, span), installation, skipped)
 
 
-def _parts(store: Store, of: Iterable[InstallationId], over: Window, format_: str, skipped: Skipped) -> Iterator[bytes]:
+def _parts(store: Store, of: Sequence[InstallationId], span: Span, format_: str, skipped: Skipped) -> Iterator[bytes]:
     lines = {"jsonl": jsonl, "csv": table}[format_]
+    if not of:
+        yield from lines((), 0, skipped)
     for number, installation in enumerate(of):
-        parts = lines(_told(store, installation, over), installation, skipped)
+        parts = lines(_told(store, installation, span), installation, skipped)
         if number and format_ == "csv":
             yield next(parts).partition(b"\n")[2]  # the names of the columns stand at the top alone
         yield from parts

@@ -70,7 +70,8 @@ def stats(arguments: argparse.Namespace) -> Answer:
         ) from error
     questions[Topic.COST] = replace(questions[Topic.COST], include_eval=True)
     with open_store(from_environment()) as store:
-        office = Office(store, arguments.installation or store.events.installations(), now)
+        of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
+        office = Office(store, of, now)
         said = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
         days = list(_days(office, questions[Topic.QUALITY])) if Topic.BACKLOG in said and not arguments.json else []
         if Topic.OVERRIDES in said:

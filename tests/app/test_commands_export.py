@@ -1,5 +1,6 @@
 """`assay export`: where no lines are wanted, and where all are."""
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import Any
 import pytest
 
 from tests.app.test_commands_stats import assay
-from tests.worker.analytics.told import HERE, NOON, completed, failed, rejected, started
+from tests.worker.analytics.told import HERE, HOUR, NOON, completed, failed, rejected, started
 from tests.worker.store.played import KEY
 from tests.worker.store.test_rollups import write
 from tests.world.redis import Redis
-from worker.analytics.exports import TYPED
+from worker.analytics.exports import COLUMNS, TYPED
 from worker.errors import InputError
 from worker.store.connection import Store
+from worker.system_clock import SystemClock
 
 WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")
 
@@ -64,6 +66,42 @@ def test_parquet_has_a_column_of_its_kind_for_every_field(tmp_path: Path, capsys
 def test_all_since_1970_is_all_that_is_there(tmp_path: Path) -> None:
     assay("export", "--since", "1970-01-01", "--out", str(tmp_path / "all"))
     assert (tmp_path / "all").read_bytes().count(b"\n") == 3
+
+
+def exported(to: Path, *given: str) -> list[str]:
+    assay("export", *given, "--out", str(to))
+    return to.read_text().splitlines()
+
+
+def test_what_is_exported_up_to_a_moment_and_from_it_on_is_each_there_once(told: Store, tmp_path: Path) -> None:
+    told.wire.call("FLUSHALL")
+    write(told, *(completed(f"e{n}", NOON + n * HOUR / 4) for n in range(4)))
+    between, end = ((NOON + HOUR * part).isoformat() for part in (0.5, 1))
+    before = exported(tmp_path / "a", "--since", "2026-11-20", "--until", between)
+    behind = exported(tmp_path / "b", "--since", between, "--until", end)
+    assert [json.loads(line)["eval_id"] for line in (*before, *behind)] == ["e0", "e1", "e2", "e3"]
+    assert (len(before), len(behind)) == (2, 2)
+
+
+def test_without_an_end_all_is_exported_also_what_a_clock_ahead_of_ours_wrote(told: Store, tmp_path: Path) -> None:
+    told.wire.call("FLUSHALL")
+    now = SystemClock().now()
+    write(
+        told, completed("old", now - 8 * 24 * HOUR), completed("recent", now - HOUR), completed("ahead", now + 3 * HOUR)
+    )
+    assert [json.loads(line)["eval_id"] for line in exported(tmp_path / "a")] == ["recent", "ahead"]
+
+
+@pytest.mark.usefixtures("told")
+def test_an_installation_that_is_named_twice_is_exported_once(tmp_path: Path) -> None:
+    once = ("--since", "1970-01-01", "--installation", str(HERE))
+    assert exported(tmp_path / "a", *once, "--installation", str(HERE)) == exported(tmp_path / "b", *once)
+
+
+def test_a_table_of_nothing_has_its_columns(told: Store, tmp_path: Path) -> None:
+    told.wire.call("FLUSHALL")
+    assert exported(tmp_path / "a", "--format", "csv") == [",".join(COLUMNS)]
+    assert exported(tmp_path / "b") == []
 
 
 @pytest.mark.usefixtures("told")

@@ -56,6 +56,7 @@ def test_all_installations_are_counted_together_or_the_one_that_is_named(told: S
     assert {row["value"]: row["verdict_count"] for row in both["quality"]["data"]} == {"copilot": 2, "codex": 2}
     one = as_json("stats", *AROUND, "--installation", str(HERE))
     assert {row["value"]: row["verdict_count"] for row in one["quality"]["data"]} == {"copilot": 1, "codex": 1}
+    assert as_json("stats", *AROUND, *("--installation", str(HERE)) * 2) == one, "named twice is counted once"
     assert told.wire.call("EXISTS", keys.rollup(HERE).name) == 1
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, cast
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
 from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS
+from worker.domain.events import VERSION
 
 COLUMNS: Final = (
     "at", "installation_id", "event", "eval_id", "subject_kind", "subject_id", "repository_id", "number", "decision",
@@ -40,9 +41,14 @@ EXACT: Final = 1 << 53
 
 DAY_MS: Final = DAY_HOURS * HOUR_MS
 VERDICT: Final = SchemaValidator(
-    core_schema.typed_dict_schema({"eval_id": core_schema.typed_dict_field(core_schema.any_schema())})
+    core_schema.typed_dict_schema(
+        {
+            "v": core_schema.typed_dict_field(core_schema.int_schema(ge=VERSION, le=VERSION, strict=True)),
+            "eval_id": core_schema.typed_dict_field(core_schema.any_schema()),
+        }
+    )
 )
-"""Reads a whole event as `from_json` does, and keeps one field of it: a third of the work."""
+"""Reads a whole event of this version as `from_json` does, and keeps two fields of it: a third of the work."""
 
 
 class Entry(Protocol):
@@ -93,7 +99,7 @@ def jsonl(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> I
 
 
 def _is_whole(raw: bytes) -> bool:
-    """Whether it is one JSON object on one line, with something in it."""
+    """Whether it is one JSON object on one line, an event of this version."""
     try:
         VERDICT.validate_json(raw)
         if b"NaN" in raw or b"Infinity" in raw:  # as a number it is none of JSON's, and `validate_json` lets it pass
@@ -110,7 +116,8 @@ def _body(raw: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(body, dict) or "eval_id" not in body:
         return None
-    return cast("dict[str, Any]", body)
+    said = cast("dict[str, Any]", body)
+    return said if type(said.get("v")) is int and said["v"] == VERSION else None
 
 
 def table(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> Iterator[bytes]:

@@ -185,7 +185,7 @@ def _paid(one: Ended, mine: Cell) -> None:
 
 
 def _compare(row: Row, other: Row, hour: _Hour) -> None:
-    """Two verdicts on one subject differ in their rubric, else in their tier, else in nothing but when they were made.
+    """Two verdicts on one subject differ in their rubric, else in their tier, else in their model, prompt or moment alone.
 
     A later verdict on a whole pull request knows more than the one before: that is no disagreement. Benches have their own
     comparison, and are never mixed with what people proposed.

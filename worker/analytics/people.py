@@ -44,8 +44,9 @@ def _flow(subject: str, one: Cell, opened: Sequence[Opened], until_ms: int) -> d
 
 
 def _named(one: Cell, prefix: str) -> dict[str, int]:
+    """What was counted under it. A stored cell has the counters of all its table's cells, most of them at zero."""
     found = ((name.removeprefix(prefix), times) for name, times in one.counts.items() if name.startswith(prefix))
-    return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+    return dict(sorted((pair for pair in found if pair[1]), key=lambda pair: (-pair[1], pair[0])))
 
 
 def agents(cells: Cells) -> dict[str, Any]:

@@ -30,6 +30,7 @@ MONEY: Final = pattern(r"[0-9]{1,9}(\.[0-9]{1,30})?")
 LONGEST_WORD: Final = 200
 KINDS: Final = {one.value.encode(): one for one in EventKind}
 JUDGED_ALONE: Final = frozenset({SubjectKind.SUBMISSION})
+DECISIONS: Final = frozenset({"accept", "reject", "abstain"})
 
 
 class View(StrEnum):
@@ -175,15 +176,18 @@ def _ended(body: dict[str, Any], kind: EventKind) -> Ended:
 
 
 def _opinion(body: dict[str, Any]) -> Opinion:
+    decision, facts = body["decision"], body["facts"]
+    if decision not in DECISIONS or not isinstance(facts, list):
+        raise TypeError
     return Opinion(
-        _word(body["decision"]),
+        decision,
         _maybe(body["category"]),
         _maybe(body["author_agent"]),
         _word(body["judge_kind"]),
         _parts(body["score"]),
         _parts(body["confidence"]),
         _number(body["round"]),
-        tuple([_word(one) for one in body["facts"]]),
+        tuple([_word(one) for one in cast("list[object]", facts)]),
         body["parent_eval_id"] is None,
         body["trigger"] != EvalTrigger.BUS,
     )

@@ -22,7 +22,7 @@ NOTHING: Final = "Nothing was judged in this time."
 PAIRS: Final = {
     "rubric": "two rubrics",
     "tier": "two tiers",
-    "same": "the same judge twice",
+    "same": "one rubric and tier twice",
     "opinions": "opinions with their verdict",
 }
 STRENGTHS: Final = {"explicit": "said it", "implicit": "did it", "lifecycle": "let it happen"}
@@ -229,7 +229,8 @@ def _rest(one: Stats, page: Page) -> Iterator[str]:
         if row["failed"]:
             modes = ", ".join(f"{count} {_plain(name)}" for name, count in row["failure_modes"].items())
             yield from wrapped(
-                f"Failed to judge {row['failed']} of {row['started']} ({_plain(row['subject'])}): {modes}.", page
+                f"Failed to judge {row['failed']} of {row['completed'] + row['failed']} ({_plain(row['subject'])}): {modes}.",
+                page,
             )
 
 

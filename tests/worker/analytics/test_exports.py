@@ -24,14 +24,19 @@ class Entry(NamedTuple):
 BROKEN = [
     b"{",
     b"[]",
-    b'{"eval_id":"\xff"}',
-    b'{"eval_id":"e"}{}',
+    b'{"v":1,"eval_id":"\xff"}',
+    b'{"v":1,"eval_id":"e"}{}',
     b'{"v":1}',
-    b' {"eval_id":"e"}',
-    b'{"eval_id":\n"e"}',
-    b'{"eval_id":"e","score":NaN}',
-    b'{"eval_id":"e","score":-Infinity}',
+    b' {"v":1,"eval_id":"e"}',
+    b'{"v":1,"eval_id":\n"e"}',
+    b'{"v":1,"eval_id":"e","score":NaN}',
+    b'{"v":1,"eval_id":"e","score":-Infinity}',
 ]
+ELSEWHERE = [
+    b'{"eval_id":"e"}',
+    *(b'{"v":%b,"eval_id":"e"}' % v for v in (b"0", b"2", b'"1"', b"true", b"1.0", b"null")),
+]
+"""Events of an older or a newer version, or of none."""
 
 
 def entries(*told: Told) -> list[Entry]:
@@ -58,6 +63,16 @@ def test_what_is_broken_is_left_out_of_lines_and_counted() -> None:
     told = [*entries(completed("e1")), *(Entry(0, b"eval.completed", raw) for raw in BROKEN)]
     assert b"".join(jsonl(told, 100, skipped)).count(b"\n") == 1
     assert skipped.count == len(BROKEN)
+
+
+def test_an_event_of_another_version_is_in_no_export_and_counted() -> None:
+    told = [Entry(0, b"eval.completed", raw) for raw in ELSEWHERE]
+    for form, kept in ((jsonl, b""), (table, b",".join(name.encode() for name in COLUMNS) + b"\n")):
+        skipped = Skipped()
+        assert (b"".join(form(told, 100, skipped)), skipped.count) == (kept, len(told))
+    skipped = Skipped()
+    [group] = columns(told, 100, skipped)
+    assert (group["at"], skipped.count) == ([], len(told))
 
 
 def test_the_time_of_a_line_is_that_of_its_entry() -> None:

@@ -4,8 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 from tests.worker.analytics.asked import ask, row, rows
-from tests.worker.analytics.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
+from tests.worker.analytics.told import HOUR, NOON, Told, at, completed, failed, folded, outcome, rejected, started
+from worker.analytics import tables
 from worker.analytics.asking import Topic
+from worker.analytics.cells import dumped, loaded
+from worker.analytics.people import agents
+from worker.analytics.windows import HOUR_MS
 from worker.domain.outcomes import OutcomeKind
 
 NEXT_HEAD = "b" * 40
@@ -70,6 +74,16 @@ def test_a_scorecard_counts_pull_requests_by_their_first_verdict() -> None:
     assert (found["judge_cost_usd"], found["unknown_price_count"]) == ("0.3", 1)
     assert found["cost_per_accepted_usd"] == "0.150000"
     assert row(Topic.AGENTS, rejected())["cost_per_accepted_usd"] is None
+
+
+def test_a_scorecard_names_only_what_its_own_agent_was_rejected_for_also_when_it_was_stored() -> None:
+    fold = folded(
+        rejected("e1", number=1, author_agent="codex"),
+        rejected("e2", number=2, author_agent="devin", category="weak_test"),
+    )
+    stored = loaded(dumped(fold.cells[tables.AGENTS, at() // HOUR_MS]))
+    found = {row["value"]: row["top_categories"] for row in agents(stored)["data"]}
+    assert found == {"codex": [("half_finished", 1)], "devin": [("weak_test", 1)]}
 
 
 def test_what_became_of_a_pull_request_counts_where_its_first_verdict_does() -> None:

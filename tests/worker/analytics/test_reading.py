@@ -62,6 +62,8 @@ def test_a_kind_that_nobody_knows_here_is_unreadable(kind: bytes) -> None:
         {"repository_id": "7"}, {"repository_id": -1}, {"number": 1.5}, {"round": None}, {"facts": None}, {"facts": [1]},
         {"signals": []}, {"eval_id": ""}, {"eval_id": "x" * 201}, {"subject_kind": "turn"}, {"judge_cost_usd": 0.1},
         {"judge_cost_usd": "NaN"}, {"judge_cost_usd": "1e9"}, {"judge_cost_usd": "-1"}, {"author_agent": 5},
+        {"decision": "maybe"}, {"decision": "n"}, {"decision": None}, {"decision": []}, {"facts": "stub_body"},
+        {"facts": {"stub_body": 1}},
     ],
 )  # fmt: skip
 def test_a_field_that_can_not_be_is_broken(change: dict[str, Any]) -> None:

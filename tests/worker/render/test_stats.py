@@ -79,7 +79,7 @@ Agreement (scores at most 0.15 apart)
 
 Judging has cost $2.47; the price of 1 is not known.
 Begun and not ended: 1, the oldest for 13 h.
-Failed to judge 1 of 13 (submission): 1 judge call failed.
+Failed to judge 1 of 17 (submission): 1 judge call failed.
 """)
 
 
@@ -108,6 +108,16 @@ Judging has cost $0.
     assert "all                 " in page_of(PAGE, completed(), group_by="none")
     assert "(no category)" in page_of(PAGE, completed(), group_by="category")
     assert "(a person)" in page_of(PAGE, completed(author_agent=None))
+
+
+def test_who_judged_twice_is_not_called_the_same_judge_since_models_and_prompts_may_differ() -> None:
+    again = completed("e2", trigger="batch", parent_eval_id="e1", judge_model="another")
+    assert "one rubric and tier twice, default@1: 100% (1 of 1, [0.21, 1.00])" in page_of(PAGE, completed("e1"), again)
+
+
+def test_failures_are_a_part_of_what_ended_whenever_that_began() -> None:
+    began_before = started("e1", NOON - 20 * HOUR), failed("e1"), failed("e2"), completed("e3")
+    assert "Failed to judge 2 of 3 (submission): 2 judge call failed." in page_of(PAGE, *began_before)
 
 
 def test_more_that_waits_to_be_counted_is_said() -> None:
