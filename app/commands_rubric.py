@@ -20,13 +20,14 @@ from worker.domain.outcomes import STRENGTHS
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import SubjectKind
 from worker.domain.window import WindowError, window
-from worker.errors import AssayError, InputError
+from worker.errors import AssayError, InputError, RubricRefused
 from worker.judge.heuristics.registry import NAMES
 from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.rubric_diff import OnRecord, Rubrics
 from worker.rulebook import load_rubric
 from worker.settings import from_environment
-from worker.store.connection import open_store
+from worker.store.connection import Store, open_store
+from worker.store.rubrics import differ_unsaid
 from worker.system_clock import SystemClock
 
 SHIPPED: Final = "default"
@@ -64,6 +65,7 @@ def diff(arguments: argparse.Namespace) -> Answer:
         raise InputError(str(error)) from error
     names = _names(rubrics, arguments)
     with open_store(from_environment()) as store:
+        _must_be_what_they_say(rubrics, arguments, store)
         record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics)
         rows = list(record.rows())
     one = Differing(
@@ -92,6 +94,18 @@ def promote(arguments: argparse.Namespace) -> Answer:
 
 def _rubric(name: str) -> Rubric:
     return load_rubric(None if name == SHIPPED else Path(name))
+
+
+def _must_be_what_they_say(rubrics: Rubrics, arguments: argparse.Namespace, store: Store) -> None:
+    """Raises RubricRefused where a version stands for another content: verdicts that name it would be told as this one's."""
+    known = store.rubrics
+    known.refusal(load_rubric())  # what ships with Assay says first what its version stands for
+    for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
+        if refusal := known.look(read, name):
+            raise RubricRefused(refusal)
+    if differ_unsaid(*rubrics):
+        said = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
+        raise RubricRefused(f"{arguments.before} and {arguments.now} {said}")
 
 
 def _names(rubrics: Rubrics, arguments: argparse.Namespace) -> tuple[str, str]:

@@ -38,6 +38,11 @@ def _version(rubric: Versioned) -> str:
     return f"{rubric.id}@{rubric.version}"
 
 
+def differ_unsaid(one: Versioned, other: Versioned) -> bool:
+    """Whether two contents have one version."""
+    return _version(one) == _version(other) and digest_of(one) != digest_of(other)
+
+
 def _refusal(rubric: Versioned, known: str, name: str) -> str | None:
     if known == digest_of(rubric):
         return None

@@ -154,6 +154,21 @@ def test_a_check_finds_an_edit_without_a_new_version(
     assert "raise it" in capsys.readouterr().out
 
 
+def test_a_comparison_takes_no_edit_under_an_old_version(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = rubric(tmp_path), tmp_path / "second.yml"
+    second.write_text(first.read_text().replace("parameter_unused:", "parameter_unused: 0.777 #"))
+    for pair in ((first, second), (second, first)):
+        assert main(["rubric", "diff", *map(str, pair)]) == Exit.USAGE
+        assert "and are not the same: raise the version of one." in capsys.readouterr().err
+    store.rubrics.admit(read_rubric(first.read_text()))
+    for pair in (("default", second), (second, "default")):
+        assert main(["rubric", "diff", *map(str, pair)]) == Exit.USAGE
+        assert f"{second} was changed but still says version" in capsys.readouterr().err
+    assert main(["rubric", "diff", str(first), str(first)]) == 0
+
+
 def test_a_rubric_is_read_where_no_store_can_be_reached(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
