@@ -17,6 +17,12 @@ from worker.render.words import counted
 
 INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
 BAR: Final = 10
+OTHER: Final = {
+    "merge_group": ", in the merge queue",
+    "ci_check": ", a CI check",
+    "pull_request": ", the whole pull request",
+}
+"""What a verdict is about, where it is not what was submitted."""
 
 
 def history(
@@ -44,7 +50,8 @@ def history(
 def _verdict(one: Mapping[str, Any], page: Page) -> Iterator[str]:
     said = one["category"] or one["abstain_reason"]
     head = f"{_time(one['created_at'])}  {one['decision']}{f' ({_plain(said)})' if said else ''}, round {one['round']}"
-    yield page.ink(head, INKS[one["decision"]]) + f"  commit {one['subject']['head_sha'][:12]}"
+    subject = one["subject"]
+    yield f"{page.ink(head, INKS[one['decision']])}  commit {subject['head_sha'][:12]}{OTHER.get(subject['kind'], '')}"
     drawn = f"score {bar(one['score'], BAR, page)} {one['score']:.2f}, confidence {one['confidence']:.2f}"
     yield f"  {drawn}, {one['judge_kind']}, {one_line(one['rubric_id'])}@{one_line(one['rubric_version'])}, {_cost(one)}"
     yield from wrapped(one_line(one["concern"]), page, 2)

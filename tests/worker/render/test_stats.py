@@ -10,6 +10,7 @@ from tests.worker.render.samples import HOSTILE
 from worker.analytics.asking import Topic
 from worker.domain.demotion import Demotion, Tally
 from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict import SubjectKind
 from worker.render.charts import bar, sparkline
 from worker.render.columns import Page
 from worker.render.history import history
@@ -279,6 +280,23 @@ acme/widgets#3: 1 verdict
     assert "\x1b" not in history("acme/widgets#3", [shown(concern=HOSTILE)], [], PAGE)
 
 
+def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> None:
+    of = shown()["subject"]
+    heads = [
+        history("acme/widgets#3", [shown(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
+        for kind in SubjectKind
+    ]
+    assert [one.partition("  commit ")[2] for one in heads] == snapshot(
+        [
+            "aaaaaaaaaaaa",
+            "aaaaaaaaaaaa, in the merge queue",
+            "aaaaaaaaaaaa, a CI check",
+            "aaaaaaaaaaaa, the whole pull request",
+            "aaaaaaaaaaaa",
+        ]
+    )
+
+
 ANEW: dict[str, Any] = {
     "decision": "abstain", "category": None, "abstain_reason": "unproven", "parent_eval_id": "e1", "judge_cost_usd": None,
     "evidence": [{"path": "src/pay.py", "line": None}],
@@ -292,7 +310,7 @@ DONE = [
 def shown(**changes: Any) -> dict[str, Any]:
     standard: dict[str, Any] = {
         "eval_id": "e1", "created_at": "2026-11-20T12:00:00Z", "decision": "reject", "category": "half_finished",
-        "abstain_reason": None, "round": 1, "subject": {"head_sha": "a" * 40}, "score": 0.1, "confidence": 0.9,
+        "abstain_reason": None, "round": 1, "subject": {"kind": "submission", "head_sha": "a" * 40}, "score": 0.1, "confidence": 0.9,
         "judge_kind": "heuristic", "rubric_id": "default", "rubric_version": "1", "judge_cost_usd": "0",
         "concern": "`refund` is never implemented.", "evidence": [{"path": "src/pay.py", "line": 12}],
         "parent_eval_id": None, "carried_from": None,
