@@ -14,7 +14,7 @@ from app.exits import Answer, Exit
 from worker.analytics.answers import answer, needed, together
 from worker.analytics.asking import AskError, Question, Topic, asked
 from worker.analytics.evaluations import evaluations, outcomes
-from worker.analytics.windows import DAY_HOURS, Window
+from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
 from worker.domain.decisions import Said, said_json
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.ledger import LedgerEntry
@@ -45,8 +45,13 @@ class Office:
         self._demotions = store.demotions
         self._of = of
         self._now = now
-        for installation in of:
-            self._rollups.catch_up_with_all(installation)
+        standings = [self._rollups.catch_up_with_all(installation) for installation in of]
+        self._last = max((one.until for one in standings), default=EPOCH)
+
+    def to_the_last(self, question: Question) -> Question:
+        """The question without an upper end: whatever clock wrote an entry, it is among what there is."""
+        over = question.over
+        return replace(question, over=Window(over.start, max(over.end, ms(self._last) // HOUR_MS + 1)))
 
     def answer(self, topic: Topic, question: Question) -> dict[str, Any]:
         tables = needed(topic, question)
@@ -72,6 +77,8 @@ def stats(arguments: argparse.Namespace) -> Answer:
     with open_store(from_environment()) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
         office = Office(store, of, now)
+        if "to" not in given:
+            questions = {topic: office.to_the_last(question) for topic, question in questions.items()}
         said = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
         days = list(_days(office, questions[Topic.QUALITY])) if Topic.BACKLOG in said and not arguments.json else []
         if Topic.OVERRIDES in said:

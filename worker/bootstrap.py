@@ -193,11 +193,12 @@ class Court(Value):
         WatchCourt(self.settings, self.store, self.clock, self.groups.access, self._board()).catch_up()
 
     def tidy(self) -> None:
-        """Forget who uninstalled the App, and drop what is counted of events that are gone. May be called again."""
+        """Forget who uninstalled the App, events that are too old, and what is counted of those. May be called again."""
         records, rollups = self.store.records(), self.store.rollups()
         for installation in self.store.leaving().due():
             records.forget_installation(installation, self.clock.now())
         for installation in records.installations():
+            self.store.events.trim(installation)
             rollups.trim(installation)
             rollups.catch_up(installation)
 

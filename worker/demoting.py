@@ -14,7 +14,6 @@ from worker.analytics.tables import OVER_SIGNAL
 from worker.analytics.windows import window
 from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
-from worker.domain.outcomes import OutcomeKind
 from worker.ports import Clock
 from worker.store.connection import Store
 
@@ -53,7 +52,6 @@ def _cells(store: Store, installation: InstallationId, since: datetime, now: dat
 
 
 def tally_of(cell: Cell) -> Tally:
-    """The overridden ones, and the contested ones that did not stand: a contest alone does not say that somebody was right."""
+    """Its rejects, and those that were overridden, or contested and did not stand: each once."""
     rejects = cell.get("rejects")
-    overturned = sum(cell.get(kind.value) for kind in (OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD))
-    return Tally(rejects=rejects, overturned=min(overturned, rejects))
+    return Tally(rejects=rejects, overturned=min(cell.get("overturned"), rejects))

@@ -105,11 +105,18 @@ class Ended(StrEnum):
     FULL = "full"
 
 
-class Unkept:
-    """The Archive port of what can be made again from its parent's dossier at $0."""
+class Scarce:
+    """The Archive port of a canary: what is shown to nobody, and can be made again from its parent's dossier.
+
+    Only where a model's reply could not be used it is kept: the event that tells of it says so.
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
 
     def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
-        """Nothing is kept."""
+        if any(one.fault is not None for one in audit.exchanges):
+            self._archive.keep(pull, entry, dossier, audit)
 
 
 class Desk:
@@ -208,7 +215,7 @@ class Desk:
         return bool(self._terms.book) and self._store.book(self._terms.book, self._terms.limit_usd).is_full
 
     def _record(self, parent: LedgerEntry, heard: Heard, dossier: Dossier) -> None:
-        archive: Archive = Unkept() if self._terms.is_canary else self._store.archive
+        archive: Archive = Scarce(self._store.archive) if self._terms.is_canary else self._store.archive
         trigger = EvalTrigger.BUS if self._terms.is_canary else EvalTrigger.BATCH
         record_beside(parent, heard, dossier, Shelves(self._store.ledger, archive), telling_of(self._settings, trigger))
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.outcomes import OutcomeKind
 from worker.errors import InputError
 from worker.store.connection import Store
+from worker.system_clock import SystemClock
 
 OTHER = InstallationId(200)
 AROUND = ("--from", "2026-11-19", "--to", "2026-11-21")
@@ -58,6 +60,32 @@ def test_all_installations_are_counted_together_or_the_one_that_is_named(told: S
     assert {row["value"]: row["verdict_count"] for row in one["quality"]["data"]} == {"copilot": 1, "codex": 1}
     assert as_json("stats", *AROUND, *("--installation", str(HERE)) * 2) == one, "named twice is counted once"
     assert told.wire.call("EXISTS", keys.rollup(HERE).name) == 1
+
+
+def test_what_a_clock_that_was_ahead_has_written_is_told_unless_an_end_is_named(told: Store) -> None:
+    ahead = SystemClock().now() + timedelta(days=400)
+    for at_ms, kind, raw in (started("late", ahead), completed("late", ahead, author_agent="late")):
+        told.wire.call("XADD", keys.events(HERE).name, f"{at_ms}-*", "k", kind, "j", raw)
+    rows = as_json("stats", "--from", "2026-11-19")["quality"]["data"]
+    assert {row["value"]: row["verdict_count"] for row in rows} == {"copilot": 2, "codex": 2, "late": 1}
+    ended = as_json("stats", "--from", "2026-11-19", "--to", "0h")["quality"]["data"]
+    assert {row["value"] for row in ended} == {"copilot", "codex"}
+    assert "late" in assay("stats", "--agents")
+
+
+def test_what_somebody_else_wrote_stops_no_command(told: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    told.wire.call("XADD", "assay:abc:events", "*", "k", "x", "j", "{}")
+    told.wire.call("SET", "assay:8:events", "no stream")
+    told.wire.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-0", "k", "eval.completed", "j", completed("x")[2])
+    said = as_json("stats", "--from", "2026-11-19")["quality"]
+    assert {row["value"]: row["verdict_count"] for row in said["data"]} == {"copilot": 2, "codex": 2}
+    assert said["skipped"] == {"broken": 1}
+    assay("stats")
+    capsysbinary.readouterr()
+    assay("export", "--since", "2026-11-20")
+    out, err = capsysbinary.readouterr()
+    assert out.count(b"\n") == 4
+    assert err == b"assay: left out, since it can't be read: 1 entry of the stream.\n"
 
 
 @pytest.mark.usefixtures("told")

@@ -5,13 +5,13 @@ nobody knows is refused too, so that a slip of the pen is no silent default.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from worker.analytics.reading import WHOLE, View
 from worker.analytics.tables import Dimension
-from worker.analytics.windows import EPOCH, Window, window
+from worker.analytics.windows import EPOCH, LATEST, Window, window
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict import SubjectKind
@@ -28,7 +28,6 @@ APART: Final = frozenset({SubjectKind.BENCHMARK})
 
 NONE: Final = "none"
 SHARE: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
-LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class Topic(StrEnum):

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, cast
 
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
-from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS
+from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
 from worker.domain.events import VERSION
 
 COLUMNS: Final = (
@@ -76,7 +76,7 @@ def jsonl(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> I
     for one in entries:
         if one.kind not in TERMINAL:
             continue
-        if not _is_whole(one.raw):
+        if one.at_ms > LATEST_MS or not _is_whole(one.raw):
             skipped.count += 1
             continue
         day, rest = divmod(one.at_ms, DAY_MS)
@@ -127,7 +127,7 @@ def table(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> I
         if one.kind not in TERMINAL:
             continue
         body = _body(one.raw)
-        if body is None:
+        if body is None or one.at_ms > LATEST_MS:
             skipped.count += 1
             continue
         body |= {"at": stamped(one.at_ms), "installation_id": installation_id, "event": TERMINAL[one.kind]}
@@ -161,7 +161,7 @@ def columns(entries: Iterable[Entry], installation_id: int, skipped: Skipped) ->
 
 def _typed(one: Entry, installation_id: int) -> dict[str, Any] | None:
     body = _body(one.raw)
-    if body is None:
+    if body is None or one.at_ms > LATEST_MS:
         return None
     row = {name: body.get(name) for name in TYPED if name != "at"}
     row |= {"installation_id": installation_id, "event": TERMINAL[one.kind]}

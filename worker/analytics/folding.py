@@ -32,6 +32,9 @@ HEARTFELT: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, Outcome
 """What people do about a reject that they hold for wrong."""
 
 AGAINST: Final = HEARTFELT | {OutcomeKind.MERGED, OutcomeKind.CONTEST_UPHELD}
+OVERTURNING: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD})
+"""What takes a reject back: a contest alone does not say that somebody was right."""
+
 INCOMPARABLE: Final = frozenset({SubjectKind.PULL_REQUEST, SubjectKind.BENCHMARK})
 LANDED: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.REVERTED, OutcomeKind.LATER_FIX})
 """What says that a change was merged: who reverts it knows that, even where nobody told of the merge."""
@@ -246,9 +249,11 @@ def _answered(one: Reaction, row: Row, pull: Pull, hour: _Hour) -> None:
     is_against = row.decision == "reject" and row.is_submission and one.outcome in AGAINST
     if is_against and pull.is_first(f"{one.outcome}:{row.eval_id}"):
         is_first = one.outcome in HEARTFELT and pull.is_first(f"against:{row.eval_id}")
+        is_overturned = one.outcome in OVERTURNING and pull.is_first(f"overturned:{row.eval_id}")
         for table, value in tables.objected(row.facts, row.category, row.rubric):
             then.count(table, value, one.outcome)
             then.count(table, value, "objected", int(is_first))
+            then.count(table, value, "overturned", int(is_overturned))
     is_right = bore_out(row.decision, one.outcome)
     if is_right is not None:
         _weigh(is_right, one.strength, row, pull, cell(then.cells(tables.people(one.strength)), row.judge_kind))

@@ -15,6 +15,12 @@ GRAINS: Final = {"d": DAY_HOURS, "q": 6, "h": 1}
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+"""No time after it is one of ours."""
+
+LATEST_MS: Final = (LATEST - EPOCH) // timedelta(milliseconds=1)
+
+
 class Bucket(NamedTuple):
     """A whole day, quarter of a day or hour since 1970. `name` is what it is stored under."""
 
@@ -77,6 +83,14 @@ def buckets_of(hour: int) -> Iterator[Bucket]:
 def first_kept(now_ms: int, kept_ms: int) -> int:
     """The first hour of which every entry is still there; *kept_ms* 0: for good."""
     return -(-max(0, now_ms - kept_ms) // HOUR_MS) if kept_ms else 0
+
+
+def is_part(bucket: Bucket, over: Window) -> bool:
+    """Whether it is one of the `buckets` that cover it: it lies in it, and none that is larger and holds it does."""
+    first = bucket.number * GRAINS[bucket.grain]
+    larger = (hours for hours in GRAINS.values() if hours >= GRAINS[bucket.grain])
+    within = [over.start <= first // hours * hours and (first // hours + 1) * hours <= over.end for hours in larger]
+    return within[-1] and not any(within[:-1])
 
 
 def buckets(over: Window) -> Iterator[Bucket]:

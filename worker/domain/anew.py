@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 from worker.domain.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.law import SIGNAL
+from worker.domain.pattern import pattern
 from worker.domain.request import PullRef
 from worker.domain.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
@@ -28,6 +29,10 @@ LIVE: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_ARRIVED.val
 
 ENDS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
 """What ends an evaluation, as it stands on a stream."""
+
+
+HEAD: Final = pattern(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
+"""What a subject's id has behind its pull request: a commit, and a part of it."""
 
 
 class Said(NamedTuple):
@@ -155,14 +160,15 @@ class Survey:
 def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
     """What the body of a terminal event says, its types read strictly. Raises KeyError, ValueError or ArithmeticError."""
     signals = _signals(body.get("signals"))
+    kind, numbers = SubjectKind(_text(body["subject_kind"])), (_whole(body["repository_id"]), _whole(body["number"]))
     return Said(
         eval_id=EvalId(_text(body["eval_id"])),
         parent=None if (parent := _word(body, "parent_eval_id")) is None else EvalId(parent),
         installation=installation,
-        repository=RepositoryId(_whole(body["repository_id"])),
-        number=_whole(body["number"]),
-        subject=_text(body["subject_id"]),
-        kind=SubjectKind(_text(body["subject_kind"])),
+        repository=RepositoryId(numbers[0]),
+        number=numbers[1],
+        subject=_subject(body["subject_id"], kind, *numbers),
+        kind=kind,
         decision=_word(body, "decision"),
         category=_word(body, "category"),
         abstain_reason=_word(body, "abstain_reason"),
@@ -183,6 +189,16 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value.isascii():
         raise ValueError("not a word of ours")
     return value
+
+
+def _subject(value: object, kind: SubjectKind, repository: int, number: int) -> str:
+    """As `events.subject_id` has it; without a head nothing could be judged or told of it."""
+    subject, pull = _text(value), f"{repository}/{number}"
+    head = subject.removeprefix(pull)
+    is_ours = head == "" if kind is SubjectKind.PULL_REQUEST else HEAD.fullmatch(head) is not None
+    if not is_ours or not subject.startswith(pull):
+        raise ValueError("not a subject of ours")
+    return subject
 
 
 def _word(body: Mapping[str, Any], name: str) -> str | None:

@@ -134,11 +134,6 @@ def named(name: str) -> Key:
     return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
 
 
-def any_events() -> str:
-    """SCAN's pattern for the keys that `events` makes."""
-    return "assay:*:events"
-
-
 def any_named() -> str:
     """SCAN's pattern for the keys that `named` makes."""
     return "assay:named:*"

@@ -4,6 +4,7 @@ Looks through all keys: nothing here is for a judge. Does not edit anything. Inv
 what is deleted, and what is left of it then is its tombstone: when it was forgotten.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -123,8 +124,7 @@ class Records:
 
     def installations(self) -> tuple[InstallationId, ...]:
         """All of which something is told."""
-        found = {name.split(":")[1] for batch in self._scanned(keys.any_events()) for name in batch}
-        return tuple(InstallationId(int(one)) for one in sorted(found))
+        return self._stream().installations()
 
     def _repositories(self, installation: InstallationId) -> tuple[RepositoryId, ...]:
         """Those that anything of a pull request is kept of."""
@@ -206,9 +206,11 @@ class Records:
 
     def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
         """The entries of the stream that name the repository; what can't be read names nobody."""
-        mark = f'"repository_id":{repository},'.encode()
-        entries = Stream(self._wire, timedelta(0), timedelta(0)).read(installation)
-        return tuple(one.id for one in entries if mark in one.raw)
+        names = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository)
+        return tuple(one.id for one in self._stream().read(installation) if names.search(one.raw))
+
+    def _stream(self) -> Stream:
+        return Stream(self._wire, timedelta(0), timedelta(0))
 
     def _begun(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
         beginning = keys.prefix("pull", installation, repository).encode()

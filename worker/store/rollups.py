@@ -22,8 +22,20 @@ from worker.analytics.answers import Found
 from worker.analytics.cells import CellError, Cells, merged
 from worker.analytics.folding import Fold, Opened
 from worker.analytics.pulls import Pull
-from worker.analytics.reading import Ended, Reaction, Seen, seen
-from worker.analytics.windows import EPOCH, GRAINS, HOUR_MS, Window, buckets, buckets_of, first_kept, ms
+from worker.analytics.reading import Ended, Reaction, Seen, Skip, SkipReason, seen
+from worker.analytics.windows import (
+    EPOCH,
+    GRAINS,
+    HOUR_MS,
+    LATEST_MS,
+    Bucket,
+    Window,
+    buckets,
+    buckets_of,
+    first_kept,
+    is_part,
+    ms,
+)
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
@@ -33,7 +45,7 @@ from worker.store.stream import Entry
 from worker.store.wire import Wire, blob, items, text
 
 T = TypeVar("T")
-FORMAT: Final = "5"
+FORMAT: Final = "6"
 PORTION: Final = 20_000
 """Entries that are written down at a time: more of them block Redis for longer."""
 
@@ -48,6 +60,10 @@ ALL: Final = 10**12
 
 FAR: Final = 10**9
 """An hour that never comes."""
+
+NEVER: Final = float("inf")
+LONG: Final = 20 * 366 * 24
+"""Hours of a time that has more hours than buckets are there."""
 
 FIELDS: Final = 2_000
 WORDS: Final = (
@@ -77,7 +93,7 @@ class Standing(NamedTuple):
 
     @property
     def until(self) -> datetime:
-        return EPOCH + timedelta(milliseconds=int(self.last.partition("-")[0] or 0))
+        return EPOCH + timedelta(milliseconds=min(int(self.last.partition("-")[0] or 0), LATEST_MS))
 
 
 class Rollups:
@@ -188,7 +204,7 @@ class Rollups:
         if standing.until < over.until:  # nothing is counted behind that, and one day is read sooner than its hours
             over = over.not_after(ms(standing.until) // HOUR_MS + 1).to_midnight()
         over = over.not_before(self._first_hour(installation))
-        fields = [f"{bucket.name}:{name}" for name in names for bucket in buckets(over)]
+        fields = self._wanted(installation, names, over)
         found: dict[str, list[bytes]] = {}
         for field, raw in self._fields(keys.rollup(installation).name, fields).items():
             found.setdefault(field.partition(":")[2], []).append(_unpacked(raw))
@@ -196,12 +212,20 @@ class Rollups:
         opened = tuple(self._opened(installation).values())
         return Found(tables, opened, standing.until, standing.is_behind, standing.counted)
 
+    def _wanted(self, installation: InstallationId, names: Sequence[str], over: Window) -> list[str]:
+        """The fields of these tables that cover it; of a time that is longer than any record, those that are there."""
+        if over.end - over.start <= LONG:
+            return [f"{bucket.name}:{name}" for name in names for bucket in buckets(over)]
+        stored = map(text, items(self._wire.call("HKEYS", keys.rollup(installation).name)))
+        known = ((field, *field.split(":", 1)) for field in stored if _ends(field) != NEVER)
+        return [one for one, bucket, name in known if name in names and is_part(_bucket(bucket), over)]
+
     def _portion(self, installation: InstallationId, mark: Mark, most: int) -> list[Entry]:
         return list(islice(entries(self._wire, installation, mark.last), most))
 
     def _carry_on(self, installation: InstallationId, mark: Mark, portion: Sequence[Entry]) -> bool:
         """Count a portion, unless somebody else has meanwhile."""
-        said = [(entry.at_ms, seen(entry.kind, entry.raw)) for entry in portion]
+        said = [_said(entry) for entry in portion]
         fold = Fold(self._pulls(installation, (one for _, one in said)), self._opened(installation))
         for at_ms, one in said:
             fold.take(at_ms, one)
@@ -264,6 +288,13 @@ class Rollups:
         return Mark(said, last)
 
 
+def _said(entry: Entry) -> tuple[int, Seen]:
+    """When it was told, and what it says; what is told at no time of ours is left out, and counted at the last."""
+    if entry.at_ms > LATEST_MS:
+        return LATEST_MS, Skip(SkipReason.BROKEN)
+    return entry.at_ms, seen(entry.kind, entry.raw)
+
+
 def _next_mark(mark: Mark, last: str) -> Mark:
     token = mark.said.split(" ")[1] if mark.said else secrets.token_hex(8)
     return Mark(f"{FORMAT} {token} {last}", last)
@@ -273,8 +304,12 @@ def _ends(field: str) -> float:
     """The hour before which a bucket ends; what is no bucket has no end."""
     name = field.partition(":")[0]
     if not name[1:].isdecimal():
-        return float("inf")
+        return NEVER
     return (int(name[1:]) + 1) * GRAINS[name[0]]
+
+
+def _bucket(name: str) -> Bucket:
+    return Bucket(name[0], int(name[1:]))
 
 
 def _packed(cells: Cells) -> bytes:

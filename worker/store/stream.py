@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from worker.domain import keys
 from worker.domain.events import Begun, Event, opened
 from worker.domain.ids import InstallationId
+from worker.domain.pattern import pattern
 from worker.domain.request import PullRef
 from worker.errors import LeaseLost
 from worker.store.lua import Script, run
@@ -18,6 +19,9 @@ from worker.store.wire import Reply, Wire, blob, items, text, whole
 
 PAGE: Final = 2_000
 """Entries that are read at a time."""
+
+OURS: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
+"""The name of an installation's stream."""
 
 KNOWN_FOR: Final = keys.MONTH
 
@@ -90,12 +94,21 @@ class Events:
                 return
             start = f"({text(items(page[-1])[0])}"
 
+    def trim(self, installation: InstallationId) -> int:
+        """Drop what was told longer ago than is kept; how many entries. Where nothing new is told, nobody else does."""
+        if not self._told_ms:
+            return 0
+        seconds, _ = items(self._wire.call("TIME"))  # the names of entries are of the server's clock
+        first = max(0, int(text(seconds)) * 1000 - self._told_ms)
+        return whole(self._wire.call("XTRIM", keys.events(installation).name, "MINID", first))
+
     def installations(self) -> tuple[InstallationId, ...]:
-        """All whose streams there are."""
+        """All whose streams there are; what somebody else put there under a name like theirs is none."""
         found, cursor = set[InstallationId](), "0"
         while True:
-            after, names = items(self._wire.call("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE))
-            found |= {InstallationId(int(text(name).split(":")[1])) for name in items(names)}
+            scan = ("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE, "TYPE", "stream")
+            after, names = items(self._wire.call(*scan))
+            found |= {InstallationId(int(one[1])) for name in items(names) if (one := OURS.fullmatch(blob(name)))}
             cursor = text(after)
             if cursor == "0":
                 return tuple(sorted(found))

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId
@@ -50,14 +50,15 @@ class Tokens:
         return whole(run(self._wire, Script.TOKEN_REVOKE, [keys.TOKENS, keys.TOKEN_NAMES], name)) == 1
 
     def grants(self) -> tuple[Grant, ...]:
-        """All that were made and not revoked, oldest first."""
+        """All that were made and not revoked, oldest first; what somebody else wrote among them opens nothing, and is none."""
         found = [_read(blob(one)) for one in items(self._wire.call("HVALS", keys.TOKENS.name))]
-        return tuple(sorted(found, key=lambda one: (one.created_at, one.name)))
+        return tuple(sorted(filter(None, found), key=lambda one: (one.created_at, one.name)))
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
         """The installations whose figures this token opens; None: it is no token of ours."""
         found = self._wire.call("HGET", keys.TOKENS.name, _hash(token))
-        return _read(blob(found)).installations if found else None
+        grant = _read(blob(found)) if found else None
+        return grant.installations if grant else None
 
 
 def _hash(token: str) -> str:
@@ -65,7 +66,14 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _read(raw: bytes) -> Grant:
-    said = json.loads(raw)
-    numbers = frozenset(InstallationId(one) for one in said["installations"])
-    return Grant(said["name"], numbers, datetime.fromisoformat(said["created_at"]))
+def _read(raw: bytes) -> Grant | None:
+    """What a token opens; None: it was not written by us."""
+    try:
+        said = json.loads(raw)
+        name, numbers, at = said["name"], said["installations"], datetime.fromisoformat(said["created_at"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    if not isinstance(name, str) or not isinstance(numbers, list) or at.tzinfo is None:
+        return None
+    whole = [InstallationId(one) for one in cast("list[object]", numbers) if type(one) is int]
+    return Grant(name, frozenset(whole), at) if len(whole) == len(cast("list[object]", numbers)) else None

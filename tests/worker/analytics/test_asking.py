@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from worker.analytics.asking import PARAMETERS, AskError, Topic, asked
 from worker.analytics.reading import View
 from worker.analytics.tables import Dimension
-from worker.analytics.windows import GRAINS, HOUR_MS, Bucket, Window, buckets, buckets_of, first_kept, window
+from worker.analytics.windows import GRAINS, HOUR_MS, Bucket, Window, buckets, buckets_of, first_kept, is_part, window
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 
@@ -75,6 +75,13 @@ def test_what_can_not_be_used_is_told(name: str, found: str, expected: str) -> N
 def test_buckets_cover_a_window_once(start: int, length: int) -> None:
     covered = [hour for bucket in buckets(Window(start, start + length)) for hour in hours(bucket)]
     assert covered == list(range(start, start + length))
+
+
+@given(st.integers(0, 100), st.integers(0, 100))
+def test_a_bucket_is_known_for_one_of_those_that_cover_a_window(start: int, length: int) -> None:
+    over = Window(start, start + length)
+    known = {Bucket(grain, number) for grain, long in GRAINS.items() for number in range(201 // long + 1)}
+    assert {one for one in known if is_part(one, over)} == set(buckets(over))
 
 
 def hours(bucket: Bucket) -> range:

@@ -12,6 +12,7 @@ from tests.worker.store.test_kept import entry
 from worker.analytics import exports
 from worker.analytics.evaluations import evaluations, outcomes
 from worker.analytics.exports import CHUNK, COLUMNS, KINDS, TYPED, Skipped, columns, jsonl, stamped, table
+from worker.analytics.windows import LATEST_MS
 from worker.domain.outcomes import OutcomeKind
 
 
@@ -63,6 +64,17 @@ def test_what_is_broken_is_left_out_of_lines_and_counted() -> None:
     told = [*entries(completed("e1")), *(Entry(0, b"eval.completed", raw) for raw in BROKEN)]
     assert b"".join(jsonl(told, 100, skipped)).count(b"\n") == 1
     assert skipped.count == len(BROKEN)
+
+
+def test_an_event_of_no_time_that_can_be_written_is_in_no_export_and_counted() -> None:
+    told = [Entry(at_ms, *completed("e1")[1:]) for at_ms in (LATEST_MS, LATEST_MS + 1, 2**64 - 1)]
+    for form in (jsonl, table):
+        skipped = Skipped()
+        assert b"".join(form(told, 100, skipped)).count(b"9999-01-01T00:00:00.000+00:00") == 1
+        assert skipped.count == 2
+    skipped = Skipped()
+    [group] = columns(told, 100, skipped)
+    assert (group["at"], skipped.count) == ([LATEST_MS], 2)
 
 
 def test_an_event_of_another_version_is_in_no_export_and_counted() -> None:

@@ -1,5 +1,6 @@
 """The canary: a candidate that judges what was judged live, for its own money, and is shown to nobody."""
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -88,6 +89,26 @@ def test_at_its_own_cap_it_abstains_and_nobody_else_does(
     assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
     assert child(store, made).verdict.abstain_reason == "budget"
     assert surveyor(store, by.law).survey.todo, "with money it is asked again"
+
+
+def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(
+    here: Settings, store: Store, model: Anthropic, tmp_path: Path
+) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), canary=Canary(rubric(tmp_path), None, Decimal(1)))
+    model.answers("no JSON at all").answers("nor this")
+    assert Desk(settings, store, terms(settings)).end(order(made)) is Ended.JUDGED
+    told = [(one.kind, json.loads(one.raw)) for one in store.events.read(HERE)]
+    troubles = [said for kind, said in told if kind == b"evaluator_parse_error"]
+    assert [(one["attempt"], one["payload"]) for one in troubles] == [(1, "audit"), (2, "audit")]
+    eval_id = child(store, made).eval_id
+    assert {one["eval_id"] for one in troubles} == {eval_id}
+    audit = store.archive.audit(EvalId(eval_id))
+    assert audit is not None
+    assert [one.reply.text for one in audit.exchanges if one.reply] == ["no JSON at all", "nor this"]
+    records = store.records()
+    records.forget(records.of_repository("acme/widgets"), SystemClock().now())
+    assert store.archive.audit(EvalId(eval_id)) is None
 
 
 def test_the_last_verdict_is_judged_unless_it_was_carried_over(here: Settings, store: Store) -> None:

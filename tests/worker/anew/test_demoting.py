@@ -104,6 +104,24 @@ def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_pr
     assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
 
 
+@pytest.mark.parametrize("is_looking", [True, False])
+def test_a_reject_that_was_overridden_and_whose_contest_was_upheld_was_taken_back_once(
+    store: Store, here: Settings, *, is_looking: bool
+) -> None:
+    body = template(store, here)
+    rejects(store, body, 39, 2)
+    for number, look_between in ((1, is_looking), (2, is_looking)):
+        came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
+        if look_between:
+            assert look(store, HERE, SystemClock()) == ()
+    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    store.rollups().rebuild(HERE)
+    assert look(store, HERE, SystemClock()) == ()
+    came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST_UPHELD)
+    [made] = look(store, HERE, SystemClock())
+    assert made.tally == Tally(rejects=40, overturned=3)
+
+
 def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:
     body = template(store, here)
     rejects(store, body, 45, 3, parent_eval_id=body["eval_id"], signals={"canary": True})

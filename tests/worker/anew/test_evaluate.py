@@ -17,7 +17,7 @@ from worker.domain.anew import said_of
 from worker.domain.audit import Heard
 from worker.domain.dossier import Dossier
 from worker.domain.events import Event, EventKind, FailureMode
-from worker.domain.ids import InstallationId
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
 from worker.errors import InputError, RubricRefused
@@ -92,6 +92,16 @@ def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Sto
         "subject_not_found",
         before["subject_id"],
     )
+
+
+def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
+    here: Settings, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = order(judged(store, here, 1)).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
+    before = len(told(store))
+    assert Desk(here, store, terms(here)).end(broken) is Ended.GONE
+    assert "an order names no head" in caplog.text
+    assert len(told(store)) == before
 
 
 def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(here: Settings, store: Store) -> None:
@@ -224,7 +234,7 @@ def test_an_order_and_its_terms_travel_as_json(here: Settings, store: Store, tmp
 
 @pytest.mark.parametrize("kind", ["submission", "merge_group"])
 def test_an_order_says_of_what_kind_its_verdict_is(kind: str) -> None:
-    body = {"eval_id": "a", "subject_kind": kind, "subject_id": "7/1/b", "repository_id": 7, "number": 1}
+    body = {"eval_id": "a", "subject_kind": kind, "subject_id": f"7/1/{'b' * 40}", "repository_id": 7, "number": 1}
     assert order_of(said_of(body, INSTALLATION)).kind == kind
 
 

@@ -20,13 +20,18 @@ def body(eval_id: str, **changes: Any) -> dict[str, Any]:
         "v": 1,
         "eval_id": eval_id,
         "subject_kind": "submission",
-        "subject_id": f"7/1/{'b' * 40}",
+        "subject_id": "7/1" if changes.get("subject_kind") == "pull_request" else head("b"),
         "repository_id": 7,
         "number": 1,
         "decision": "accept",
         "judge_cost_usd": "0",
         **changes,
     }
+
+
+def head(name: str) -> str:
+    """A subject's id: another commit of the same pull request."""
+    return f"7/1/{name * 40}"
 
 
 def child(eval_id: str, parent: str, **changes: Any) -> dict[str, Any]:
@@ -51,7 +56,7 @@ def test_of_a_subject_the_greatest_eval_id_stands_in_whatever_order_they_come() 
     one = survey()
     for name in ("b", "c", "a"):
         see(one, body(name))
-    see(one, body("0", subject_id="7/1/other"))
+    see(one, body("0", subject_id=head("c")))
     assert standing(one) == ["0", "c"]
 
 
@@ -143,11 +148,12 @@ def test_a_submission_that_was_carried_over_stands() -> None:
 
 def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -> None:
     one = survey(window=Window(10, 20), repositories=frozenset({(100, 7)}))
-    see(one, body("a", subject_id="1"), at_ms=9)
-    see(one, body("b", subject_id="2"), at_ms=10)
-    see(one, body("c", subject_id="3", subject_kind="ci_check"), at_ms=10)
-    see(one, body("d", subject_id="4", repository_id=8), at_ms=10)
-    see(one, body("e", subject_id="5"), at_ms=20)
+    see(one, body("a", subject_id=head("1")), at_ms=9)
+    see(one, body("b", subject_id=head("2")), at_ms=10)
+    see(one, body("c", subject_id=f"{head('3')}/{'0' * 16}", subject_kind="ci_check"), at_ms=10)
+    see(one, body("d", subject_id=f"8/1/{'4' * 40}", repository_id=8), at_ms=10)
+    see(one, body("e", subject_id=head("5")), at_ms=20)
+    assert one.unread == 0
     assert standing(one) == ["b"]
     see(one, child("f", "b"), at_ms=500)
     assert one.todo == (), "an answer may come later"
@@ -180,6 +186,13 @@ def test_a_failure_with_an_opinion_stands() -> None:
         json.dumps(body("a", repository_id="x")).encode(),
         json.dumps(body("a", repository_id=None)).encode(),
         json.dumps(body("a", judge_cost_usd="much")).encode(),
+        json.dumps(body("a", subject_id="x")).encode(),
+        json.dumps(body("a", subject_id="7/1")).encode(),
+        json.dumps(body("a", subject_id="7/1/other")).encode(),
+        json.dumps(body("a", subject_id=f"7/2/{'b' * 40}")).encode(),
+        json.dumps(body("a", subject_id=f"/{'b' * 40}")).encode(),
+        json.dumps(body("a", subject_id=head("b"), subject_kind="pull_request")).encode(),
+        json.dumps(body("a", subject_id="", subject_kind="pull_request")).encode(),
         json.dumps(body("a", judge_cost_usd="NaN")).encode(),
         json.dumps(body("a", judge_cost_usd=0.5)).encode(),
         json.dumps(body("a", number=True)).encode(),
@@ -215,7 +228,7 @@ def test_an_entry_without_a_kind_is_counted_and_left_out() -> None:
 def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
     one = survey()
     see(one, body("a", judge_cost_usd="0.0042"))
-    see(one, body("b", judge_cost_usd=None, subject_id="2"))
+    see(one, body("b", judge_cost_usd=None, subject_id=head("2")))
     first, second = one.standing
     assert (first.pull.installation_id, first.pull.repository_id, first.pull.number) == (100, 7, 1)
     assert (first.cost_usd, second.cost_usd) == (Decimal("0.0042"), None)

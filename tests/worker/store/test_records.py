@@ -190,6 +190,21 @@ def test_what_happened_and_was_not_looked_into_is_forgotten_too(store: Store) ->
     assert sorted(left) == ["push-77", "push-9"]
 
 
+def test_an_entry_is_forgotten_however_its_body_is_spaced(store: Store) -> None:
+    judged(store)
+    stream = keys.events(pull().installation_id).name
+    for raw in ('{"repository_id": 7, "v": 1}', '{"v":1,"repository_id":7}', '{"repository_id" :\n7 }'):
+        store.wire.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
+    for raw in ('{"repository_id":77,"v":1}', '{"repository_id":7.5}', '{"number":7,"v":1}'):
+        store.wire.call("XADD", stream, "*", "k", "outcome.recorded", "j", raw)
+    store.records().forget(store.records().of_repository(HERE), AT)
+    assert [one.raw for one in store.events.read(pull().installation_id)] == [
+        b'{"repository_id":77,"v":1}',
+        b'{"repository_id":7.5}',
+        b'{"number":7,"v":1}',
+    ]
+
+
 def test_what_belongs_to_others_stays(store: Store) -> None:
     judged(store)
     store.events.tell(pull().installation_id, "d", Event(EventKind.OUTCOME, {"repository_id": 77, "number": 1}))

@@ -17,7 +17,8 @@ from tests.worker.store.played import pull
 from tests.worker.store.test_kept import entry, judging
 from worker.analytics.answers import answer, needed
 from worker.analytics.asking import Topic, asked
-from worker.analytics.windows import HOUR_MS, buckets_of
+from worker.analytics.tables import FLOW, SKIPPED
+from worker.analytics.windows import HOUR_MS, LATEST_MS, Window, buckets_of
 from worker.domain import keys
 from worker.domain.events import EvalTrigger, terminal
 from worker.domain.ids import InstallationId
@@ -273,6 +274,43 @@ def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: St
     said = ask(store)
     assert said["skipped"] == {"unreadable": 5}
     assert said["data"][0]["verdict_count"] == 1
+
+
+@pytest.mark.parametrize("portion", [1, 100])
+def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(
+    store: Store, monkeypatch: pytest.MonkeyPatch, portion: int
+) -> None:
+    small(monkeypatch, portion)
+    write(store, *HISTORY)
+    for name in (f"{LATEST_MS + 1}-0", f"{2**64 - 1}-0"):
+        store.wire.call("XADD", keys.events(HERE).name, name, *_fields(told.completed("x")))
+    store.wire.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-1", *_fields(told.started("y")))
+    assert ask(store)["data"][0]["verdict_count"] == 3
+    said = ask(store, Topic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
+    assert (said["skipped"], said["counted_until"]) == ({}, "9999-01-01T00:00:00.000+00:00")
+    ever = Window(0, LATEST_MS // HOUR_MS + 1)
+    counted = store.rollups().find(HERE, (SKIPPED, FLOW), ever, NOW)
+    assert counted.table(SKIPPED)["broken"].get("n") == 3
+    assert counted.table(FLOW)["submission"].get("started") == 3
+    found = store.rollups().recall(pull(3))
+    assert found is not None
+    assert len(found.rows) == 1
+
+
+def _fields(one: Told) -> tuple[str | bytes, ...]:
+    return "k", one[1], "j", one[2]
+
+
+@pytest.mark.parametrize(("start", "end"), [(1, 30), (0, 60), (-30, 10**6), (26, 27)])
+def test_of_a_time_without_end_only_what_is_there_is_looked_at_and_it_is_the_same(
+    store: Store, monkeypatch: pytest.MonkeyPatch, start: int, end: int
+) -> None:
+    write(store, *HISTORY, told.completed("later", NOON + 500_000 * HOUR, number=6))
+    over = Window(told.at(NOON) // HOUR_MS + start, told.at(NOON) // HOUR_MS + end)
+    names = needed(Topic.QUALITY, asked(WEEK, Topic.QUALITY, NOW))
+    before = store.rollups().find(HERE, names, over, NOW)
+    monkeypatch.setattr(rollups, "LONG", 0 if end < rollups.LONG else 10**9)
+    assert store.rollups().find(HERE, names, over, NOW).tables == before.tables != {}
 
 
 def test_a_pull_request_is_remembered(store: Store) -> None:

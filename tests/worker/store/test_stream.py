@@ -256,6 +256,22 @@ def test_more_than_a_page_is_read_whole(store: Store) -> None:
     assert [int(one.raw) for one in store.events.read(INSTALLATION)] == list(range(1, 2 * PAGE + 1))
 
 
+def test_what_somebody_else_put_under_a_name_like_a_streams_is_no_installation(store: Store) -> None:
+    told = Event(EventKind.OUTCOME, {"v": 1})
+    for installation in (0, 100):
+        store.events.tell(InstallationId(installation), "x", told)
+    for name in (
+        "assay:abc:events",
+        "assay:007:events",
+        b"assay:\xff:events",
+        "assay:1:x:events",
+        "assay:" + "9" * 30 + ":events",
+    ):
+        store.wire.call("XADD", name, "*", "k", "x", "j", "{}")
+    store.wire.call("SET", "assay:8:events", "no stream")
+    assert store.events.installations() == store.records().installations() == (0, 100)
+
+
 def test_old_entries_go_as_new_ones_come(store: Store) -> None:
     stream = keys.events(INSTALLATION).name
     for age in range(1, 301):

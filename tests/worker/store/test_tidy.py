@@ -13,10 +13,12 @@ from tests.world.redis import Redis
 from worker.bootstrap import Court, open_court
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId
+from worker.domain.value import replace
 from worker.settings import AppCredentials
 from worker.store.connection import Store
 from worker.store.leaving import Leaving
 from worker.store.wire import items, text
+from worker.system_clock import SystemClock
 
 GONE, STAYS = pull().installation_id, InstallationId(200)
 OLD, NEW = NOON - 50 * HOUR, NOON
@@ -25,7 +27,7 @@ OLD, NEW = NOON - 50 * HOUR, NOON
 @pytest.fixture
 def court(store: Store, redis_server: Redis) -> Iterator[Court]:
     app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
-    with open_court(settings(redis_server.url, app=app), store) as opened:
+    with open_court(settings(redis_server.url, app=app), replace(store, told_for=timedelta(0))) as opened:
         yield opened
 
 
@@ -54,6 +56,18 @@ def test_whoever_left_is_forgotten_once_the_grace_is_over_and_nobody_else(store:
     assert store.records().find(EvalId("e")) is None
     assert store.leaving().due() == ()
     assert (STAYS in store.records().installations(), GONE in store.records().installations()) == (True, False)
+
+
+def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, court: Court) -> None:
+    stream, new = keys.events(HERE).name, SystemClock().now()
+    old = new - timedelta(days=366)
+    for eval_id, when in (("e1", old), ("e2", old + timedelta(days=2)), ("e3", new)):
+        at_ms, kind, raw = completed(eval_id, when)
+        store.wire.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
+    for told_for, left in ((timedelta(0), 3), (timedelta(days=365), 2)):
+        replace(court, store=replace(store, told_for=told_for)).tidy()
+        assert store.wire.call("XLEN", stream) == left
+    assert len({one for one in hours(store, HERE) if one.startswith("h")}) == 2, "nor is it counted"
 
 
 def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(

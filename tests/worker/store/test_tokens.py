@@ -1,5 +1,9 @@
 """Tokens for the API: what opens what, and that nobody finds one in Redis."""
 
+import hashlib
+
+import pytest
+
 from tests.worker.store.played import AT
 from worker.domain import keys
 from worker.domain.ids import InstallationId
@@ -29,6 +33,22 @@ def test_a_name_is_given_once_and_again_after_it_was_revoked(store: Store) -> No
     assert tokens.scope(first) == {ONE}
     tokens.revoke("ci")
     assert tokens.create("ci", [OTHER], AT) not in (None, first)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["junk", "[]", "7", "{}", '{"name":"a","installations":[100],"created_at":"soon"}',
+     '{"name":7,"installations":[100],"created_at":"2026-11-20T12:00:00+00:00"}',
+     '{"name":"a","installations":["x"],"created_at":"2026-11-20T12:00:00+00:00"}',
+     '{"name":"a","installations":100,"created_at":"2026-11-20T12:00:00+00:00"}',
+     '{"name":"a","installations":[100],"created_at":"2026-11-20T12:00:00"}', b"\xff"],
+)  # fmt: skip
+def test_what_is_no_token_of_ours_opens_nothing_and_hides_none(store: Store, said: str | bytes) -> None:
+    tokens = store.tokens()
+    tokens.create("a", [ONE], AT)
+    store.wire.call("HSET", keys.TOKENS.name, hashlib.sha256(b"known").hexdigest(), said)
+    assert [one.name for one in tokens.grants()] == ["a"]
+    assert tokens.scope("known") is None
 
 
 def test_tokens_are_listed_without_being_shown(store: Store) -> None:
