@@ -292,7 +292,7 @@ def terminals(said: str, page: Page) -> Iterator[str]:
         rubric_id=said,
         rubric_version=said,
         evidence=[{"path": said, "line": 3}],
-        subject={"head_sha": "a" * 40},
+        subject={"kind": "submission", "head_sha": "a" * 40},
     )
     yield history.history(said, [evaluation], [], page, {"a" * 40: spoken})
     told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
