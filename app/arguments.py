@@ -154,6 +154,9 @@ def rubric_options(rubric: argparse.ArgumentParser) -> None:
     diff = what.add_parser("diff", help="which recorded changes two rubrics decide otherwise, at $0")
     diff.add_argument("before", metavar="A", help=RUBRIC)
     diff.add_argument("now", metavar="B", help=RUBRIC)
+    diff.add_argument(
+        "--prompt", metavar="FILE", help="hold what was judged with this prompt by B against what was with ours by A"
+    )
     diff.add_argument("--since", metavar="T", default="30d", help=f"{WHEN} (default: 30d)")
     diff.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
     diff.add_argument("--json", action="store_true", help="print it as JSON and nothing else")

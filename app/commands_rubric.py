@@ -24,7 +24,7 @@ from worker.errors import AssayError, InputError, RubricRefused
 from worker.judge.heuristics.registry import NAMES
 from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.rubric_diff import OnRecord, Rubrics
-from worker.rulebook import load_rubric
+from worker.rulebook import load_prompt, load_rubric
 from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.rubrics import differ_unsaid
@@ -63,10 +63,10 @@ def diff(arguments: argparse.Namespace) -> Answer:
         span = window(arguments.since, arguments.until, SystemClock().now())
     except WindowError as error:
         raise InputError(str(error)) from error
-    names = _names(rubrics, arguments)
+    names, prompts = _names(rubrics, arguments), _prompts(arguments.prompt)
     with open_store(from_environment()) as store:
         _must_be_what_they_say(rubrics, arguments, store)
-        record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics)
+        record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
         rows = list(record.rows())
     one = Differing(
         before=names[0],
@@ -79,6 +79,7 @@ def diff(arguments: argparse.Namespace) -> Answer:
         moved=sum(not row.differs and row.before.score != row.now.score for row in rows),
         agreement=_agreement(rows),
         unread=record.survey.unread,
+        by_prompts=prompts is not None,
     )
     return Answer(Exit.ACCEPT, _json(one) if arguments.json else differing(one, page()))
 
@@ -111,7 +112,14 @@ def _must_be_what_they_say(rubrics: Rubrics, arguments: argparse.Namespace, stor
 def _names(rubrics: Rubrics, arguments: argparse.Namespace) -> tuple[str, str]:
     """By their ids and versions; where these are the same, by what was typed."""
     before, now = (f"{one.id} {one.version}" for one in rubrics)
+    if arguments.prompt:
+        return before, f"{now} with {arguments.prompt}"
     return (before, now) if before != now else (arguments.before, arguments.now)
+
+
+def _prompts(candidate: str | None) -> tuple[str, str] | None:
+    """The versions of our prompt and of the candidate. Raises InputError."""
+    return (load_prompt().version, load_prompt(Path(candidate)).version) if candidate else None
 
 
 def _agreement(rows: list[Compared]) -> tuple[Agreement, ...]:

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from worker.domain import keys
 from worker.domain.aftermath import CiCheckRubric
+from worker.domain.anew import UNANSWERED
 from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
@@ -29,7 +30,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
 from worker.domain.rubric import Versioned
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
 from worker.judge.bench import Bench
 from worker.judge.court import hear
@@ -47,11 +48,6 @@ from worker.system_clock import SystemClock
 LOG: Final = logging.getLogger(__name__)
 NAMELESS: Final = "forgotten/forgotten"
 """A repository of which only numbers are left."""
-
-NOT_HEARD: Final = frozenset(
-    {AbstainReason.BUDGET, AbstainReason.PAUSED, AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
-)
-"""Who abstained for one of these may decide when asked again."""
 
 NO_HEAD: Final = "0" * 40
 """Of a pull request that nothing is left of. Nobody is told of it."""
@@ -251,7 +247,7 @@ def is_anew_by(verdict: Accept | Reject | Abstain, law: str) -> bool:
     """Whether this is a judging anew by this law that need not be made again."""
     if verdict.signals.get(SIGNAL) != law:
         return False
-    return verdict.throttled_reason is None and verdict.abstain_reason not in NOT_HEARD
+    return verdict.throttled_reason is None and verdict.abstain_reason not in UNANSWERED
 
 
 @contextmanager

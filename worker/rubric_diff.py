@@ -7,14 +7,14 @@ as left out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.anew import UNREADABLE, Said, Survey, Wanted, said_of
+from worker.domain.anew import UNANSWERED, UNREADABLE, Said, Survey, Wanted, said_of
 from worker.domain.differing import Compared, Pairs, Side
 from worker.domain.dossier import Dossier
 from worker.domain.events import TERMINAL, EventKind, read_event
 from worker.domain.ids import InstallationId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.rubric import Rubric
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
 from worker.judge.bench import Bench
 from worker.judge.court import hear
 from worker.judge.replay import docket_beside
@@ -23,6 +23,7 @@ from worker.store.connection import Store
 from worker.survey import before
 from worker.system_clock import SystemClock
 
+OPINION: Final = "opinion_of"
 OUTCOME: Final = EventKind.OUTCOME.encode()
 Both = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]
 
@@ -37,9 +38,11 @@ class Rubrics(NamedTuple):
 class OnRecord:
     """What the streams tell for a comparison: what stands, what both rubrics said, and what came of the changes."""
 
-    def __init__(self, store: Store, wanted: Wanted, rubrics: Rubrics) -> None:
+    def __init__(self, store: Store, wanted: Wanted, rubrics: Rubrics, prompts: tuple[str, str] | None = None) -> None:
+        """*prompts*: the versions of those that A's and B's judges were asked with; then code's word tells nothing."""
         self._store = store
         self._rubrics = rubrics
+        self._prompts = prompts
         self._pairs = Pairs(*(f"{one.id} {one.version}" for one in rubrics))
         self._outcomes: dict[tuple[InstallationId, str, str | None], list[str]] = {}
         self.survey = Survey(wanted)
@@ -80,7 +83,10 @@ class OnRecord:
         parent = next((entry for entry in entries if entry.eval_id == one.eval_id), None)
         if parent is None:
             return None
-        pair = self._on_record(one, entries) or self._by_code(parent)
+        if self._prompts is None:
+            pair = self._on_record(one, entries) or self._by_code(parent)
+        else:
+            pair = by_prompts(parent, entries, self._rubrics, self._prompts)
         if pair is None:
             return None
         subject = parent.verdict.subject
@@ -105,6 +111,23 @@ class OnRecord:
         """What is said of this verdict, each once; of a pull request as a whole it is said of its last verdict."""
         pull = f"{one.repository}/{one.number}"
         return tuple(dict.fromkeys(self._outcomes.get((one.installation, pull, one.eval_id), [])))
+
+
+def by_prompts(
+    parent: LedgerEntry, entries: Sequence[LedgerEntry], rubrics: Rubrics, prompts: tuple[str, str]
+) -> Both | None:
+    """What one model said last of this head when it was asked by each rubric with each prompt; events name no prompt."""
+    last: dict[tuple[str, str, str | None, str | None], Accept | Reject | Abstain] = {}
+    for verdict in (one.verdict for one in entries if one.head_sha == parent.head_sha):
+        is_heard = verdict.throttled_reason is None and verdict.abstain_reason not in UNANSWERED
+        if is_heard and verdict.subject.kind is SubjectKind.SUBMISSION and OPINION not in verdict.signals:
+            last[verdict.rubric_id, verdict.rubric_version, verdict.prompt_version, verdict.judge_model] = verdict
+    sides = [(rubric.id, rubric.version, prompt) for rubric, prompt in zip(rubrics, prompts, strict=True)]
+    for model in sorted({key[3] for key in last if key[3] is not None}):
+        before, now = (last.get((*side, model)) for side in sides)
+        if before is not None and now is not None:
+            return before, now
+    return None
 
 
 def by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:

@@ -22,6 +22,9 @@ UNREADABLE: Final = (EventError, KeyError, ValueError, ArithmeticError, Recursio
 NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
 """Who abstained for one of these may decide when asked again."""
 
+UNANSWERED: Final = NOT_HEARD | {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
+"""And who abstained for one of these was asked in vain."""
+
 MADE_BESIDE: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
 """Of these the verdict that stands has a parent, too: the one on the submission."""
 

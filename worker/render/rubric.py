@@ -4,6 +4,7 @@ Does not compare. Invariant: every share stands beside its count and its 95 % in
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from worker.domain.differing import Compared, Side
 from worker.domain.rubric import Rubric
@@ -35,8 +36,15 @@ class Agreement(Value):
     now: Part
 
 
+UNKEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
+UNASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"
+
+
 class Differing(Value):
-    """Two rubrics on the same recorded changes. `moved`: with the same decision and another score."""
+    """Two rubrics on the same recorded changes. `moved`: with the same decision and another score.
+
+    `by_prompts`: only what a model said when it was asked with each of two prompts counts.
+    """
 
     before: str
     now: str
@@ -48,6 +56,7 @@ class Differing(Value):
     moved: int
     agreement: tuple[Agreement, ...]
     unread: int = 0
+    by_prompts: bool = False
 
 
 def checked(rubric: Rubric, name: str, refusal: str | None) -> str:
@@ -75,7 +84,7 @@ def _lines(one: Differing, page: Page) -> Iterator[str]:
     code = one.compared - one.by_record
     yield f"{one.by_record} by verdicts on record of the same model, {code} by code alone, at $0."
     if one.left_out:
-        yield f"{one.left_out} are left out: the dossier is not kept any more (ASSAY_RETENTION_DAYS)."
+        yield f"{one.left_out} are left out: {UNASKED if one.by_prompts else UNKEPT}."
     if one.unread:
         yield f"{one.unread} events on the stream can't be read, and were left out."
     yield f"{len(one.changes)} decided otherwise{':' if one.changes else '.'}"

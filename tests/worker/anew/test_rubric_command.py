@@ -24,7 +24,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome, OutcomeKind, recorded
 from worker.domain.value import replace
 from worker.evaluate import Desk, Ended
-from worker.rulebook import load_rubric, read_rubric
+from worker.rulebook import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
 
@@ -96,6 +96,38 @@ def test_where_a_model_judged_by_both_its_verdicts_are_compared(
     (change,) = said["changes"]
     assert (change["before"]["words"], change["now"]["words"]) == ("abstain needs_human", "reject half_finished")
     assert (change["model"], change["now"]["places"]) == (MODEL, ["load.py:2"])
+
+
+def test_a_candidate_prompt_is_held_against_ours_where_one_model_was_asked_with_both(
+    store: Store, here: Settings, tmp_path: Path, httpserver: HTTPServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompt = tmp_path / "kind.md"
+    prompt.write_text(f"{load_prompt().text}\nBe kind.\n")
+    assert diff(capsys, "default", "default", "--prompt", prompt)["compared"] == 0
+    both, ours = judged(store, here, 1, ASKED), judged(store, here, 2, ASKED)
+    played = Anthropic(httpserver)
+    access = ModelAccess(SecretStr("k"), played.url, MODEL, 10, 1, 0, 8000)
+    asking = replace(here, tier="hybrid", model=access)
+    asked = (
+        (None, both, reject("half_finished", "load.py:2")),
+        (None, ours, cannot_tell()),
+        (prompt, both, cannot_tell()),
+    )
+    for file, made, reply in asked:
+        played.answers(reply)
+        by = terms(asking, prompt=file)
+        assert Desk(asking, store, by).end(order(made)) is Ended.JUDGED
+    played.check()
+    said = diff(capsys, "default", "default", "--prompt", prompt)
+    assert (said["compared"], said["by_record"], said["left_out"]) == (1, 1, 1)
+    (change,) = said["changes"]
+    assert (change["before"]["words"], change["now"]["words"]) == ("reject half_finished", "abstain needs_human")
+    assert main(["rubric", "diff", "default", "default", "--prompt", str(prompt)]) == 0
+    out = capsys.readouterr().out
+    version = load_rubric().version
+    assert out.startswith(f"1 recorded changes by default {version} and by default {version} with {prompt}.\n")
+    assert "1 are left out: no model was asked with both prompts (ASSAY_CANARY_PROMPT" in out
+    assert main(["rubric", "diff", "default", "default", "--prompt", str(tmp_path / "none.md")]) == Exit.USAGE
 
 
 def test_what_is_gone_or_broken_is_left_out_and_counted(
