@@ -151,9 +151,11 @@ def test_an_abstention_stays_one_with_its_reason() -> None:
 
 
 def test_the_verdict_names_its_children_its_parent_and_its_outcomes() -> None:
-    before = rejected(eval_id=EvalId("r"))
-    verdict = whole("merged", "not_helpful", "not_helpful", before=[before])
-    assert verdict.signals["child_eval_ids"] == ("r", accepted().eval_id)
+    first, second, last = rejected(eval_id=EvalId("q")), rejected(eval_id=EvalId("r")), accepted()
+    entries = [entry(first, "c"), entry(second, "b"), entry(last)]
+    came = outcomes("merged", "not_helpful", "not_helpful", about=last.eval_id)
+    verdict = pull_request_verdict(ID, AT, entries, came, RUBRIC)
+    assert verdict.signals["child_eval_ids"] == ("q", "r", last.eval_id)
     assert (verdict.parent_eval_id, verdict.subject.kind) == (accepted().eval_id, SubjectKind.PULL_REQUEST)
     assert (verdict.judge_kind, verdict.judge_cost_usd, verdict.judge_model) == (JudgeKind.HEURISTIC, 0, None)
     counted = {name: count for name, count in verdict.signals.items() if name.startswith("outcome")}
