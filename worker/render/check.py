@@ -30,6 +30,8 @@ from worker.render.visible import fit, one_line, visible
 
 BODY_BYTES: Final = 65_535
 """GitHub's limit for summary and for text, each."""
+SUMMARY_BYTES: Final = BODY_BYTES - 16_000
+"""What people say of a head, and why it is judged, is put above its verdict later: the verdict is not to give way to that."""
 DETAILS_BYTES: Final = 40_000
 """The part of the text that is for people; the JSON gets the rest."""
 MESSAGE_BYTES: Final = 4_000
@@ -51,7 +53,7 @@ def check_content(
     machine = json_block(verdict, BODY_BYTES - len(details.encode()) - 2)
     return CheckContent(
         title=words.headline(verdict, dossier),
-        summary=joined([*_again(again_at), *_summary(verdict, site)], BODY_BYTES),
+        summary=joined([*_again(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
         annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],

@@ -68,6 +68,18 @@ def test_a_long_reason_fits_and_a_full_page_gives_way_as_a_whole() -> None:
     assert content.text == "text"
 
 
+def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None:
+    pointer = rejected().evidence[0].model_copy(update={"note": "é" * 3_000})
+    verdict = rejected(evidence=(pointer,) * 20)
+    content = check_content(verdict, dossier())
+    assert "*Cut here" in content.summary
+    contest = Contest(login="bob", reason="@" * 1000, at=NOON, eval_id=None)
+    said = Said(override=override(reason="é" * 1000), contest=contest)
+    below = with_people(content, said, verdict, Called(("a" * 39,) * 5, has_owners=True))
+    assert below.summary.endswith(content.summary)
+    assert len(below.summary.encode()) <= BODY_BYTES
+
+
 @pytest.mark.parametrize(
     ("is_approved", "title", "conclusion"),
     [
