@@ -167,11 +167,14 @@ class Clerk(Value):
             self.store.happenings.put(_happening(given, happened))
 
     def _is_of_another(self, given: Given) -> bool:
-        """Whether the words are not about the newest commit: they name an older one, or it came after them."""
+        """Whether the words are not about the newest commit: they name an older one, or it came after them.
+
+        One that we were not told of yet came after the one that we know: who spoke may not have seen it.
+        """
         if given.ask.head_sha is not None:
             return given.ask.head_sha != given.proposal.head_sha
         known = self.store.decisions.arrived(given.ask.pull)
-        return known is not None and known.head_sha == given.head_sha and known.at > given.ask.asked_at
+        return known is not None and (known.head_sha != given.head_sha or known.at > given.ask.asked_at)
 
     def _verdict(self, given: Given) -> EvalId | None:
         """The verdict that stands at this commit."""

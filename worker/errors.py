@@ -132,10 +132,10 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return Drop(what)
         case Forbidden() | RubricRefused():
             return GiveUp(str(error))
+        case RateLimited(retry_at=at):  # however often: it is no failure, and it says itself when it is over
+            return RetryAt(at)
         case Unavailable() if attempt > retry.attempts:
             return GiveUp(str(error))
-        case RateLimited(retry_at=at):
-            return RetryAt(at)
         case Unavailable():
             return RetryIn(retry.first_delay * retry.factor ** (attempt - 1))
         case _:

@@ -19,6 +19,7 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker import measuring
+from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, PullRef
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
 from worker.outage import once_more
@@ -83,6 +84,7 @@ class End:
     is_bug: bool = False
     is_lost: bool = False
     is_for_ci: bool = False
+    head_sha: Sha | None = None
 
 
 def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
@@ -175,7 +177,7 @@ class Sitting:
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return End(Finish.OUTAGE, wait)
             case Judged(verdict=verdict):
-                return End(Finish.JUDGED, is_for_ci=wakes(verdict))
+                return End(Finish.JUDGED, is_for_ci=wakes(verdict), head_sha=verdict.subject.head_sha)
             case Overtaken():
                 return End(Finish.AGAIN)
             case WaitForCi(poll=poll):
@@ -194,7 +196,7 @@ class Sitting:
             case RetryAt(at):
                 LOG.warning("tried again at %s: %s", at, error, extra=self._fields)
                 self._put_off(at)
-                return End(Finish.RETRY, at - self._scene.clock.now())
+                return End(Finish.PUT_OFF, at - self._scene.clock.now())
             case GiveUp(reason):
                 return self._give_up(reason)
             case Drop(reason):
@@ -228,7 +230,7 @@ class Sitting:
             case RetryIn(delay):
                 return End(Finish.RETRY, delay)
             case RetryAt(at):
-                return End(Finish.RETRY, at - self._scene.clock.now())
+                return End(Finish.PUT_OFF, at - self._scene.clock.now())
             case GiveUp() | Drop() | Bug():
                 LOG.error("the check can't be told", exc_info=error, extra=self._fields)
                 return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
@@ -246,7 +248,9 @@ def _close(scene: Scene, taken: Taken, end: End) -> None:
     later = once_more(taken.request, scene.clock.now()) if end.how is Finish.OUTAGE else None
     if end.is_for_ci:
         later = by_ci(taken.request, taken.lease.fence, scene.clock.now())
-    answer = Answer.LOST if end.is_lost else pulls.finish(taken.lease, end.how, end.wait, later)
+    answer = Answer.LOST
+    if not end.is_lost:
+        answer = pulls.finish(taken.lease, end.how, end.wait, later, end.head_sha)
     if answer is Answer.LOST:
         pulls.want_late(taken.lease, taken.request)
     fields = {**about(taken.request), "fence": taken.lease.fence, "how": end.how, "answer": answer}

@@ -64,6 +64,7 @@ class Finish(StrEnum):
 
     JUDGED = "judged"
     RETRY = "retry"
+    PUT_OFF = "put_off"
     WAIT = "wait"
     AGAIN = "again"
     OUTAGE = "outage"
@@ -187,18 +188,27 @@ class Pulls:
             raise LeaseLost
 
     def finish(
-        self, lease: HeldLease, how: Finish, wait: timedelta = timedelta(0), later: JudgeRequest | None = None
+        self,
+        lease: HeldLease,
+        how: Finish,
+        wait: timedelta = timedelta(0),
+        later: JudgeRequest | None = None,
+        head_sha: Sha | None = None,
     ) -> Answer:
-        """End a judging. *wait* matters to RETRY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it."""
+        """End a judging. *wait* matters to RETRY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it.
+
+        *head_sha*: the head that got a verdict, which is the newest one unless something was heard meanwhile.
+        """
         key = keys.pull(lease.pull)
         wait_ms = max(0, milliseconds(wait.total_seconds()))
         request = later.model_dump_json() if later else ""
-        return Answer(text(self._run(Script.FINISH, [key], lease.token, how, wait_ms, lifetime_s(key), request)))
+        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "")
+        return Answer(text(self._run(Script.FINISH, [key], *told)))
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""
         delivery = DeliveryId(f"late-{lease.token}")
-        self.want(request.model_copy(update={"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None}))
+        self.want(_to_set_right(request, delivery))
 
     def died(self, pull: PullRef, fence: int) -> bool:
         """The process of this judging is dead: bring the pull request back now. False: it was done.
@@ -220,8 +230,7 @@ class Pulls:
         request = self.request(pull)
         if request is None:
             return False
-        changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(delivery), "head_sha": None}
-        return self.want(request.model_copy(update=changes)).outcome is not Outcome.DUPLICATE
+        return self.want(_to_set_right(request, DeliveryId(delivery))).outcome is not Outcome.DUPLICATE
 
     def rest(self, request: JudgeRequest) -> bool:
         """Nothing is to be judged after all. False: something else was asked for since, or it is being judged."""
@@ -250,6 +259,12 @@ OVERTAKEN: Final = 2
 """What `died.lua` answers of a judge that another one had taken over from."""
 
 NOBODY: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)
+
+
+def _to_set_right(request: JudgeRequest, delivery: DeliveryId) -> JudgeRequest:
+    """Whoever looks again asks GitHub for the head, and whether it is a draft: what a delivery said may be old."""
+    changes = {"trigger": Trigger.LATE, "delivery_id": delivery, "head_sha": None, "draft": False}
+    return request.model_copy(update=changes)
 
 
 def _request(reply: Reply) -> JudgeRequest:

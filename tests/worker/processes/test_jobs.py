@@ -171,6 +171,15 @@ def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: World) 
     assert world.checks() == {f"100/1 {HEAD}": "failure: judged", f"100/1 {NEWER}": "failure: judged"}
 
 
+def test_the_head_that_was_judged_is_the_newest_whatever_delivery_came_last(
+    run: Run, store: Store, world: World
+) -> None:
+    world.push(pull(), NEWER)
+    store.pulls.want(wish(head_sha=HEAD))
+    run()
+    assert store.checks().newest(pull()) == NEWER
+
+
 def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run, store: Store, world: World) -> None:
     store.pulls.want(wish())
     world.order(pull(), "lose")

@@ -51,9 +51,11 @@ def test_a_job_leaves_nothing_behind_in_redis_but_a_failure_without_its_words(
         assert becomes(lambda: "rq:failed:judge" in left_by_jobs(store))
         assert becomes(lambda: not any(key.startswith("rq:execution") for key in left_by_jobs(store)))
         assert '"a judge was killed"' not in working.log
-    (job,) = (key for key in left_by_jobs(store) if key.startswith("rq:job:"))
-    assert text(store.wire.call("HGET", job, "status")) == "failed"
-    assert 0 < whole(store.wire.call("TTL", job)) <= KEEP_FAILURES.total_seconds()
+    jobs = [key for key in left_by_jobs(store) if key.startswith("rq:job:")]
+    assert jobs
+    for job in jobs:
+        assert text(store.wire.call("HGET", job, "status")) == "failed"
+        assert 0 < whole(store.wire.call("TTL", job)) <= KEEP_FAILURES.total_seconds()
     for key in left_by_jobs(store):
         assert b"private" not in blob(store.wire.call("DUMP", key))
 

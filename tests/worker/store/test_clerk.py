@@ -206,6 +206,14 @@ def test_an_override_of_a_commit_that_its_author_can_not_have_seen_is_refused(
     assert store.decisions.of(pull(), HEAD).override is not None
 
 
+def test_an_override_does_not_fall_upon_a_commit_that_we_were_not_told_of_yet(
+    store: Store, desk: Desk, clerk: Clerk
+) -> None:
+    store.pulls.want(wish(head_sha=NEWER, arrived=Arrival(head_sha=NEWER, at=AT - timedelta(hours=1))))
+    clerk.answer(asked(CommandName.OVERRIDE, "alice"))
+    assert (desk.seen, store.decisions.of(pull(), HEAD)) == (["-1"], NOTHING)
+
+
 @pytest.mark.parametrize("command", [CommandName.OVERRIDE, CommandName.CONTEST])
 def test_what_is_said_of_an_older_commit_is_not_said_of_the_newest(
     store: Store, desk: Desk, clerk: Clerk, command: CommandName

@@ -214,6 +214,16 @@ def test_a_retry_waits_and_counts_and_a_judged_end_forgets_the_count(store: Stor
     assert taken(store).attempt == 1
 
 
+def test_what_is_put_off_waits_and_counts_as_no_try(store: Store) -> None:
+    store.pulls.want(wish())
+    for _ in range(3):
+        one = taken(store)
+        assert one.attempt == 1
+        assert store.pulls.finish(one.lease, Finish.PUT_OFF, timedelta(hours=1)) is Answer.LATER
+        assert given(store) is None
+        becomes_due(store, pull())
+
+
 def test_waiting_for_ci_counts_no_try_and_remembers_since_when(store: Store) -> None:
     before = datetime.now(UTC)  # noqa: TID251 - compared with the server's clock
     store.pulls.want(wish())

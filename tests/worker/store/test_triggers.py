@@ -121,13 +121,79 @@ def test_a_draft_is_judged_once_somebody_asks_or_it_is_ready(store: Store, trigg
     assert near(due_in(store), 0)
 
 
-def test_what_becomes_a_draft_in_its_quiet_window_waits_and_its_check_says_so(store: Store) -> None:
+def test_what_becomes_a_draft_in_its_quiet_window_says_so_at_once_and_the_judge_asks_github(store: Store) -> None:
     wanted(store)
     store.pulls.opened(pull(), HEAD)
     assert store.pulls.next_to_open() is None
     assert wanted(store, trigger=Trigger.EDITED, draft=True) is Outcome.COALESCED
-    assert due_in(store) is None
+    assert near(due_in(store), 45)
     assert store.pulls.next_to_open() is not None
+
+
+@pytest.mark.parametrize("late", [Trigger.OPENED, Trigger.PUSHED, Trigger.EDITED])
+@pytest.mark.parametrize("before", [Trigger.READY, Trigger.PUSHED])
+def test_a_late_word_of_a_draft_does_not_take_back_what_is_due(store: Store, before: Trigger, late: Trigger) -> None:
+    wanted(store, trigger=before, head_sha=NEWER)
+    due = due_in(store)
+    assert due is not None
+    assert wanted(store, trigger=late, draft=True) is Outcome.COALESCED
+    assert near(due_in(store), due)
+    assert store.wire.call("TTL", keys.pull(pull()).name) == -1
+    assert taken(store).request.draft
+
+
+def test_a_late_word_of_a_draft_does_not_end_the_waiting_for_ci(store: Store) -> None:
+    waits_for_ci(store)
+    wanted(store, trigger=Trigger.OPENED, draft=True)
+    assert near(due_in(store), 600)
+    assert taken(store).waiting_since is not None
+
+
+def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: Store) -> None:
+    wanted(store)
+    wanted(store, draft=True)
+    found = taken(store)
+    assert found.request.draft
+    assert store.pulls.finish(found.lease, Finish.JUDGED, head_sha=HEAD) is Answer.CLOSED
+    store.pulls.want_late(found.lease, found.request)
+    assert near(due_in(store), 0)
+    judged(store)
+    assert store.pulls.want_for(pull(), CheckRunId(5))
+    assert near(due_in(store), 0)
+
+
+def test_who_found_a_draft_leaves_it_waiting_for_a_review_request_and_a_verdict_does_not(store: Store) -> None:
+    wanted(store)
+    wanted(store, draft=True)
+    judged(store)
+    assert wanted(store, trigger=Trigger.REVIEW, draft=True) is Outcome.QUEUED
+    judged(store)
+    wanted(store)
+    wanted(store, draft=True)
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=HEAD) is Answer.CLOSED
+    assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
+    assert [one.draft for one in door.with_head(store.wire, At())] == [False], "what is asked later does not wait"
+
+
+def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(store: Store) -> None:
+    came = Arrival(head_sha=HEAD, at=AT)
+    wanted(store, head_sha=NEWER)
+    judged(store)
+    wanted(store, arrived=came)
+    found = taken(store)
+    later = by_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, head_sha=NEWER) is Answer.CLOSED
+    assert store.checks().newest(pull()) == NEWER
+    assert field(store, "came") == "", "that was the older one's"
+    assert [nudged(store), nudged(store, NEWER)] == [Outcome.UNKNOWN, Outcome.COALESCED]
+
+
+def test_what_is_heard_during_a_judging_names_the_newest_head(store: Store) -> None:
+    wanted(store)
+    found = taken(store)
+    wanted(store, head_sha=NEWER)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, head_sha=HEAD) is Answer.AGAIN
+    assert store.checks().newest(pull()) == NEWER
 
 
 def test_a_push_to_a_draft_does_not_take_back_what_was_asked_for(store: Store) -> None:

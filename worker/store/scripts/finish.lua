@@ -1,14 +1,16 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull   ARGV token how wait_ms keep_s later
--- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a try); wait (for other checks, counts as none); again (the head moved);
+-- KEYS pull   ARGV token how wait_ms keep_s later head
+-- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a try); put_off (likewise, counts as none); wait (for other checks, counts as none); again (the head moved);
 -- outage (judged in vain: after wait_ms the request `later`, unless something newer is waiting)
+-- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
 local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
 back()
 lose_own()
-if how == 'retry' then
+if how == 'retry' or how == 'put_off' then
   call('HSET', pull, 'after', now + A[3])
+  if how == 'put_off' then call('HINCRBY', pull, 'tries', -1) end
 elseif how == 'wait' then
   call('HDEL', pull, 'tries')
   if not unread then -- else the new event has set `due`, and it may be about another head
@@ -22,6 +24,16 @@ elseif how == 'outage' and not unread then
 else
   call('HDEL', pull, 'tries', 'waiting')
   answer = (unread or how == 'again') and 'again' or 'closed'
+  if how == 'judged' and not unread and A[6] ~= '' then
+    call('HDEL', pull, 'rests')
+    if not get('flags') then -- nobody asked, so it is no draft: what is made of its request later is not to wait as one
+      call('HSET', pull, 'req', (string.gsub(get('req'), '"draft":true', '"draft":false')))
+    end
+    if get('head') ~= A[6] then -- a delivery about an older head came last
+      call('HDEL', pull, 'came', 'looks')
+      call('HSET', pull, 'head', A[6])
+    end
+  end
   if how == 'judged' and answer == 'closed' and A[5] ~= '' then
     if num('look') > 0 then
       answer = 'again'

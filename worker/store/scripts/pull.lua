@@ -2,14 +2,14 @@
 -- `pull` is KEYS[1], the pull request's hash, unless the script says otherwise. Fields:
 --   state     none (closed), due, given (to the queue), held (by a judge)
 --   seq read  number of the last event; of the last one that the judge knew when it began
---   req head  the newest request; the newest head that an event named
+--   req head  the newest request; the newest head that an event named, or that got a verdict since
 --   inst      its installation
 --   flags     words that stay until it is closed (force)
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
---   rests     a draft, of which nobody asked anything yet
+--   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
 --   over ends it was closed, and not reopened; when what is remembered of it goes
 --   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
 --   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
@@ -52,7 +52,7 @@ local function held_by(token) return get('state') == 'held' and get('token') == 
 
 local function hold(token, lease_ms)
   call('HINCRBY', pull, 'tries', 1)
-  call('HDEL', pull, 'due', 'since', 'news', 'look', 'rests')
+  call('HDEL', pull, 'due', 'since', 'news', 'look')
   call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
   call('ZADD', 'assay:out', now + lease_ms, pull)
 end

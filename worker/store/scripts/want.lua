@@ -2,7 +2,7 @@
 -- KEYS pull delivery window [heads named]
 -- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository
 -- mode: window (after the repository's quiet window, else quiet_ms), soon (after quiet_ms, unless it waits already),
--- now, hold (a draft: not before something else asks), asked (now, if it waits for anything)
+-- now, hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
 -- once and written once.
 local mode = A[4]
@@ -44,13 +44,9 @@ if A[2] ~= '' then
 end
 
 if mode == 'hold' and flags == '' then
-  set('rests', 1)
-  if state == 'due' then
-    call('ZREM', mine_key('due'), pull)
-    drop('state', 'due', 'since', 'after', 'tries', 'waiting', 'news')
-  end
+  set('rests', 1) -- what is due stays due: this may be told late, and who judges asks GitHub whether it is a draft
   local answer = written(state and 'coalesced' or 'queued')
-  if state == 'due' or not state then call('EXPIRE', pull, A[10]) else call('PERSIST', pull) end
+  if state then call('PERSIST', pull) else call('EXPIRE', pull, A[10]) end
   return answer
 end
 
