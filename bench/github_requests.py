@@ -15,7 +15,7 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,7 +36,7 @@ from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
-from worker.domain.ids import InstallationId, Sha  # noqa: E402 - as above
+from worker.domain.ids import InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
 from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
@@ -211,6 +211,10 @@ class Heads:
 
     def was_heard_of(self, pull: PullRef) -> bool:
         return any(one == pull for one, _ in self.known)
+
+    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+        del installation
+        return ()
 
     def want(self, request: JudgeRequest) -> None:
         assert request.head_sha

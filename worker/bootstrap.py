@@ -137,7 +137,9 @@ class Court(Value):
 
         checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
         desk, operators = CheckDesk(self.checks, checks), self.settings.authors
-        return Reception(desk, checks, self.store.pulls, self.listing, self.clock, operators, deadline)
+        return Reception(
+            desk, checks, self.store.pulls, self.store.ledger, self.listing, self.clock, operators, deadline
+        )
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         """Close a check run that nobody finished in time."""

@@ -5,16 +5,17 @@ left alone.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final, Protocol
 
-from worker.domain.ids import DeliveryId, InstallationId, Sha
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.missed import OLDEST, Sent, missed
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
-from worker.errors import Forbidden, Gone, RateLimited
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.ports import Clock
 
 LOG: Final = logging.getLogger(__name__)
@@ -23,6 +24,7 @@ OVERLAP: Final = timedelta(minutes=10)
 """How much of the time before the last look is looked at again: what was under way then has its end now."""
 FIRST_LOOK: Final = timedelta(hours=1)
 MOST_AGAIN: Final = 100
+"""How many deliveries are asked for in one go: the next look begins with the first of the others."""
 MOST_WANTED: Final = 100
 """How many heads of an installation are taken up in one go: the others come with the next."""
 MOST_ROUNDS: Final = 3
@@ -74,10 +76,11 @@ class Redelivering(Value):
         last = self.progress.looked_at()
         since = max(now - OLDEST, (last - OVERLAP) if last else now - FIRST_LOOK)
         again = 0
-        for one in missed(self.deliveries.since(since), now)[:MOST_AGAIN]:
-            if self.progress.may_again(one.guid, one.id) and self.deliveries.again(one):
-                again += 1
-        self.progress.looked(now)
+        wanted = (one for one in missed(self.deliveries.since(since), now) if self.progress.may_again(one.guid, one.id))
+        for one in islice(wanted, MOST_AGAIN):
+            again += self.deliveries.again(one)
+        left_out = next(wanted, None)
+        self.progress.looked(left_out.at if left_out else now)
         return again
 
 
@@ -87,6 +90,10 @@ class Heads(Protocol):
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool: ...
 
     def was_heard_of(self, pull: PullRef) -> bool: ...
+
+    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+        """Repositories that are new to us: nobody has said yet what was open there before."""
+        ...
 
     def want(self, request: JudgeRequest) -> None: ...
 
@@ -103,13 +110,31 @@ class Sweeping(Value):
     progress: Progress
     clock: Clock
 
+    def everywhere(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
+        """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
+        failed, looked_at = list[Unavailable](), 0
+        for installation, since in installed:
+            told = {"installation_id": installation}
+            try:
+                taken = self.run(installation, since)
+            except Unavailable as error:
+                LOG.warning("a sweep failed: %s", error, extra=told)
+                failed.append(error)
+                continue
+            looked_at += 1
+            if taken:
+                LOG.warning("took up heads without a state", extra={"count": taken, **told})
+        if failed and not looked_at:
+            raise failed[0]
+
     def run(self, installation: InstallationId, since: datetime) -> int:
         """Look at the next pages of an installation, which exists *since* then; how many heads were taken up."""
         taken, number = 0, self.progress.page(installation)
         try:
             for _ in range(MOST_ROUNDS):
                 repositories, has_more = self.look.page(installation, number)
-                for found in self.look.look(installation, repositories):
+                new = self.heads.to_greet(installation)
+                for found in self.look.look(installation, [one for one in repositories if one.id not in new]):
                     taken += self._of(installation, found, since, MOST_WANTED - taken)
                 number = number + 1 if has_more else 1
                 self.progress.turn_to(installation, number)

@@ -52,7 +52,10 @@ class CheckPublisher(Protocol):
     """GitHub's check runs. Raises as PullSource does."""
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two."""
+        """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two.
+
+        A concluded one stays as it is where *content* gives way.
+        """
         ...
 
     def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:

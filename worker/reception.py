@@ -17,7 +17,7 @@ from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
 from worker.domain.value import Value
-from worker.ports import Clock
+from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import judging
 from worker.render.standing import old, waiting
@@ -52,6 +52,7 @@ class Reception(Value):
     desk: CheckDesk
     checks: RedisChecks
     pulls: Pulls
+    ledger: Ledger
     look: Look
     clock: Clock
     operators: Authors
@@ -89,15 +90,20 @@ class Reception(Value):
     def greet(self, greeting: Greeting) -> bool:
         """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.
 
-        May be called again. Raises as PullSource does.
+        One that Assay heard of in an earlier time is judged instead. May be called again. Raises as PullSource does.
         """
         written = 0
         for one in self.look.open_pulls(greeting.installation_id, greeting.repository):
-            if one.opened_at >= greeting.since or self.checks.is_known(pull_of(greeting, one), one.head_sha):
+            pull = pull_of(greeting, one)
+            if one.opened_at >= greeting.since or self.checks.is_known(pull, one.head_sha):
+                continue
+            request = swept(greeting, one, self.clock.now())
+            if was_heard_of(pull, self.pulls, self.ledger):
+                self.pulls.want(request)
                 continue
             if written == MOST_AT_ONCE:
                 return False
-            self.desk.open(swept(greeting, one, self.clock.now()), one.head_sha, old())
+            self.desk.open(request, one.head_sha, old())
             written += 1
         return True
 
@@ -106,6 +112,11 @@ def late(request: JudgeRequest) -> JudgeRequest:
     """Somebody began to judge while the check was written: it may say what was true before."""
     changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(f"late-{request.delivery_id}"), "head_sha": None}
     return request.model_copy(update=changes)
+
+
+def was_heard_of(pull: PullRef, pulls: Pulls, ledger: Ledger) -> bool:
+    """Whether somebody asked for it lately, or it was ever judged."""
+    return pulls.request(pull) is not None or bool(ledger.entries(pull))
 
 
 def pull_of(greeting: Greeting, one: OpenPull) -> PullRef:

@@ -4,10 +4,11 @@ Does not decide. Invariant: what is asked as the App itself goes by its first ke
 """
 
 import logging
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from worker.catching_up import Redelivering, Sweeping
-from worker.domain.ids import InstallationId, Sha
+from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden
@@ -17,6 +18,7 @@ from worker.github.installations import installations
 from worker.github.repositories import GitHubRepositories
 from worker.ports import Clock
 from worker.publish import CheckDesk
+from worker.reception import was_heard_of
 from worker.render.standing import old
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -57,10 +59,8 @@ class WatchCourt(Value):
         if again:
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
         sweeping = Sweeping(GitHubRepositories(self.access), _Heads(self.store, self.desk), progress, self.clock)
-        for one in installations(api):
-            installation = InstallationId(one.id)
-            if one.suspended_at is None and (taken := sweeping.run(installation, one.created_at)):
-                LOG.warning("took up heads without a state", extra={"count": taken, "installation_id": installation})
+        awake = (one for one in installations(api) if one.suspended_at is None)
+        sweeping.everywhere((InstallationId(one.id), one.created_at) for one in awake)
 
 
 class _Heads(Value):
@@ -71,7 +71,10 @@ class _Heads(Value):
         return self.store.checks().is_known(pull, head_sha)
 
     def was_heard_of(self, pull: PullRef) -> bool:
-        return self.store.pulls.request(pull) is not None
+        return was_heard_of(pull, self.store.pulls, self.store.ledger)
+
+    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+        return self.store.greetings.repositories(installation)
 
     def want(self, request: JudgeRequest) -> None:
         self.store.pulls.want(request)

@@ -56,7 +56,8 @@ NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong,
 class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already.
 
-    `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes.
+    `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes. `gives_way`: where nobody remembers
+    the head's check run and GitHub has one that is concluded, that one stays as it is.
     """
 
     title: str
@@ -67,6 +68,7 @@ class CheckContent(Value):
     buttons: tuple[Button, ...] = ()
     is_queued: bool = False
     is_watched: bool = True
+    gives_way: bool = False
 
 
 def external_id(number: int) -> str:

@@ -8,18 +8,20 @@ searched for, and an annotation that is there already is not added again.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from worker.domain.check import CHECK_NAME, Annotation, CheckContent, external_id
+from worker.domain.check import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest
 from worker.errors import RateLimited, Unavailable
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
-from worker.github.replies import CreatedRun, Note, Notes, Runs
+from worker.github.replies import CreatedRun, Note, Notes, Run, Runs
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 10
 UPDATE_ATTEMPTS: Final = 2
+CONCLUDED: Final = frozenset(Conclusion)
+"""What we say at the end. GitHub's own `stale`, of one that nobody ended for two weeks, is none of it."""
 
 
 class GitHubChecks:
@@ -31,11 +33,13 @@ class GitHubChecks:
         self._external = external
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create the check run of this head, or take the one that is there."""
-        if (found := self.find(request, head_sha)) is not None:
-            self.update(request, found, content)
-            return found
-        return self.make(request, head_sha, content)
+        """Create the check run of this head, or take the one that is there: it says *content* then, unless that gives way."""
+        if (found := self._newest(request, head_sha)) is None:
+            return self.make(request, head_sha, content)
+        check = CheckRunId(found.id)
+        if not (content.gives_way and found.conclusion in CONCLUDED):
+            self.update(request, check, content)
+        return check
 
     def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create it without a look before: one request."""
@@ -58,12 +62,16 @@ class GitHubChecks:
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         """Our newest check run of this head and this pull request."""
+        found = self._newest(request, head_sha)
+        return CheckRunId(found.id) if found else None
+
+    def _newest(self, request: JudgeRequest, head_sha: Sha) -> Run | None:
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
         params: dict[str, str | int] = {"check_name": CHECK_NAME, "filter": "all", "per_page": PER_PAGE}
         runs = self._api(request).fetch(Call("GET", path, params, is_repeatable=True, need=Need.STATE), Runs)
         ours = self._external(request.pull.number)
-        mine = [run.id for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
-        return CheckRunId(max(mine)) if mine else None
+        mine = (run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id)
+        return max(mine, key=lambda run: run.id, default=None)
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         many = len(content.annotations) > ANNOTATIONS_PER_REQUEST

@@ -72,6 +72,7 @@ def old() -> CheckContent:
         title="Opened before Assay was installed",
         summary="Opened before Assay was installed. Push, or comment `/rejudge`.",
         conclusion=Conclusion.NEUTRAL,
+        gives_way=True,
     )
 
 

@@ -6,12 +6,14 @@ Does not look (`worker.reception` does). Invariant: one stays until it is `done`
 from datetime import timedelta
 
 from worker.domain.greeting import Greeting
+from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.value import Value
 from worker.domain.waiting import GREETINGS
 from worker.settings import Timing
 from worker.store.door import greet
+from worker.store.reading import read_or_leave
 from worker.store.waiting import Waiting
-from worker.store.wire import Wire
+from worker.store.wire import Wire, items, text
 
 
 class OpenGreeting(Value):
@@ -27,6 +29,11 @@ class Greetings:
     def __init__(self, wire: Wire, timing: Timing) -> None:
         self._wire = wire
         self._waiting = Waiting(wire, timing, Greeting, GREETINGS)
+
+    def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
+        """Those of an installation that wait."""
+        told = (read_or_leave(Greeting, text(one)) for one in items(self._wire.call("HVALS", GREETINGS.texts.name)))
+        return frozenset(one.repository_id for one in told if one and one.installation_id == installation)
 
     def goes_on(self, greeting: Greeting, delay: timedelta) -> None:
         """As many of it as may be at once were looked at: the others after a while."""

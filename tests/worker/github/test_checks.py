@@ -10,6 +10,7 @@ from worker.domain.ids import CheckRunId
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.checks import GitHubChecks
 from worker.github.client import AppAccess
+from worker.render.standing import old
 from worker.settings import Settings
 
 JUDGING = CheckContent("Judging", "Assay reads the pull request.")
@@ -110,6 +111,24 @@ def test_the_check_run_of_a_judge_that_died_is_found_and_brought_up_to_date(chec
     assert checks.create(pull.request, pull.sha, REJECTED) == first
     [run] = runs(pull)
     assert run["conclusion"] == "failure"
+
+
+@pytest.mark.parametrize(("before", "after"), [(REJECTED, "failure"), (JUDGING, "neutral")])
+def test_a_greeting_is_written_over_nothing_that_is_concluded(
+    checks: GitHubChecks, pull: Opened, before: CheckContent, after: str
+) -> None:
+    first = checks.create(pull.request, pull.sha, before)
+    assert checks.create(pull.request, pull.sha, old()) == first
+    [run] = runs(pull)
+    assert (run["conclusion"], run["output"]["title"] == before.title) == (after, before is REJECTED)
+
+
+def test_a_greeting_takes_the_place_of_one_that_somebody_else_ended(checks: GitHubChecks, pull: Opened) -> None:
+    first = checks.create(pull.request, pull.sha, JUDGING)
+    pull.place.ci(pull.sha, "Assay", id=first, status="completed", conclusion="timed_out")
+    assert runs(pull)[0]["conclusion"] == "timed_out"
+    assert checks.create(pull.request, pull.sha, old()) == first
+    assert runs(pull)[0]["conclusion"] == "neutral"
 
 
 def test_somebody_elses_check_of_our_name_is_not_ours(checks: GitHubChecks, pull: Opened) -> None:

@@ -97,6 +97,8 @@ class Checks:
             self._wire.call("HSET", "world:check_ids", check, number)
             self._wire.call("HSET", "world:check_names", number, check)
             self._world.note("created", check=check)
+        elif content.gives_way and not self._world.checks()[check].startswith("in_progress"):
+            return CheckRunId(number)
         self.update(request, CheckRunId(number), content)
         return CheckRunId(number)
 
@@ -135,7 +137,8 @@ class ScriptedCourt:
         self._desk().restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
             return Overtaken(self.world.head(request.pull))
-        verdict = rejected(eval_id=EvalId(f"{lease.fence}"))
+        subject = rejected().subject.model_copy(update={"head_sha": head_sha})
+        verdict = rejected(eval_id=EvalId(f"{lease.fence}"), subject=subject)
         entry = LedgerEntry(
             eval_id=verdict.eval_id,
             created_at=verdict.created_at,

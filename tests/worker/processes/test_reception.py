@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
-from worker.domain.check import CheckContent
+from tests.worker.store.played import AT, HEAD, NEWER, judged_once, pull, wish
+from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
 from worker.domain.greeting import Greeting
@@ -69,7 +69,7 @@ def looks() -> Looks:
 def reception(store: Store, looks: Looks) -> Reception:
     checks = store.checks()
     desk = CheckDesk(Checks(store), checks)
-    return Reception(desk, checks, store.pulls, looks, SystemClock(), Authors(), timedelta(hours=1))
+    return Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
 
 
 def opened(
@@ -154,7 +154,7 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
     checks = store.checks()
     checks.rests(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
     desk = CheckDesk(Slow(store), checks)
-    reception = Reception(desk, checks, store.pulls, looks, SystemClock(), Authors(), timedelta(hours=1))
+    reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
     opened(store, reception, AuthorKind.AGENT)
     request = store.pulls.request(pull())
     assert request is not None
@@ -179,6 +179,37 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
     assert reception.greet(greeting())
     assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
     assert reception.greet(greeting())
+
+
+def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    Checks(store).create(wish(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
+    looks.listed = (old_pull(1),)
+    assert reception.greet(greeting())
+    assert World(store).checks() == {NAME: "failure: Rejected"}
+    assert store.checks().is_known(pull(), HEAD)
+    assert store.checks().open_checks(pull()) == {}
+
+
+def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    judged_once(store)
+    looks.listed = (old_pull(1, NEWER),)
+    assert reception.greet(greeting())
+    assert World(store).checks() == {}
+    request = store.pulls.request(pull())
+    assert request is not None
+    assert (request.trigger, request.head_sha) == (Trigger.SWEEP, NEWER)
+
+
+def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: Reception, looks: Looks) -> None:
+    for number in range(1, MOST_AT_ONCE + 2):
+        store.pulls.want(wish(number))
+    looks.listed = tuple(old_pull(number) for number in range(1, MOST_AT_ONCE + 2))
+    assert reception.greet(greeting())
+    assert World(store).checks() == {}
 
 
 def test_many_old_ones_take_several_turns(store: Store, reception: Reception, looks: Looks) -> None:

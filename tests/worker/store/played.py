@@ -13,10 +13,14 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
+from tests.worker.render.samples import rejected
 from worker.domain import keys
+from worker.domain.ids import Fingerprint
+from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, Trigger
 from worker.settings import Settings, Timing
 from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits, Taken
 
 AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 HEAD, NEWER = "1" * 40, "2" * 40
@@ -43,6 +47,29 @@ def on_record(store: Store, *refs: PullRef) -> None:
     """These pull requests are known: money may be set aside for them."""
     named = [keys.pull(one).name for one in refs]
     store.wire.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
+
+
+def judged_once(store: Store) -> None:
+    """There is an entry in the ledger, and nobody remembers anything else."""
+    store.pulls.want(wish())
+    job = store.pulls.next_due("judged once", Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(pull(), job.fence)
+    assert isinstance(taken, Taken)
+    verdict = rejected()
+    entry = LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=taken.lease.fence,
+        head_sha=HEAD,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="",
+        verdict=verdict,
+    )
+    store.ledger.append(pull(), entry)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.wire.call("DEL", keys.pull(pull()).name)
 
 
 def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:

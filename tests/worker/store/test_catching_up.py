@@ -1,22 +1,28 @@
 """Catching up: bounded, each delivery a few times, and what has its state is left alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.store.played import HEAD, pull, wish
+from tests.worker.store.played import HEAD, judged_once, pull, wish
 from worker.catching_up import MOST_AGAIN, MOST_WANTED, Redelivering, Sweeping
+from worker.domain.greeting import Greeting
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.errors import RateLimited
+from worker.errors import RateLimited, Unavailable
+from worker.reception import was_heard_of
+from worker.store import door
 from worker.store.connection import Store
 from worker.store.progress import MOST_TIMES, RedisProgress
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
+THERE, ELSEWHERE = InstallationId(101), InstallationId(102)
+LATER = 1000
+"""From here on attempts are counted that somebody asked for."""
 
 
 class Hand:
@@ -46,8 +52,11 @@ class Hooks:
 
     def again(self, sent: Sent) -> bool:
         self.asked.append(sent.id)
-        self.sent.append(self._attempt(1000 + len(self.sent), sent.guid))
+        self.fails(LATER + len(self.sent), sent.guid)
         return True
+
+    def fails(self, number: int, guid: str) -> None:
+        self.sent.append(self._attempt(number, guid))
 
     def _attempt(self, number: int, guid: str) -> Sent:
         return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=500)
@@ -60,8 +69,25 @@ def test_a_delivery_that_fails_every_time_is_given_up(store: Store) -> None:
 
 
 def test_so_many_at_a_time_and_the_others_the_next_time(store: Store) -> None:
-    hooks = Hooks(*(f"d{number}" for number in range(MOST_AGAIN + 1)))
-    assert Redelivering(hooks, RedisProgress(store.wire), Hand()).run() == MOST_AGAIN
+    hooks, clock = Hooks(*(f"d{number}" for number in range(2 * MOST_AGAIN + 1))), Hand()
+    first_ones = [one.id for one in hooks.sent]
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    for _ in range(3):
+        redelivering.run()
+        clock.at += timedelta(minutes=20)
+    assert [one for one in hooks.asked if one < LATER] == first_ones
+    assert len(hooks.asked) <= 3 * MOST_AGAIN
+
+
+def test_what_is_given_up_holds_nothing_back(store: Store) -> None:
+    broken = [f"broken{number}" for number in range(MOST_AGAIN)]
+    hooks = Hooks(*broken)
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    for _ in range(MOST_TIMES):
+        redelivering.run()
+    hooks.fails(LATER - 1, "lost")
+    assert redelivering.run() == 1
+    assert hooks.asked[-1] == LATER - 1
 
 
 def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_of_time(store: Store) -> None:
@@ -82,9 +108,13 @@ class Town:
         self.pages = pages
         self.seen: list[int] = []
         self.is_closed = False
+        self.down: set[InstallationId] = set()
+        self.visited: list[InstallationId] = []
 
     def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
-        assert installation == HERE
+        self.visited.append(installation)
+        if installation in self.down:
+            raise Unavailable("GitHub", f"{installation}: 502")
         if self.is_closed:
             raise RateLimited("GitHub", NOW)
         self.seen.append(number)
@@ -92,7 +122,7 @@ class Town:
         return found, number < len(self.pages)
 
     def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
-        assert installation == HERE
+        assert installation not in self.down
         yield from (one for page in self.pages for one in page if one.repository in repositories)
 
 
@@ -108,7 +138,10 @@ class Book:
         return self.store.checks().is_known(pull, head_sha)
 
     def was_heard_of(self, pull: PullRef) -> bool:
-        return self.store.pulls.request(pull) is not None
+        return was_heard_of(pull, self.store.pulls, self.store.ledger)
+
+    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+        return self.store.greetings.repositories(installation)
 
     def want(self, request: JudgeRequest) -> None:
         self.wanted.append(request)
@@ -147,6 +180,43 @@ def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_ask
     town = Town([around(7, 1, 2, opened_at=NOW - timedelta(days=2))])
     assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == 2
     assert (book.greeted, [one.pull.number for one in book.wanted]) == ([1], [2])
+
+
+def test_what_was_ever_judged_is_judged_again_however_long_ago(book: Book) -> None:
+    judged_once(book.store)
+    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2))])
+    sweeping(town, book).run(HERE, NOW - timedelta(days=1))
+    assert (book.greeted, [one.pull.number for one in book.wanted]) == ([], [1])
+
+
+def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> None:
+    for installation, repository in ((HERE, 7), (THERE, 8)):
+        new = Greeting(
+            installation_id=installation, repository_id=RepositoryId(repository), repository="acme/new", since=NOW
+        )
+        door.greet(book.store.wire, [new])
+    town = Town([around(7, 1), around(8, 2)])
+    assert sweeping(town, book).run(HERE, NOW - timedelta(days=365)) == 1
+    assert [one.pull.number for one in book.wanted] == [2]
+
+
+def test_an_outage_of_one_installation_keeps_nobody_from_the_others(
+    book: Book, caplog: pytest.LogCaptureFixture
+) -> None:
+    town = Town([around(7, 1)])
+    town.down = {THERE}
+    sweeping(town, book).everywhere((one, NOW - timedelta(days=1)) for one in (THERE, HERE, ELSEWHERE))
+    assert town.visited == [THERE, HERE, ELSEWHERE]
+    assert [one.pull.installation_id for one in book.wanted] == [HERE, ELSEWHERE]
+    assert "101: 502" in caplog.text
+
+
+def test_an_outage_of_all_is_one(book: Book) -> None:
+    town = Town([around(7, 1)])
+    town.down = {HERE, THERE}
+    with pytest.raises(Unavailable, match="101"):
+        sweeping(town, book).everywhere((one, NOW) for one in (THERE, HERE))
+    sweeping(town, book).everywhere([])
 
 
 def test_every_sweep_goes_on_where_the_one_before_it_stopped(book: Book) -> None:
