@@ -21,7 +21,7 @@ from worker.store.progress import MOST_TIMES, RedisProgress
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
 THERE, ELSEWHERE = InstallationId(101), InstallationId(102)
-LATER = 1000
+LATER, LATEST = 1000, 10_000
 """From here on attempts are counted that somebody asked for."""
 
 
@@ -85,9 +85,9 @@ def test_what_is_given_up_holds_nothing_back(store: Store) -> None:
     redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
     for _ in range(MOST_TIMES):
         redelivering.run()
-    hooks.fails(LATER - 1, "lost")
+    hooks.fails(LATEST, "lost")
     assert redelivering.run() == 1
-    assert hooks.asked[-1] == LATER - 1
+    assert hooks.asked[-1] == LATEST
 
 
 def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_of_time(store: Store) -> None:
