@@ -7,10 +7,10 @@ as left out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.anew import UNANSWERED, UNREADABLE, Said, Survey, Wanted, said_of
-from worker.domain.differing import Compared, Pairs, Side
+from worker.domain.anew import UNREADABLE, Said, Survey, Wanted
+from worker.domain.differing import Compared, Law, Side, said_by_both
 from worker.domain.dossier import Dossier
-from worker.domain.events import TERMINAL, EventKind, read_event
+from worker.domain.events import EventKind, read_event
 from worker.domain.ids import InstallationId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.rubric import Rubric
@@ -23,7 +23,6 @@ from worker.store.connection import Store
 from worker.survey import before
 from worker.system_clock import SystemClock
 
-OPINION: Final = "opinion_of"
 OUTCOME: Final = EventKind.OUTCOME.encode()
 Both = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]
 
@@ -42,8 +41,9 @@ class OnRecord:
         """*prompts*: the versions of those that A's and B's judges were asked with; then code's word tells nothing."""
         self._store = store
         self._rubrics = rubrics
-        self._prompts = prompts
-        self._pairs = Pairs(*(f"{one.id} {one.version}" for one in rubrics))
+        self._counts_code = prompts is None
+        before_, now = prompts or (None, None)
+        self._laws = _law(rubrics.before, before_), _law(rubrics.now, now)
         self._outcomes: dict[tuple[InstallationId, str, str | None], list[str]] = {}
         self.survey = Survey(wanted)
         self.left_out = 0
@@ -63,14 +63,12 @@ class OnRecord:
     def _read(self, installation: InstallationId, after: str) -> None:
         for entry in self._store.events.read(installation, after):
             self.survey.see(installation, entry.at_ms, entry.kind, entry.raw)
+            if entry.kind != OUTCOME:  # of all others the survey has counted what can't be read
+                continue
             try:
-                event = read_event(entry.kind.decode(errors="replace"), entry.raw)
-                if event.kind in TERMINAL:
-                    self._pairs.add(said_of(event.body, installation))
-                elif event.kind is EventKind.OUTCOME:
-                    self._note(installation, event.body)
+                self._note(installation, read_event(EventKind.OUTCOME.value, entry.raw).body)
             except UNREADABLE:
-                self.survey.unread += entry.kind == OUTCOME  # of all others the survey has counted it
+                self.survey.unread += 1
 
     def _note(self, installation: InstallationId, body: Mapping[str, Any]) -> None:
         subject, eval_id, outcome = body["subject_id"], body.get("eval_id"), body["outcome"]
@@ -83,10 +81,7 @@ class OnRecord:
         parent = next((entry for entry in entries if entry.eval_id == one.eval_id), None)
         if parent is None:
             return None
-        if self._prompts is None:
-            pair = self._on_record(one, entries) or self._by_code(parent)
-        else:
-            pair = by_prompts(parent, entries, self._rubrics, self._prompts)
+        pair = self._on_record(parent, entries) or (self._by_code(parent) if self._counts_code else None)
         if pair is None:
             return None
         subject = parent.verdict.subject
@@ -94,12 +89,10 @@ class OnRecord:
         name = f"{subject.repository}#{subject.number}"
         return Compared(name, one.eval_id, before, now, pair[0].judge_model, self._came_of(one))
 
-    def _on_record(self, one: Said, entries: Sequence[LedgerEntry]) -> Both | None:
-        """What a model said by both rubrics."""
-        pair, known = self._pairs.of(one), {entry.eval_id: entry.verdict for entry in entries}
-        if pair is None or not {said.eval_id for said in pair} <= known.keys():
-            return None
-        return known[pair[0].eval_id], known[pair[1].eval_id]
+    def _on_record(self, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> Both | None:
+        """What a model said of this head by both."""
+        of_it = (one.verdict for one in entries if one.head_sha == parent.head_sha)
+        return said_by_both((one for one in of_it if one.subject.kind is SubjectKind.SUBMISSION), *self._laws)
 
     def _by_code(self, parent: LedgerEntry) -> Both | None:
         dossier = self._store.archive.find(parent.eval_id)
@@ -113,21 +106,8 @@ class OnRecord:
         return tuple(dict.fromkeys(self._outcomes.get((one.installation, pull, one.eval_id), [])))
 
 
-def by_prompts(
-    parent: LedgerEntry, entries: Sequence[LedgerEntry], rubrics: Rubrics, prompts: tuple[str, str]
-) -> Both | None:
-    """What one model said last of this head when it was asked by each rubric with each prompt; events name no prompt."""
-    last: dict[tuple[str, str, str | None, str | None], Accept | Reject | Abstain] = {}
-    for verdict in (one.verdict for one in entries if one.head_sha == parent.head_sha):
-        is_heard = verdict.throttled_reason is None and verdict.abstain_reason not in UNANSWERED
-        if is_heard and verdict.subject.kind is SubjectKind.SUBMISSION and OPINION not in verdict.signals:
-            last[verdict.rubric_id, verdict.rubric_version, verdict.prompt_version, verdict.judge_model] = verdict
-    sides = [(rubric.id, rubric.version, prompt) for rubric, prompt in zip(rubrics, prompts, strict=True)]
-    for model in sorted({key[3] for key in last if key[3] is not None}):
-        before, now = (last.get((*side, model)) for side in sides)
-        if before is not None and now is not None:
-            return before, now
-    return None
+def _law(rubric: Rubric, prompt: str | None) -> Law:
+    return Law(rubric.id, rubric.version, prompt)
 
 
 def by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:

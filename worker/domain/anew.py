@@ -25,6 +25,9 @@ NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
 UNANSWERED: Final = NOT_HEARD | {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
 """And who abstained for one of these was asked in vain."""
 
+OPINION: Final = "opinion_of"
+"""The signal of one opinion of several."""
+
 MADE_BESIDE: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
 """Of these the verdict that stands has a parent, too: the one on the submission."""
 
@@ -181,7 +184,7 @@ def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
         law=_word(signals, SIGNAL),
         rubric=f"{_word(body, 'rubric_id')} {_word(body, 'rubric_version')}",
         model=_word(body, "judge_model"),
-        is_opinion="opinion_of" in signals,
+        is_opinion=OPINION in signals,
         trigger=_word(body, "trigger"),
         is_carried=_word(body, "carried_from") is not None,
         score=None if (score := body.get("score")) is None else _share(score),

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from worker.domain.anew import Said
+from worker.domain.anew import OPINION, UNANSWERED
 from worker.domain.ids import EvalId
 from worker.domain.value import Value
+from worker.domain.verdict import Verdict
 
 
 class Side(NamedTuple):
@@ -50,28 +51,33 @@ class Heard(Value):
     now: tuple[int, int]
 
 
-class Pairs:
-    """Verdicts on record by two rubrics, by subject."""
+class Law(NamedTuple):
+    """By what a verdict was made. `prompt` None: asked with whichever."""
 
-    def __init__(self, before: str, now: str) -> None:
-        self._wanted = before, now
-        self._found: dict[tuple[int, str, str, str | None], Said] = {}
+    rubric_id: str
+    rubric_version: str
+    prompt: str | None = None
 
-    def add(self, said: Said) -> None:
-        """Take in a verdict. One that is nobody's last word, an opinion of several, counts for nothing."""
-        if said.rubric in self._wanted and said.failure is None and said.is_final and not said.is_opinion:
-            key = said.installation, said.subject, said.rubric, said.model
-            self._found[key] = max(self._found.get(key, said), said, key=lambda one: one.eval_id)
+    def made(self, verdict: Verdict) -> bool:
+        is_asked_so = self.prompt is None or self.prompt == verdict.prompt_version
+        return is_asked_so and self[:2] == (verdict.rubric_id, verdict.rubric_version)
 
-    def of(self, one: Said) -> tuple[Said, Said] | None:
-        """The last verdicts of both rubrics on this subject, by one model; None: there is no such pair."""
-        before, now = self._wanted
-        models = {key[3] for key in self._found if key[:2] == (one.installation, one.subject)} - {None}
-        for model in sorted(filter(None, models)):
-            pair = [self._found.get((one.installation, one.subject, rubric, model)) for rubric in (before, now)]
-            if pair[0] is not None and pair[1] is not None:
-                return pair[0], pair[1]
-        return None
+
+def said_by_both(verdicts: Iterable[Verdict], before: Law, now: Law) -> tuple[Verdict, Verdict] | None:
+    """What one model said last by each, of all that was said of one head; None: there is no such pair.
+
+    One that is nobody's last word, an opinion of several, counts for nothing; nor does one that was asked in vain.
+    """
+    last: dict[tuple[str, Law], Verdict] = {}
+    for verdict in sorted(verdicts, key=lambda one: one.eval_id):
+        is_heard = verdict.throttled_reason is None and verdict.abstain_reason not in UNANSWERED
+        if verdict.judge_model is None or OPINION in verdict.signals or not is_heard:
+            continue
+        last |= {(verdict.judge_model, law): verdict for law in (before, now) if law.made(verdict)}
+    for model in sorted({model for model, _ in last}):
+        if (model, before) in last and (model, now) in last:
+            return last[model, before], last[model, now]
+    return None
 
 
 def heard(

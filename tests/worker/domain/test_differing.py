@@ -5,67 +5,62 @@ from typing import Any
 
 import pytest
 
-from worker.domain.anew import Said
-from worker.domain.differing import Compared, Heard, Pairs, Side, heard
-from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.verdict import SubjectKind
+from tests.worker.render.samples import abstained, accepted
+from worker.domain.anew import UNANSWERED
+from worker.domain.differing import Compared, Heard, Law, Side, heard, said_by_both
+from worker.domain.ids import EvalId
+from worker.domain.verdict import AbstainReason, ThrottledReason, Verdict
 
-OLD, NEW = "default 1", "default 2"
+OLD, NEW = Law("default", "1"), Law("default", "2")
 ACCEPT, REJECT = Side("accept", "accept", 0.9, asks=False), Side("reject weak_test", "reject", 0.1, asks=False)
 UNPROVEN = Side("abstain unproven", "abstain", 0.5, asks=True)
 
 
-def said(eval_id: str, rubric: str, **changes: Any) -> Said:
-    standard: dict[str, Any] = {
-        "eval_id": EvalId(eval_id),
-        "parent": None,
-        "installation": InstallationId(100),
-        "repository": RepositoryId(7),
-        "number": 1,
-        "subject": "7/1/b",
-        "kind": SubjectKind.SUBMISSION,
-        "decision": "accept",
-        "category": None,
-        "abstain_reason": None,
-        "failure": None,
-        "is_throttled": False,
-        "cost_usd": Decimal(0),
-        "law": None,
-        "rubric": rubric,
-        "model": "haiku",
-        "is_opinion": False,
-    }
-    return Said(**{**standard, **changes})
+def said(eval_id: str, by: Law, **changes: Any) -> Verdict:
+    standard = {"eval_id": EvalId(eval_id), "rubric_id": by.rubric_id, "rubric_version": by.rubric_version}
+    return accepted(**{**standard, "judge_model": "haiku", "prompt_version": by.prompt, **changes})
 
 
-def pair(*given: Said) -> tuple[str, str] | None:
-    pairs = Pairs(OLD, NEW)
-    for one in given:
-        pairs.add(one)
-    found = pairs.of(said("any", OLD))
+def pair(*given: Verdict, of: tuple[Law, Law] = (OLD, NEW)) -> tuple[str, str] | None:
+    found = said_by_both(given, *of)
     return None if found is None else (found[0].eval_id, found[1].eval_id)
 
 
 def test_the_last_verdicts_of_both_by_one_model_are_compared() -> None:
     assert pair(said("a", OLD), said("d", NEW), said("c", NEW), said("b", OLD)) == ("b", "d")
-    assert pair(said("a", OLD), said("b", NEW, model="opus")) is None
-    assert pair(said("a", OLD), said("b", NEW, model="opus"), said("c", OLD, model="opus")) == ("c", "b")
+    assert pair(said("a", OLD), said("b", NEW, judge_model="opus")) is None
+    assert pair(said("a", OLD), said("b", NEW, judge_model="opus"), said("c", OLD, judge_model="opus")) == ("c", "b")
+
+
+def test_of_two_prompts_each_counts_for_its_own_side_and_of_none_whichever() -> None:
+    ours, other = OLD._replace(prompt="ours"), OLD._replace(prompt="other")
+    given = said("a", ours), said("b", other), said("c", OLD)
+    assert pair(*given, of=(ours, other)) == ("a", "b")
+    assert pair(*given[::2], of=(ours, other)) is None
+    assert pair(*given, of=(OLD, OLD)) == ("c", "c")
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"rubric": "another 1"},
-        {"failure": "judge_call_failed"},
-        {"is_throttled": True},
-        {"is_opinion": True},
-        {"model": None},
-        {"subject": "7/2/b"},
-        {"installation": InstallationId(101)},
+        {"rubric_id": "another"},
+        {"rubric_version": "3"},
+        {"throttled_reason": ThrottledReason.DAILY_CAP},
+        {"signals": {"opinion_of": 2}},
+        {"judge_model": None, "judge_kind": "heuristic", "judge_cost_usd": Decimal(0), "judge_pricing_version": None},
     ],
 )
-def test_what_is_not_the_same_judges_last_word_on_the_same_subject_is_no_pair(changes: dict[str, Any]) -> None:
-    assert pair(said("a", OLD), said("b", NEW)._replace(**changes)) is None
+def test_what_is_not_the_same_judges_last_word_is_no_pair(changes: dict[str, Any]) -> None:
+    assert pair(said("a", OLD), said("b", NEW)) == ("a", "b")
+    assert pair(said("a", OLD), said("b", NEW, **changes)) is None
+
+
+@pytest.mark.parametrize("reason", sorted(UNANSWERED))
+def test_who_was_asked_in_vain_said_nothing(reason: AbstainReason) -> None:
+    cost = {"judge_kind": "hybrid", "judge_cost_usd": Decimal("0.1"), "judge_pricing_version": "2026-11"}
+    by = {"rubric_id": NEW.rubric_id, "rubric_version": NEW.rubric_version, "judge_model": "haiku", **cost}
+    assert pair(said("a", OLD), abstained(AbstainReason.NEEDS_HUMAN, eval_id=EvalId("b"), **by)) == ("a", "b")
+    assert pair(said("a", OLD), abstained(reason, eval_id=EvalId("b"), **by)) is None
 
 
 def row(before: Side, now: Side, *outcomes: str) -> Compared:
