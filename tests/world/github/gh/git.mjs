@@ -1,7 +1,7 @@
 // Diffs from real git: objects of the emulator are copied once into a scratch bare repository.
 
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,23 +16,16 @@ export class Git {
   #trees = new Map([[EMPTY_TREE, Promise.resolve()]]); // tree -> the promise that it is here
   #blobs = new Set();
   #answers = new Map();
-  #ready = this.#run(["init", "-q", "--bare", "."]);
+  #comparing = new Map(); // options -> the process that compares with them
 
   constructor(admin) {
     this.admin = admin;
+    execFileSync("git", ["init", "-q", "--bare", this.#dir]);
   }
 
   close() {
+    for (const one of this.#comparing.values()) one.close();
     rmSync(this.#dir, { recursive: true, force: true });
-  }
-
-  #run(args, input) {
-    return new Promise((resolve, reject) => {
-      const child = execFile("git", args, { cwd: this.#dir, encoding: "buffer", maxBuffer: 1 << 28 }, (error, out, err) =>
-        error ? reject(new Error(`git ${args[0]}: ${err}`)) : resolve(out),
-      );
-      child.stdin.on("error", () => {}).end(input);
-    });
   }
 
   /** Copies a tree with its blobs into the scratch repository; the SHAs are the same on both sides. */
@@ -42,7 +35,6 @@ export class Git {
   }
 
   async #copy(repo, tree) {
-    await this.#ready;
     const { tree: entries } = await this.admin("GET", `/repos/${repo}/git/trees/${tree}?recursive=1`);
     const files = entries.filter((entry) => entry.type !== "tree"); // blobs, and the commits of submodules
     const blobSHAs = files.filter((file) => file.type === "blob").map((file) => file.sha);
@@ -93,11 +85,16 @@ export class Git {
 
   /** Two trees never differ otherwise tomorrow, so each answer of git is kept. */
   #compare(repo, from, to, ...options) {
-    const args = ["diff-tree", "-r", "-M", ...options, from, to];
-    const key = args.join(" ");
-    const ask = async () => (await this.#load(repo, from), await this.#load(repo, to), this.#run(args));
+    const key = [...options, from, to].join(" ");
+    const ask = async () => (await this.#load(repo, from), await this.#load(repo, to), this.#comparer(options).ask(from, to));
     if (!this.#answers.has(key)) this.#answers.set(key, ask());
     return this.#answers.get(key);
+  }
+
+  #comparer(options) {
+    const key = options.join(" ");
+    if (!this.#comparing.has(key)) this.#comparing.set(key, new Comparer(this.#dir, options));
+    return this.#comparing.get(key);
   }
 
   /** The unified diff between two trees, as `git diff` prints it (renames found). Bytes: files need not be UTF-8. */
@@ -118,6 +115,43 @@ export class Git {
       files.push(describe({ sha, filename: raw[i++], status, previous }, patches[files.length], url));
     }
     return files;
+  }
+}
+
+/** One `git diff-tree` for all comparisons with its options: to start one for each takes longer than to compare. */
+class Comparer {
+  #waiting = []; // who asked, the oldest first: git answers in that order
+  #parts = [];
+
+  constructor(cwd, options) {
+    this.git = spawn("git", ["diff-tree", "--stdin", "-r", "-M", ...options], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+    this.git.stdout.on("data", (part) => this.#take(part));
+    this.git.stdin.on("error", () => {});
+    this.git.on("close", (code) => this.#waiting.splice(0).forEach(({ reject }) => reject(new Error(`git diff-tree ended: ${code}`))));
+  }
+
+  close() {
+    this.git.stdin.end();
+  }
+
+  ask(from, to) {
+    return new Promise((resolve, reject) => {
+      if (this.git.exitCode !== null) return reject(new Error("git diff-tree has ended"));
+      const end = Buffer.from(`end of ${randomUUID()}\n`); // git says a line that names no object again, and flushes
+      this.#waiting.push({ head: `${from} ${to}\n`.length, end, resolve, reject });
+      this.git.stdin.write(`${from} ${to}\n${end}`);
+    });
+  }
+
+  #take(part) {
+    this.#parts.push(part);
+    let told = part.at(-1) === 10 ? Buffer.concat(this.#parts) : Buffer.alloc(0);
+    for (let at; this.#waiting.length && (at = told.indexOf(this.#waiting[0].end)) >= 0; ) {
+      const { head, end, resolve } = this.#waiting.shift();
+      resolve(told.subarray(head, at));
+      told = told.subarray(at + end.length);
+      this.#parts = [told];
+    }
   }
 }
 
