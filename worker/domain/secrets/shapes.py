@@ -27,12 +27,11 @@ class Shape(NamedTuple):
 
 def shaped_secrets(text: str) -> Iterator[Span]:
     """Every secret of a known form."""
-    for shape in SHAPES:
-        if any(word in text for word in shape.words):
-            group = "secret" if "secret" in shape.form.groupindex else 0
-            for found in shape.form.finditer(text):
-                if shape.is_one(found[group]):
-                    yield Span(*found.span(group), shape.kind)
+    for shape in dict.fromkeys([shape for word, shape in _WORDS if word in text]):
+        group = "secret" if "secret" in shape.form.groupindex else 0
+        for found in shape.form.finditer(text):
+            if shape.is_one(found[group]):
+                yield Span(*found.span(group), shape.kind)
 
 
 def _is_meant(secret: str) -> bool:
@@ -232,3 +231,6 @@ SHAPES: Final = (
     ),
 )
 """Looked for in this order: of two that stand at one place the first gives the mark."""
+
+_WORDS: Final = tuple((word, shape) for shape in SHAPES for word in shape.words)
+"""Hardly any text holds one of them, and each is looked for in every line that is judged or shown."""
