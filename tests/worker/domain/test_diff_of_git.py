@@ -55,7 +55,11 @@ def shown(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples * 3 // 10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(base=TREES, head=TREES)
 def test_each_side_comes_back_from_the_other_and_the_diff(
     repository: Path, base: dict[str, bytes], head: dict[str, bytes]
@@ -175,7 +179,11 @@ LETTERS = {
 }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples * 6 // 10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(base=ENTRIES, head=ENTRIES, options=OPTIONS, context=CONTEXT, quoting=QUOTING)
 def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(  # noqa: PLR0913, PLR0917 - what git is told
     repository: Path, base: dict[str, Entry], head: dict[str, Entry], options: set[str], context: str, quoting: str

@@ -162,7 +162,9 @@ BENCHES = st.builds(
     seated, st.sampled_from([0.0, 0.5, 0.7, 1.0, 2.0]), st.none() | st.lists(ANSWERS, min_size=2, max_size=2)
 )
 HARD = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=settings().max_examples * 6 // 10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -319,7 +319,7 @@ def test_there_is_an_end_to_the_rules_that_are_read() -> None:
         max_size=200,
     ).map("".join)
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 15 // 10, deadline=None)
 def test_no_text_breaks_the_reader(text: str) -> None:
     assert len(rules(text)) <= MOST_RULES
 

@@ -215,7 +215,7 @@ PATHS = st.sampled_from(
 TREES = st.dictionaries(PATHS, TEXTS, max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 15 // 10, deadline=None)
 @given(before=TREES, after=TREES, title=st.sampled_from(["Fix typo", "Add upload"]), texts=st.booleans())
 def test_it_is_certain_only_through_a_fact_or_a_safe_change(
     before: dict[str, str],
@@ -230,7 +230,7 @@ def test_it_is_certain_only_through_a_fact_or_a_safe_change(
     assert all(finding.path is None or finding.line is not None for finding in judged.findings)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(before=TREES, after=TREES)
 def test_every_finding_stands_at_a_line_that_exists(before: dict[str, str], after: dict[str, str]) -> None:
     for finding in consider(dossier_of(before, after), RUBRIC).findings:
@@ -239,7 +239,7 @@ def test_every_finding_stands_at_a_line_that_exists(before: dict[str, str], afte
             assert finding.line <= (finding.end_line or finding.line) <= text.count("\n")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(path=PATHS, junk=st.text(max_size=60), diff=st.text(max_size=60), text=st.text(max_size=60))
 def test_nothing_but_a_diff_error_escapes(path: str, junk: str, diff: str, text: str) -> None:
     whole = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{junk}\n+{text}\n"

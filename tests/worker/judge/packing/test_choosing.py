@@ -34,7 +34,7 @@ def sheets(of: Dossier, suspected: tuple[str, ...] = ()) -> tuple[Sheet, ...]:
     return sheets_of(diff_of(of.diff), suspected, (), EVERYTHING)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
 @given(FILES, ROOMS)
 def test_what_is_shown_never_takes_more_than_the_room(files: Any, room: int) -> None:
     of = change(files)
@@ -45,7 +45,7 @@ def test_what_is_shown_never_takes_more_than_the_room(files: Any, room: int) -> 
     assert sum(len(one.label.encode()) + len(one.text.encode()) + FENCE_BYTES for one in texts) <= max(0, room)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
 @given(FILES, ROOMS, st.randoms())
 def test_the_order_of_the_files_does_not_change_what_is_read(files: Any, room: int, random: Any) -> None:
     shuffled = list(files)
@@ -58,7 +58,7 @@ def test_the_order_of_the_files_does_not_change_what_is_read(files: Any, room: i
     assert read[0] == read[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
 @given(FILES, st.integers(9_500, 60_000), st.randoms())
 def test_parts_hold_every_piece_once_within_their_room_whatever_the_order(files: Any, room: int, random: Any) -> None:
     shuffled = list(files)

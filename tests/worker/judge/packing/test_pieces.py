@@ -21,7 +21,7 @@ def mixed(lines: list[tuple[str, str]]) -> FileDiff:
     return diff_of(edit("a.py", f"@@ -{starts[0]},{base} +{starts[1]},{head} @@ def f():\n{body}")).files[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("+- "), st.sampled_from(["x", "y" * 900, "é" * 300, "\u202e", ""])), min_size=1)
 )
@@ -32,7 +32,7 @@ def test_the_pieces_are_the_lines_of_the_file_with_their_numbers(lines: list[tup
     assert [line for piece in pieces for line in piece.hunk.lines] == list(file.lines())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("+- "), st.sampled_from(["x", "y" * 900, "\x1b", "\u200b" * 9])), min_size=1))
 def test_no_hunk_is_shown_in_more_bytes_than_were_counted(lines: list[tuple[str, str]]) -> None:
     for hunk in mixed(lines).hunks:

@@ -97,7 +97,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 15 // 10, deadline=None)
 @given(LINES, LINES, st.integers(0, 3))
 def test_every_line_of_the_diff_and_only_lines_of_the_file_are_shown_in_order(
     base: list[str], head: list[str], context: int

@@ -194,7 +194,7 @@ def test_a_change_without_a_case_cites_nothing() -> None:
 
 
 @given(st.text("abc/.:#> `[(1-9\n«é_T", max_size=60).filter(str.strip))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
 def test_no_words_break_the_check(place: str) -> None:
     wrong_citations(cites(place, absent=["a.py"]))
 

@@ -62,6 +62,6 @@ def test_a_longer_title_begins_with_one_that_is_there() -> None:
 
 
 @given(st.text("ab '\"`$%{}\\\\s(),", max_size=200), st.text("ab '$%s(", max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
 def test_no_text_and_no_title_break_it(text: str, title: str) -> None:
     assert Strings.of(text).hold(title) in {True, False}
