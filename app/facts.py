@@ -36,13 +36,14 @@ class PullFact(Fact, frozen=True, kw_only=True):
 class HeadFact(PullFact, frozen=True, kw_only=True):
     """Its head and whose it is, as the delivery said. `author` None: the account is gone.
 
-    `base_sha`, `extent`: what it is compared with, and how much it changes.
+    `base_sha`, `base_ref`, `extent`: what it is compared with, and how much it changes.
     """
 
     head_sha: Sha
     author: AuthorKind | None = None
     draft: bool = False
     base_sha: Sha | None = None
+    base_ref: str | None = None
     extent: Extent | None = None
 
 
@@ -157,8 +158,9 @@ class IssueChanged(Somewhere, frozen=True, kw_only=True):
 
 
 class BranchMoved(Somewhere, frozen=True, kw_only=True):
-    """A push. `reverted`: commits that it says it takes back; `has_new_config`: it touches the repository's configuration."""
+    """A push. `reverted`: commits that it says it takes back; `has_new_config`: it touches the configuration on `branch`."""
 
+    branch: str
     reverted: tuple[Sha, ...] = ()
     has_new_config: bool = False
 

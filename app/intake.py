@@ -33,7 +33,7 @@ from app.noting import to_happening
 from app.wishes import to_request
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
-from worker.domain.ids import DeliveryId, InstallationId
+from worker.domain.ids import DeliveryId, InstallationId, base_mark
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.ports import Clock
@@ -135,7 +135,8 @@ class Intake:
         """What the door keeps of the configuration is not known any more; judges read it anew anyway."""
         if not event.has_new_config:
             return UNKNOWN
-        door.set_window(self.store.wire, event.installation_id, event.repository_id, None)
+        base = base_mark(event.branch)
+        door.set_window(self.store.wire, event.installation_id, event.repository_id, base, None)
         return NOTED
 
     def _move(self, event: AppMoved, at: datetime) -> door.Outcome:

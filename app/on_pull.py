@@ -128,6 +128,7 @@ class _Head(TypedDict):
     author: AuthorKind | None
     draft: bool
     base_sha: Sha | None
+    base_ref: str | None
     extent: Extent | None
 
 
@@ -140,6 +141,7 @@ def _head(payload: PullRequestPayload) -> _Head:
         "author": _author(found),
         "draft": found.draft,
         "base_sha": found.base.sha if found.base else None,
+        "base_ref": found.base.ref if found.base else None,
         "extent": _extent(found),
     }
 

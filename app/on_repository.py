@@ -52,13 +52,14 @@ def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
     """A push says nothing of pull requests, but that its commits take others back, or change what is judged by."""
     payload = delivery.read(PushPayload)
     has_new_config = any(CONFIG_PATH in _paths(commit) for commit in payload.commits)
-    is_default = payload.ref == f"refs/heads/{payload.repository.default_branch}"
-    found = _reverted(payload.commits) if is_default else ()
+    branch = payload.ref.removeprefix("refs/heads/")
+    found = _reverted(payload.commits) if branch == payload.repository.default_branch else ()
     if not found and not has_new_config:
         return Ignored("nothing_judged_by")
     return BranchMoved(
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
+        branch=branch,
         reverted=found,
         has_new_config=has_new_config,
     )

@@ -84,6 +84,7 @@ class Head(Slim):
 
 class Base(Slim):
     sha: Sha
+    ref: str | None = None
 
 
 class PullRequest(Slim):

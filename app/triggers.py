@@ -21,12 +21,13 @@ Which permission an event takes is what GitHub wants of an App that subscribes t
 TAIL: Final = """
 ## When judging starts
 
-- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the repository's
-  `.github/assay.yml` says. Until then the check is `queued` and says when judging starts.
+- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the
+  `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
 - At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
   a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
-  was edited, another base branch, other issues to close.
+  was edited, other issues to close.
+- Another base branch: at once, or after the new base's quiet window where judging still waits.
 - A draft waits (`queued`, without an end) for one of the second kind.
 
 ## Who is judged
@@ -38,7 +39,8 @@ on, or on command.
 
 ## What follows from a change of the rules
 
-A push that touches `.github/assay.yml` drops what was kept of it. Pull requests that are open then are *not* all judged
+What is kept of `.github/assay.yml` is kept for each base branch: none counts for pull requests into another.
+A push that touches it drops the quiet window that was kept for its branch. Pull requests that are open then are *not* all judged
 again: the next event of each one is handled by the new rules. `/rejudge` does so at once. Rules files such as `AGENTS.md` are
 read from the base branch for every judging.
 

@@ -21,7 +21,7 @@ from app.facts import (
     RerunPressed,
     ReviewAsked,
 )
-from worker.domain.ids import DeliveryId
+from worker.domain.ids import DeliveryId, base_mark
 from worker.domain.request import JudgeRequest, Trigger
 
 Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed
@@ -50,6 +50,8 @@ def _tell_of(event: HeadFact, fields: dict[str, object]) -> None:
     fields["author"], fields["draft"] = event.author, event.draft
     if event.base_sha is not None:
         fields["base_sha"] = event.base_sha
+    if event.base_ref is not None:
+        fields["base"] = base_mark(event.base_ref)
     if event.extent is not None:
         fields["extent"] = event.extent
 
@@ -62,6 +64,8 @@ def trigger(event: Wished) -> Trigger:
             return Trigger.CASE
         case PullOpened():
             return Trigger.OPENED
+        case PullEdited(edit=Edit.BASE):
+            return Trigger.BASE
         case PullDrafted() | PullEdited():
             return Trigger.EDITED
         case PullReopened() | PullReady() | ReviewAsked() | RerunPressed():

@@ -1,7 +1,7 @@
-"""What counts where a `.github/assay.yml` can't be used: the last one of it that could.
+"""What counts where a `.github/assay.yml` can't be used: the last one at the same base that could.
 
 Does not read the files (`worker.config_file` does) and does not fetch them. Invariant: a mistake in a file stops no judging,
-and a file that can be used counts as it is.
+a file that can be used counts as it is, and none counts for pull requests into another branch.
 """
 
 from datetime import timedelta
@@ -9,6 +9,7 @@ from datetime import timedelta
 from worker.config_file import configured, read_config
 from worker.domain.config import RepositoryConfig
 from worker.domain.dossier import Dossier
+from worker.domain.ids import base_mark
 from worker.domain.request import PullRef
 from worker.ports import Configs
 
@@ -17,11 +18,12 @@ def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier
     """Put the last good text beside each that can't be used, remember those that can, and tell the door. Raises Unavailable."""
     broken = {one.origin for one in dossier.config if read_config(one.text).problems}
     good = {one.origin: one.text for one in dossier.config if one.origin not in broken and one.text is not None}
-    before = configs.settle(pull, good, broken)
+    base = base_mark(dossier.pull_request.base_ref)
+    before = configs.settle(pull, base, good, broken)
     if before:
         texts = [one.model_copy(update={"last_good": before.get(one.origin)}) for one in dossier.config]
         dossier = dossier.model_copy(update={"config": tuple(texts)})
-    configs.tell_the_door(pull, config_of(dossier).quiet_window)
+    configs.tell_the_door(pull, base, config_of(dossier).quiet_window)
     return dossier
 
 

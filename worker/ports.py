@@ -17,7 +17,7 @@ from worker.domain.codeowners import Owner
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.events import Begun, Event
 from worker.domain.feedback import Note
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef
@@ -344,14 +344,14 @@ class Vault(Protocol):
 
 
 class Configs(Protocol):
-    """The last `.github/assay.yml` of each repository that could be used. May be called twice; raises Unavailable."""
+    """The last `.github/assay.yml` of each repository that could be used, by base. May be called twice; raises Unavailable."""
 
     def settle(
-        self, pull: PullRef, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
+        self, pull: PullRef, base: BaseMark, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
-        """Keep the good ones, forget what is in neither, and get the last good ones of the broken."""
+        """Keep the good ones, forget what is in neither, and get the last good ones of the broken. *base*: where they were read."""
         ...
 
-    def tell_the_door(self, pull: PullRef, quiet_window: float | None) -> None:
-        """How many seconds this repository stays quiet after a push; None: as long as the operator says."""
+    def tell_the_door(self, pull: PullRef, base: BaseMark, quiet_window: float | None) -> None:
+        """How many seconds pull requests into this base stay quiet after a push; None: as long as the operator says."""
         ...

@@ -33,7 +33,7 @@ from app.wishes import Wished, to_request
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, Trigger
 
@@ -54,7 +54,7 @@ COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
         (PullDrafted(**HEAD), Trigger.EDITED),
         (ReviewAsked(**HEAD), Trigger.REVIEW),
         (PullEdited(**HEAD, edit=Edit.CASE), Trigger.CASE),
-        (PullEdited(**HEAD, edit=Edit.BASE), Trigger.EDITED),
+        (PullEdited(**HEAD, edit=Edit.BASE), Trigger.BASE),
         (PullEdited(**HEAD, edit=Edit.LINKS), Trigger.EDITED),
         (RerunPressed(**HEAD), Trigger.RERUN),
         (RerunPressed(**HERE, head_sha=None), Trigger.RERUN),
@@ -75,9 +75,17 @@ def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
 
 def test_base_and_size_go_along_where_they_are_known() -> None:
     size = Extent(files=1, added=2, removed=3)
-    made = to_request(PullPushed(**HEAD, base_sha=OLD, extent=size), DELIVERY, AT)
-    assert (made.base_sha, made.extent) == (OLD, size)
-    assert to_request(PullPushed(**HEAD), DELIVERY, AT).model_fields_set.isdisjoint({"base_sha", "extent"})
+    made = to_request(PullPushed(**HEAD, base_sha=OLD, base_ref="main", extent=size), DELIVERY, AT)
+    assert (made.base_sha, made.base, made.extent) == (OLD, base_mark("main"), size)
+    assert to_request(PullPushed(**HEAD), DELIVERY, AT).model_fields_set.isdisjoint({"base_sha", "base", "extent"})
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "Ünter/ * weird\ud800", ""])
+def test_a_base_of_any_name_is_told_by_a_mark_of_one_length(name: str) -> None:
+    made = to_request(PullPushed(**HEAD, base_ref=name), DELIVERY, AT)
+    assert made.base is not None
+    assert len(made.base) == 32
+    assert made.base != to_request(PullPushed(**HEAD, base_ref=f"{name}/"), DELIVERY, AT).base
 
 
 @pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
@@ -158,7 +166,10 @@ def test_a_repository_that_is_new_to_us_says_since_when() -> None:
             },
         ),
         (CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True), {"what": Happened.CI_FAILED, "head_sha": SHA}),
-        (BranchMoved(**SOMEWHERE, reverted=(SHA,)), {"what": Happened.REVERTED, "reverted_shas": (SHA,)}),
+        (
+            BranchMoved(**SOMEWHERE, branch="main", reverted=(SHA,)),
+            {"what": Happened.REVERTED, "reverted_shas": (SHA,)},
+        ),
     ],
 )
 def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted: Any) -> None:
@@ -177,7 +188,7 @@ def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted:
         RerunPressed(**HEAD),
         CommandGiven(**COMMAND, command=CommandName.REJUDGE),
         CiMoved(**SOMEWHERE, head_sha=SHA),
-        BranchMoved(**SOMEWHERE, has_new_config=True),
+        BranchMoved(**SOMEWHERE, branch="main", has_new_config=True),
         HeadRerun(**SOMEWHERE, head_sha=SHA),
         IssueChanged(**SOMEWHERE, repository="acme/widgets", number=9),
     ],

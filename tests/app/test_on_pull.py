@@ -49,14 +49,14 @@ SIZE: dict[str, Any] = {"changed_files": 2, "additions": 30, "deletions": 4}
 def test_what_it_is_compared_with_and_how_much_it_changes_go_along() -> None:
     found = pull_request("synchronize", base={"sha": OLD, "ref": "main"}, **SIZE)
     assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.extent) == (OLD, Extent(files=2, added=30, removed=4))
+    assert (found.base_sha, found.base_ref, found.extent) == (OLD, "main", Extent(files=2, added=30, removed=4))
 
 
 @pytest.mark.parametrize("missing", SIZE)
 def test_a_size_of_which_a_part_is_missing_is_none(missing: str) -> None:
     found = pull_request("synchronize", **{**SIZE, missing: None})
     assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.extent) == (None, None)
+    assert (found.base_sha, found.base_ref, found.extent) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from app.intake import Intake
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.domain import keys
 from worker.domain.happenings import issue_mark
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.request import CommandName, Trigger
 from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
@@ -150,11 +150,13 @@ def test_ci_about_nothing_is_nothing_and_a_failure_on_an_accepted_head_is_noted(
 
 
 def test_a_new_configuration_drops_the_quiet_window_that_the_door_knew(intake: Intake) -> None:
-    window = keys.window(InstallationId(1), RepositoryId(7))
-    set_window(intake.store.wire, InstallationId(1), RepositoryId(7), 600)
-    assert took(intake, BranchMoved(**SOMEWHERE, reverted=(OLD,))) is Outcome.QUEUED
+    here = (InstallationId(1), RepositoryId(7), base_mark("main"))
+    window = keys.window(*here)
+    set_window(intake.store.wire, *here, 600)
+    assert took(intake, BranchMoved(**SOMEWHERE, branch="main", reverted=(OLD,))) is Outcome.QUEUED
+    assert took(intake, BranchMoved(**SOMEWHERE, branch="next", has_new_config=True), "d-2") is Outcome.NOTED
     assert kept(intake, window) == 1
-    assert took(intake, BranchMoved(**SOMEWHERE, has_new_config=True), "d-2") is Outcome.NOTED
+    assert took(intake, BranchMoved(**SOMEWHERE, branch="main", has_new_config=True), "d-3") is Outcome.NOTED
     assert kept(intake, window) == 0
 
 

@@ -50,6 +50,22 @@ def test_pain_21_the_pull_request_rewrites_its_own_rules(world: World) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_on_a_branch_of_the_agents_own_says_nothing_about_pull_requests_into_main(world: World) -> None:
+    here = world.repository({**PROJECT, PLACE: "ci_wait: 5m\n"})
+    here.github.verb("push", repo=here.name, branch="own", files={PLACE: "mode: observe\nquiet_window: 24h\n"})
+    here.github.verb("push", repo=here.name, branch="first", files=STUB, **{"from": "own"})
+    path = f"/repos/{here.name}/pulls"
+    here.github.user(world.agent.login, "POST", path, title="Into its own", body="", head="first", base="own")
+    world.settles()
+    assert [run["conclusion"] for run in here.checks] == ["neutral"]
+
+    sets(here, "mode: x\n")
+    pull = world.agent.opens(STUB)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+
+
+@pytest.mark.slow
 def test_a_repository_that_only_observes_is_told_what_would_have_been_rejected(world: World) -> None:
     world.repository({**PROJECT, PLACE: "mode: observe\n"})
     pull = world.agent.opens(STUB)

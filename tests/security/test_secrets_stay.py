@@ -27,7 +27,7 @@ from tests.world.tester import World
 from worker.domain.decisions import Contest, Override, Reviewed
 from worker.domain.dossier import ConfigOrigin
 from worker.domain.feedback import Letter, Note
-from worker.domain.ids import DeliveryId, EvalId, InstallationId
+from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
 from worker.store.connection import Store, open_store
 from worker.store.letters import Letters, RedisNotes
 
@@ -135,7 +135,9 @@ def keep_everything(store: Store) -> None:
     store.decisions.call(pull(), (CANARY,))
     store.decisions.begins(pull(), CANARY, DeliveryId("a"), AT)
     store.decisions.answers(pull(), CANARY, DeliveryId("a"))
-    store.configs.settle(pull(), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset())
+    store.configs.settle(
+        pull(), base_mark("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
+    )
     letter = Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
     Letters(store.wire, store.timing).put(letter)
     RedisNotes(store.wire).put(pull(), Note(nonce="4f" * 16, comment_id=5, head_sha=HEAD))

@@ -3,9 +3,11 @@
 Does not look anything up. Invariant: an `EvalId` sorts by the time it was made.
 """
 
+import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Final, NewType
 from uuid import UUID
 
@@ -27,8 +29,17 @@ RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 """`owner/name`, as GitHub spells it."""
 
 
+BaseMark = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+"""Stands for a branch that pull requests are to be merged into: its name may be long, and holds what it likes."""
+
 TIMED: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An `EvalId` that holds its time."""
+
+
+@lru_cache(maxsize=1024)
+def base_mark(branch: str) -> BaseMark:
+    """Of a branch's name without `refs/heads/`, as pull requests name their base."""
+    return hashlib.sha256(branch.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def new_eval_id(at: datetime) -> EvalId:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request import PullRef
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
@@ -88,9 +88,12 @@ def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha)
 
 
 @lru_cache(maxsize=1024)
-def window(installation: InstallationId, repository: RepositoryId) -> Key:
-    """The quiet window that a repository's configuration sets, in milliseconds: the door reads no configuration."""
-    return Key(f"assay:{installation}:window:{repository}:all", "string", ttl=QUARTER)
+def window(installation: InstallationId, repository: RepositoryId, base: BaseMark | None) -> Key:
+    """The quiet window that the configuration at a base sets, in milliseconds: the door reads no configuration.
+
+    *base* None: not known, and nothing is kept of it.
+    """
+    return Key(f"assay:{installation}:window:{repository}:{base or 'unknown'}", "string", ttl=QUARTER)
 
 
 def delivery(delivery_id: DeliveryId) -> Key:
@@ -209,9 +212,9 @@ def shelf(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:shelf:{repository}", "hash", ttl=QUARTER)
 
 
-def config(installation: InstallationId, repository: RepositoryId) -> Key:
-    """The last configuration of a repository that could be used, its own file and its owner's default, encrypted."""
-    return Key(f"assay:{installation}:config:{repository}:all", "hash", ttl=QUARTER)
+def config(installation: InstallationId, repository: RepositoryId, base: BaseMark | None) -> Key:
+    """The last configuration that could be used, encrypted: a repository's own at a base; None: its owner's default."""
+    return Key(f"assay:{installation}:config:{repository}:{base or 'all'}", "hash", ttl=QUARTER)
 
 
 def events(installation: InstallationId) -> Key:

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from worker.domain.frozen import Frozen
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 
 LAPTOP: Final = InstallationId(0)
 """What is judged on a laptop belongs to no installation of the App."""
@@ -34,6 +34,7 @@ class Trigger(StrEnum):
     REVIEW = "review_requested"
     CASE = "case"
     EDITED = "edited"
+    BASE = "base_changed"
     CRITERIA = "criteria_changed"
     RULES = "rules_changed"
     CI = "ci_finished"
@@ -92,7 +93,8 @@ class JudgeRequest(Frozen):
 
     `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
     `arrived`: of the newest head, though something else asked for its judging since. `base_sha`, `extent`: what the delivery said
-    of the change, which saves requests; nothing is judged by it.
+    of the change, which saves requests; nothing is judged by it. `base`: which branch it is to be merged into, if the delivery
+    said so: the quiet window is that one's.
     """
 
     pull: PullRef
@@ -107,6 +109,7 @@ class JudgeRequest(Frozen):
     arrived: Arrival | None = None
     base_sha: Sha | None = None
     extent: Extent | None = None
+    base: BaseMark | None = None
 
 
 class CommandName(StrEnum):

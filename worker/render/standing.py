@@ -32,10 +32,8 @@ WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
 
 AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
     Trigger.CRITERIA: ("the issue was edited", "The earlier verdict was made by the issue as it stood before."),
-    Trigger.EDITED: (
-        "the base or the linked issues changed",
-        "The earlier verdict was made for another base, or by other issues.",
-    ),
+    Trigger.BASE: ("the base changed", "The earlier verdict was made for another base."),
+    Trigger.EDITED: ("the linked issues changed", "The earlier verdict was made by other issues."),
     Trigger.CI: ("other checks finished", "The earlier verdict waited for them, or said that they failed."),
 }
 

@@ -1,6 +1,7 @@
-"""The last `.github/assay.yml` of a repository, and of its owner's default, that could be used.
+"""The last `.github/assay.yml` of a repository, at each base, and of its owner's default, that could be used.
 
-Does not read them. Invariant: texts are stored encrypted, and what was good last is what comes back.
+Does not read them. Invariant: texts are stored encrypted, what was good last is what comes back, and what was good at one base
+never does at another: whoever may push to any branch could write the rules of all others.
 """
 
 import hashlib
@@ -9,9 +10,10 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.dossier import ConfigOrigin
+from worker.domain.ids import BaseMark
 from worker.domain.request import PullRef
 from worker.store.codec import Codec
-from worker.store.door import set_window
+from worker.store.door import lifetime_s, set_window
 from worker.store.lua import Script, run
 from worker.store.wire import Argument, Reply, Wire, blob, items, text
 
@@ -27,21 +29,17 @@ class RedisConfigs:
         self._codec = codec
 
     def settle(
-        self, pull: PullRef, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
+        self, pull: PullRef, base: BaseMark, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
         """Keep these, forget what is no more, and get the last good ones of the broken, as far as there are any."""
-        key = keys.config(pull.installation_id, pull.repository_id)
-        orders = [part for origin in ConfigOrigin for part in self._order(key, origin, good, broken)]
-        lifetime = int(key.ttl.total_seconds()) if key.ttl else 0
-        return self._opened(key, run(self._wire, Script.CONFIG, [key], lifetime, *orders))
+        places = {origin: _place(pull, base, origin) for origin in ConfigOrigin}
+        orders = [part for origin, key in places.items() for part in self._order(key, origin, good, broken)]
+        on = [*places.values()]
+        return self._opened(places, run(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
 
-    def tell_the_door(self, pull: PullRef, quiet_window: float | None) -> None:
+    def tell_the_door(self, pull: PullRef, base: BaseMark, quiet_window: float | None) -> None:
         """The door reads no configuration."""
-        set_window(self._wire, pull.installation_id, pull.repository_id, quiet_window)
-
-    def known(self, pull: PullRef) -> Mapping[ConfigOrigin, str]:
-        """The last good ones, for whoever acts before anything is read."""
-        return self.settle(pull, {}, frozenset(ConfigOrigin))
+        set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
 
     def _order(
         self, key: keys.Key, origin: ConfigOrigin, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
@@ -54,7 +52,13 @@ class RedisConfigs:
         else:
             yield from (ASK if origin in broken else FORGET, *NOTHING)
 
-    def _opened(self, key: keys.Key, flat: Reply) -> Mapping[ConfigOrigin, str]:
+    def _opened(self, places: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
         pairs = items(flat)
-        found = zip(pairs[::2], pairs[1::2], strict=True)
-        return {ConfigOrigin(text(name)): self._codec.open(blob(sealed), key.name).decode() for name, sealed in found}
+        found = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
+        return {origin: self._codec.open(kept, places[origin].name).decode() for origin, kept in found.items()}
+
+
+def _place(pull: PullRef, base: BaseMark, origin: ConfigOrigin) -> keys.Key:
+    """The owner's default is one file, whatever branch a pull request is to be merged into."""
+    at = base if origin is ConfigOrigin.REPOSITORY else None
+    return keys.config(pull.installation_id, pull.repository_id, at)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened, Happening
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request import DRAFT_TOO, Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
 from worker.settings import Timing
@@ -50,11 +50,17 @@ class Mode(StrEnum):
     WINDOW = "window"
     SOON = "soon"
     NOW = "now"
+    MOVED = "moved"
     HOLD = "hold"
     ASKED = "asked"
 
 
-WINDOW, SOON, HOLD = Mode.WINDOW, Mode.SOON, Mode.HOLD  # to look one up takes as long as to compare ten
+WINDOW, SOON, MOVED, HOLD = (
+    Mode.WINDOW,
+    Mode.SOON,
+    Mode.MOVED,
+    Mode.HOLD,
+)  # to look one up takes as long as to compare ten
 
 MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
     {
@@ -65,6 +71,7 @@ MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
         Trigger.REVIEW: Mode.ASKED,
         Trigger.CASE: Mode.NOW,
         Trigger.EDITED: Mode.SOON,
+        Trigger.BASE: Mode.MOVED,
         Trigger.CRITERIA: Mode.SOON,
         Trigger.RULES: Mode.SOON,
         Trigger.CI: Mode.SOON,
@@ -131,7 +138,7 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
     pull, head_sha, mode, arrived = request.pull, request.head_sha, mode_of(request), request.arrived
     installation, repository = pull.installation_id, pull.repository_id
     place, delivery = keys.pull(pull), keys.delivery(request.delivery_id)
-    on = [place.name, delivery.name, keys.window(installation, repository).name]
+    on = [place.name, delivery.name, keys.window(installation, repository, request.base).name]
     if head_sha is not None:
         on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
     told = (
@@ -145,7 +152,7 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
         pull.number,
         lifetime_s(place),
         "" if arrived is None else arrived.at.isoformat(),
-        int(mode is HOLD),
+        int(mode is HOLD or mode is MOVED),
         repository,
     )
     return Call(Script.WANT, (len(on), *on, *told))  # as `call_of`, which is asked for every key whether it is one
@@ -239,9 +246,11 @@ def greet(wire: Wire, greetings: Sequence[Greeting]) -> None:
         run(wire, Script.GREET, [GREETINGS.order, GREETINGS.texts], *texts)
 
 
-def set_window(wire: Wire, installation: InstallationId, repository: RepositoryId, seconds: float | None) -> None:
-    """The quiet window that a repository's configuration sets; None: it sets none, or is not known. Raises Unavailable."""
-    key = keys.window(installation, repository)
+def set_window(
+    wire: Wire, installation: InstallationId, repository: RepositoryId, base: BaseMark, seconds: float | None
+) -> None:
+    """The quiet window that the configuration at a base sets; None: it sets none, or is not known. Raises Unavailable."""
+    key = keys.window(installation, repository, base)
     run(wire, Script.WINDOW, [key], "" if seconds is None else milliseconds(seconds), lifetime_s(key))
 
 
@@ -254,7 +263,7 @@ def mode_of(request: JudgeRequest) -> Mode:
 
 def quiet(mode: Mode, timing: Timing) -> tuple[int, int]:
     """How long to wait for more of it, and how long at the most, in milliseconds."""
-    if mode is WINDOW:
+    if mode is WINDOW or mode is MOVED:
         return round(timing.quiet_window * 1000), round(timing.quiet_max * 1000)
     if mode is SOON:
         return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED)

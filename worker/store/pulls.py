@@ -239,11 +239,10 @@ class Pulls:
 
     def plan(self, pull: PullRef) -> Plan | None:
         """When judging begins; None: nothing is due."""
-        state, due = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "due"))
+        state, due, quiet = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "due", "quiet"))
         if text(state) != "due" or not due:
             return None
-        own = self._wire.call("GET", keys.window(pull.installation_id, pull.repository_id).name)
-        window_s = float(text(own)) / 1000 if own else self._timing.quiet_window
+        window_s = float(text(quiet)) / 1000 if quiet else self._timing.quiet_window
         return Plan(datetime.fromtimestamp(float(text(due)) / 1000, UTC), window_s)
 
     def request(self, pull: PullRef) -> JudgeRequest | None:

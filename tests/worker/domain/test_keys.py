@@ -23,6 +23,7 @@ ARGUMENTS = {
     "fence": 7,
     "day": "2026-11-20",
     "repository": RepositoryId(2),
+    "base": "b" * 32,
     "what": "pull",
 }
 

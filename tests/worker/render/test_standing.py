@@ -97,8 +97,16 @@ The earlier verdict was made by the issue as it stood before. The new one appear
             Trigger.EDITED,
             snapshot("""\
 in_progress
-Judging again: the base or the linked issues changed
-The earlier verdict was made for another base, or by other issues. The new one appears here.\
+Judging again: the linked issues changed
+The earlier verdict was made by other issues. The new one appears here.\
+"""),
+        ),
+        (
+            Trigger.BASE,
+            snapshot("""\
+in_progress
+Judging again: the base changed
+The earlier verdict was made for another base. The new one appears here.\
 """),
         ),
         (

@@ -12,6 +12,7 @@ from worker.board import Silent
 from worker.configuring import ci_wait, config_of, with_last_good
 from worker.domain import keys
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.ids import base_mark
 from worker.domain.value import replace
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
@@ -23,13 +24,17 @@ from worker.store.wire import whole
 from worker.system_clock import SystemClock
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
-KEY = keys.config(pull().installation_id, pull().repository_id)
+MAIN = base_mark("main")
+KEY = keys.config(pull().installation_id, pull().repository_id, MAIN)
 
 
-def having(own: str | None = None, *, owners: str | None = None, is_binary: bool = False) -> Dossier:
+def having(
+    own: str | None = None, *, owners: str | None = None, is_binary: bool = False, base: str = "main"
+) -> Dossier:
     texts = [ConfigText(origin=OWN, text=own)] if own is not None or is_binary else []
     texts += [] if owners is None else [ConfigText(origin=OWNERS, text=owners)]
-    return dossier(config=tuple(texts))
+    read = dossier(config=tuple(texts))
+    return read.model_copy(update={"pull_request": read.pull_request.model_copy(update={"base_ref": base})})
 
 
 def heard(store: Store, read: Dossier) -> list[str | None]:
@@ -71,16 +76,27 @@ def test_what_is_kept_already_is_not_written_again_and_lives_on(store: Store) ->
     assert whole(store.wire.call("TTL", KEY.name)) > 5
 
 
-def test_whoever_acts_before_anything_is_read_finds_the_last_good_ones(store: Store) -> None:
-    assert store.configs.known(pull()) == {}
-    heard(store, having("mode: observe", owners="ci_wait: 5m"))
-    assert store.configs.known(pull()) == {OWN: "mode: observe", OWNERS: "ci_wait: 5m"}
+def test_what_is_good_at_one_base_never_counts_at_another_and_the_owners_default_does(store: Store) -> None:
+    heard(store, having("ci_wait: 5m"))
+    heard(store, having("mode: observe", owners="mode: block", base="agents-own"))
+    heard(store, having(base="old", owners="mode: block"))
+    assert heard(store, having("mode: x", owners="x: 1")) == ["ci_wait: 5m", "mode: block"]
+    assert heard(store, having("mode: x", base="new")) == [None]
+    assert heard(store, having("mode: x", base="agents-own")) == ["mode: observe"]
+
+
+def test_what_a_version_remembered_that_knew_no_base_counts_for_nobody(store: Store) -> None:
+    before = keys.config(pull().installation_id, pull().repository_id, None)
+    sealed = store.codec.seal(b"mode: observe", before.name)
+    store.wire.call("HSET", before.name, OWN, sealed, f"{OWN}:of", "x")
+    assert heard(store, having("mode: x", owners="x: 1")) == [None, None]
 
 
 def test_the_door_stays_quiet_for_as_long_as_the_newest_good_file_says(store: Store) -> None:
-    window = keys.window(pull().installation_id, pull().repository_id).name
+    window = keys.window(pull().installation_id, pull().repository_id, MAIN).name
     for text, kept in (("quiet_window: 2m", b"120000"), ("quiet_window: x", b"120000"), ("mode: block", None)):
         heard(store, having(text))
+        heard(store, having("quiet_window: 24h", base="agents-own"))
         assert store.wire.call("GET", window) == kept
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from worker.domain import keys
 from worker.domain.greeting import Greeting
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, base_mark
 from worker.domain.request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
 from worker.domain.value import Value
 from worker.domain.waiting import GREETINGS
@@ -23,6 +23,7 @@ from worker.waking import by_ci
 
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))
+MAIN, OWN = base_mark("main"), base_mark("agents-own")
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
 WEEKS = timedelta(weeks=2)
 
@@ -85,15 +86,61 @@ def test_everything_else_is_looked_at_at_once_or_soon(store: Store, trigger: Tri
 
 
 def test_a_repository_may_set_its_own_quiet_window_and_forget_it_again(store: Store) -> None:
-    door.set_window(store.wire, *HERE, 600)
-    wanted(store)
+    door.set_window(store.wire, *HERE, MAIN, 600)
+    wanted(store, base=MAIN)
     plan = store.pulls.plan(pull())
     assert near(due_in(store), 600)
     assert plan is not None
     assert plan.window_s == 600
-    door.set_window(store.wire, *HERE, None)
-    wanted(store, head_sha=NEWER)
+    door.set_window(store.wire, *HERE, MAIN, None)
+    wanted(store, base=MAIN, head_sha=NEWER)
     assert near(due_in(store), 45)
+
+
+@pytest.mark.parametrize("base", [OWN, None])
+def test_the_quiet_window_of_one_base_is_no_others(store: Store, base: str | None) -> None:
+    door.set_window(store.wire, *HERE, MAIN, 600)
+    wanted(store, base=base)
+    plan = store.pulls.plan(pull())
+    assert plan is not None
+    assert (near(due_in(store), 45), plan.window_s) == (True, 45)
+
+
+@pytest.mark.parametrize("trigger", [Trigger.EDITED, Trigger.CI, Trigger.CRITERIA])
+def test_what_names_no_base_leaves_the_window_that_runs(store: Store, trigger: Trigger) -> None:
+    door.set_window(store.wire, *HERE, MAIN, 600)
+    wanted(store, base=MAIN)
+    wanted(store, trigger=trigger)
+    plan = store.pulls.plan(pull())
+    assert plan is not None
+    assert (near(due_in(store), 600), plan.window_s) == (True, 600)
+
+
+def test_who_goes_into_another_base_while_it_waits_waits_as_that_one_says(store: Store) -> None:
+    door.set_window(store.wire, *HERE, OWN, 86_400)
+    wanted(store, base=OWN)
+    store.pulls.opened(pull(), HEAD)
+    wanted(store, trigger=Trigger.BASE, base=MAIN)
+    plan = store.pulls.plan(pull())
+    assert plan is not None
+    assert (near(due_in(store), 45), plan.window_s) == (True, 45)
+    assert store.pulls.next_to_open() is not None, "its check says the new time"
+    wanted(store, trigger=Trigger.BASE, base=OWN)
+    assert near(due_in(store), 86_400)
+
+
+def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: Store) -> None:
+    door.set_window(store.wire, *HERE, MAIN, 600)
+    wanted(store, base=MAIN)
+    judged(store)
+    wanted(store, trigger=Trigger.BASE, base=MAIN)
+    assert near(due_in(store), 0)
+
+
+def test_a_draft_that_goes_into_another_base_stays_one(store: Store) -> None:
+    wanted(store, draft=True, base=OWN)
+    wanted(store, trigger=Trigger.BASE, draft=True, base=MAIN)
+    assert due_in(store) is None
 
 
 def test_news_does_not_cut_a_quiet_window_short_and_a_case_does(store: Store) -> None:

@@ -5,6 +5,7 @@
 --   req head  the newest request; the newest head that an event named, or that got a verdict since
 --   inst      its installation
 --   flags     words that stay until it is closed (force)
+--   quiet     the quiet window that `due` was set by
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   waiting   since when this head waits for other checks

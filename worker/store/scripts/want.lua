@@ -1,8 +1,8 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named]
 -- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository
--- mode: window (after the repository's quiet window, else quiet_ms), soon (after quiet_ms, unless it waits already),
--- now, hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
+-- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
+-- already), now, moved (into another base: if it waits, for that one's window from now on, else now), hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
 -- once and written once.
 local mode = A[4]
@@ -54,7 +54,12 @@ call('PERSIST', pull)
 drop('rests')
 local due, quiet = tonumber(was[7] or 0), tonumber(A[5])
 if due > 0 and (due <= now or (mode == 'soon' and state == 'due')) then return written('coalesced') end
-if mode == 'window' then quiet = tonumber(call('GET', KEYS[3]) or quiet) end
+if mode == 'moved' and state ~= 'due' then
+  quiet = 0
+elseif mode == 'window' or mode == 'moved' then
+  quiet = tonumber(call('GET', KEYS[3]) or quiet)
+  set('quiet', quiet)
+end
 local since = tonumber(was[8] or now)
 due = math.min(now + quiet, since + max(A[6], quiet))
 set('due', due)
