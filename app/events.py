@@ -89,6 +89,9 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request_review", "submitted"): Row(
             on_comment.reviewed, "a command in it is answered; else noted that a person spoke"
         ),
+        ("pull_request_review", "dismissed"): Row(
+            on_comment.dismissed, "what it decided is taken back: the check says again what the recorded verdict says"
+        ),
         ("check_run", "created"): Row(on_check.run_created, "as `completed`, if it is done already"),
         ("check_run", "completed"): Row(
             on_check.run_completed,

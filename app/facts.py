@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import AuthorKind, CommandName, Extent, PullRef
+from worker.domain.request import AuthorKind, CommandName, Extent, PullRef, ReviewRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     """Somebody gave a command. Whether they may is not known yet. `comment_id` None: by a button, or in a review's own text.
 
     `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
+    `review`: the one that says so, or that `login` dismissed.
     """
 
     comment_id: int | None
@@ -101,6 +102,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     misspelt: str | None = None
     head_sha: Sha | None = None
     in_review: bool = False
+    review: ReviewRef | None = None
 
 
 class RerunPressed(PullFact, frozen=True, kw_only=True):

@@ -18,10 +18,14 @@ from app.payloads import (
     ReviewPayload,
 )
 from worker.domain.ids import Sha
-from worker.domain.request import CommandName, PullRef
+from worker.domain.request import CommandName, PullRef, ReviewRef
 
 DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
+
+
+GHOST: Final = Account(login="ghost", type="User")
+"""As GitHub names an account that is gone."""
 
 
 class Said(Fact, frozen=True, kw_only=True):
@@ -34,6 +38,7 @@ class Said(Fact, frozen=True, kw_only=True):
     is_bot: bool
     in_review: bool = False
     head_sha: Sha | None = None
+    review: ReviewRef | None = None
 
 
 def commented(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
@@ -81,12 +86,32 @@ def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
         is_bot=is_bot(author),
         in_review=True,
         head_sha=payload.review.commit_id,
+        review=ReviewRef(id=payload.review.id, login=author.login),
     )
     command = _command(said, payload.review.body or "")
     decided = DECIDED.get(payload.review.state)
     if command is None and decided is not None and not said.is_bot:
         return _given(said, decided)
     return command or _heard(said)
+
+
+def dismissed(delivery: Delivery) -> CommandGiven | Ignored:
+    """Whoever GitHub lets may take a review back, also GitHub itself and also where the pull request is closed."""
+    payload = delivery.read(ReviewPayload)
+    by, review = payload.sender or GHOST, payload.review
+    if review.commit_id is None:
+        return Ignored("no_commit")
+    return CommandGiven(
+        pull=pull_ref(payload, payload.pull_request.number),
+        repository=payload.repository.full_name,
+        comment_id=None,
+        login=by.login,
+        command=CommandName.DISMISSED,
+        is_bot=is_bot(by),
+        head_sha=review.commit_id,
+        in_review=True,
+        review=ReviewRef(id=review.id, login=(review.user or GHOST).login),
+    )
 
 
 def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:
@@ -109,7 +134,7 @@ def _unheard(comment: Comment, state: str, delivery: Delivery) -> Ignored | None
 
 
 def _said(payload: CommentPayload | LineCommentPayload, number: int) -> Said:
-    author = payload.comment.user or Account(login="ghost", type="User")
+    author = payload.comment.user or GHOST
     return Said(
         pull=pull_ref(payload, number),
         repository=payload.repository.full_name,
@@ -157,6 +182,7 @@ def _given(said: Said, command: CommandName, reason: str = "", misspelt: str | N
         misspelt=misspelt,
         head_sha=said.head_sha,
         in_review=said.in_review,
+        review=said.review,
     )
 
 

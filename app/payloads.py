@@ -176,7 +176,7 @@ class Review(Slim):
     state: str = ""
 
 
-class ReviewPayload(RepositoryPayload):
+class ReviewPayload(SentPayload):
     pull_request: ReviewedPull
     review: Review
 

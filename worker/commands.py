@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
-from worker.domain.decisions import PRESSED, Contest, Override, Reviewed
+from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
@@ -53,6 +53,9 @@ class Clerk(Value):
 
     def answer(self, ask: Ask) -> None:
         """Do what somebody asks for, if they may, and let them see it."""
+        if ask.command is CommandName.DISMISSED:
+            self._dismiss(ask)
+            return
         if ask.is_bot:
             return
         if ask.misspelt is not None:
@@ -105,7 +108,7 @@ class Clerk(Value):
                 self._resume(given)
             case CommandName.HELP:
                 self._say(ask, "help", answers.listed)
-            case CommandName.APPROVED | CommandName.CHANGES:
+            case CommandName.APPROVED | CommandName.CHANGES | CommandName.DISMISSED:  # the last was done before
                 self._review(given, role)
             case _:
                 assert_never(ask.command)
@@ -127,14 +130,45 @@ class Clerk(Value):
         self._judge(given, Trigger.COMMAND, Happened.OVERRIDDEN)
 
     def _review(self, given: Given, role: Role) -> None:
-        """A code owner's review counts, of the commit that it is about; what others think is theirs."""
-        ask = given.ask
+        """A code owner's review counts, of the commit that it is about; what others think is theirs.
+
+        An older one, and one that is dismissed already, may be looked into after the newer: then it is nothing.
+        """
+        ask, decisions = given.ask, self.store.decisions
         if ask.head_sha != given.proposal.head_sha or not self.owns_any(ask, role):
             return
-        is_approved = ask.command is CommandName.APPROVED
-        word = Reviewed(login=ask.login, at=given.at, eval_id=self._verdict(given), is_approved=is_approved)
-        self.store.decisions.review(ask.pull, given.head_sha, word)
+        before = decisions.of(ask.pull, given.head_sha).review
+        if before is not None and before.at > ask.asked_at:
+            return
+        word = Reviewed(
+            login=ask.login,
+            at=ask.asked_at,
+            eval_id=self._verdict(given),
+            is_approved=ask.command is CommandName.APPROVED,
+            review_id=ask.review and ask.review.id,
+        )
+        decisions.review(ask.pull, given.head_sha, word)
+        if ask.review is not None and (gone := decisions.dismissed(ask.pull, ask.review)):
+            decisions.withdraw(ask.pull, given.head_sha, gone)
         self._judge(given, Trigger.COMMAND, None)
+
+    def _dismiss(self, ask: Ask) -> None:
+        """Whom GitHub lets take back a review takes back what it decided: the check says again what is on record."""
+        review, head_sha, decisions = ask.review, ask.head_sha, self.store.decisions
+        if review is None or head_sha is None:
+            return
+        word = Dismissed(login=ask.login, at=ask.asked_at, of=review.login)
+        decisions.dismiss(
+            ask.pull, review, word
+        )  # first: whoever looks into the review right now sees this, or is seen below
+        said = decisions.of(ask.pull, head_sha)
+        if said.review is not None and said.review.is_of(review):
+            decisions.withdraw(ask.pull, head_sha, word)
+        elif said.dismissed != word:
+            return
+        proposal = self.desk.proposal(ask)
+        if proposal.is_open and proposal.head_sha == head_sha:
+            self.store.pulls.want(request_of(ask, Trigger.DISMISSED, ask.asked_at))
 
     def _pause(self, given: Given, role: Role) -> bool:
         ask = given.ask

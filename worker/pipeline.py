@@ -13,11 +13,11 @@ from worker.assemble import complete
 from worker.board import Board, Wait
 from worker.domain.audit import Heard
 from worker.domain.config import Authors
-from worker.domain.decisions import NOTHING, Said
+from worker.domain.decisions import NOTHING, Said, asks_a_person
 from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, CiState, Dossier, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import Sha
-from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef
+from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, Reject
@@ -139,11 +139,15 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
 
 
 def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Outcome | None:
-    """Show what a person decided about this head, and judge nothing; None: nobody did, or it is to be judged anew."""
+    """Show what a person decided about this head, and judge nothing; None: nobody did, or it is to be judged anew.
+
+    A decision that was taken back leaves the verdict on record.
+    """
     head_sha = dossier.pull_request.head_sha
     said = deps.said(request.pull, head_sha) if deps.said else NOTHING
     last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
-    if not said.decides(last) or (said.override is None and said.anew_since is not None):
+    is_back = request.trigger is Trigger.DISMISSED and asks_a_person(last)
+    if not (said.decides(last) or is_back) or (said.override is None and said.anew_since is not None):
         return None
     if newer := deps.board.newer_head(request, head_sha, at_once=True):
         return Overtaken(newer)

@@ -6,7 +6,7 @@ import pytest
 
 from app.facts import CommandGiven, Event, Ignored, PersonSpoke
 from tests.app.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
-from worker.domain.request import CommandName
+from worker.domain.request import CommandName, ReviewRef
 
 REJUDGE: dict[str, Any] = {"login": "alice", "command": CommandName.REJUDGE}
 
@@ -24,10 +24,18 @@ def at_a_line(body: str, action: str = "created", before: str = "", **changes: A
     return seen("pull_request_review_comment", {**ABOUT, "action": action, **about})
 
 
+REVIEW = ReviewRef(id=77, login="alice")
+
+
 def review(body: str | None = None, state: str = "commented", **changes: Any) -> Event | Ignored:
     pull = {"number": 3, "state": changes.pop("pull_state", "open")}
+    about = {**ABOUT, "action": changes.pop("action", "submitted"), "sender": changes.pop("by", ALICE)}
     said = {"id": 77, "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
-    return seen("pull_request_review", {**ABOUT, "action": "submitted", "pull_request": pull, "review": said})
+    return seen("pull_request_review", {**about, "pull_request": pull, "review": said})
+
+
+def dismissed(**changes: Any) -> Event | Ignored:
+    return review("Fine\n\n/override Mine.", "dismissed", action="dismissed", **changes)
 
 
 def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
@@ -75,6 +83,7 @@ def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
         (review("/rejudge", user=None), "no_author"),
         (review(user=BOT), "bot_comment"),
         (review(state="approved", user=BOT), "bot_comment"),
+        (dismissed(commit_id=None), "no_commit"),
     ],
 )
 def test_what_asks_us_nothing_is_ignored_with_its_reason(given: Event | Ignored, reason: str) -> None:
@@ -97,7 +106,8 @@ def test_a_command_at_a_line_says_where_it_stands(given: Event | Ignored) -> Non
 
 
 def test_a_command_in_a_reviews_own_text_can_not_be_reacted_to() -> None:
-    assert review("/rejudge") == CommandGiven(**HERE, comment_id=None, **REJUDGE, in_review=True, head_sha=SHA)
+    where: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
+    assert review("/rejudge") == CommandGiven(**HERE, **REJUDGE, **where)
 
 
 def test_a_review_without_a_command_is_something_that_happened() -> None:
@@ -108,5 +118,20 @@ def test_a_review_without_a_command_is_something_that_happened() -> None:
     ("state", "command"), [("approved", CommandName.APPROVED), ("changes_requested", CommandName.CHANGES)]
 )
 def test_a_decision_in_a_review_is_told_with_its_commit(state: str, command: CommandName) -> None:
-    given = CommandGiven(**HERE, comment_id=None, login="alice", command=command, in_review=True, head_sha=SHA)
-    assert review(state=state) == given
+    who: dict[str, Any] = {"comment_id": None, "login": "alice", "review": REVIEW}
+    assert review(state=state) == CommandGiven(**HERE, **who, command=command, in_review=True, head_sha=SHA)
+
+
+@pytest.mark.parametrize("by", [ALICE, BOT, None], ids=["a person", "a bot", "nobody"])
+@pytest.mark.parametrize("state", ["open", "closed"])
+def test_a_dismissed_review_is_told_with_who_did_it_and_whose_it_was(by: dict[str, str] | None, state: str) -> None:
+    who: dict[str, Any] = {"comment_id": None, "login": by["login"] if by else "ghost", "is_bot": by == BOT}
+    where: dict[str, Any] = {"in_review": True, "head_sha": SHA, "review": REVIEW}
+    given = CommandGiven(**HERE, **who, **where, command=CommandName.DISMISSED)
+    assert dismissed(by=by, pull_state=state) == given
+
+
+def test_a_dismissed_review_of_an_account_that_is_gone_is_told_all_the_same() -> None:
+    found = dismissed(user=None)
+    assert isinstance(found, CommandGiven)
+    assert found.review == ReviewRef(id=77, login="ghost")

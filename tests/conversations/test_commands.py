@@ -250,6 +250,32 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
 
 
 @pytest.mark.slow
+def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(world: World) -> None:
+    world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
+    world.settles()
+    verdict, asked, plain = pull.verdict, len(world.model.asked), pull.check
+    review = world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
+
+    world.alice.dismisses(pull, review)
+    world.settles()
+    assert pull.check == plain
+    assert "Taken back by `alice`" in pull.text
+    assert (pull.verdict, len(world.model.asked)) == (verdict, asked), "as it is on record, at $0"
+
+    world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check.conclusion == "neutral"
+    world.bob.reviews(pull, "REQUEST_CHANGES", "No, wait.")
+    world.settles()
+    assert pull.check[1:] == ("action_required", "Decided by @bob: changes requested")
+    assert (len(world.model.asked), "Taken back" in pull.text) == (asked, False)
+
+
+@pytest.mark.slow
 def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for_ever(world: World) -> None:
     pull = unjudged(world)
     world.agent.comments(pull, "There is no command `/rejuge`.\n\n/rejuge")

@@ -43,6 +43,8 @@ OPERATIONS = {
     "pulls/list-reviews",
     "pulls/list-review-comments",
     "pulls/create-review",
+    "pulls/update-review",
+    "pulls/dismiss-review",
     "pulls/request-reviewers",
     "pulls/list-requested-reviewers",
     "issues/get",

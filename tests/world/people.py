@@ -42,6 +42,11 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
     """`words` are GitHub's, when it refused."""
 
@@ -84,9 +89,13 @@ class Person:
     def edits_comment(self, comment: Comment, body: str) -> None:
         self._does("PATCH", f"/issues/comments/{comment.id}", body=body)
 
-    def reviews(self, pull: Pull, event: str, body: str = "") -> None:
+    def reviews(self, pull: Pull, event: str, body: str = "") -> Review:
         """`APPROVE`, `REQUEST_CHANGES` or `COMMENT`, of the newest commit."""
-        self._does("POST", f"/pulls/{pull.number}/reviews", event=event, body=body, commit_id=pull.head)
+        said = {"event": event, "body": body, "commit_id": pull.head}
+        return Review(self._does("POST", f"/pulls/{pull.number}/reviews", **said)["id"])
+
+    def dismisses(self, pull: Pull, review: Review) -> None:
+        self._does("PUT", f"/pulls/{pull.number}/reviews/{review.id}/dismissals", message="Not any more.")
 
     def edits(self, pull: Pull, **changes: str) -> None:
         self._does("PATCH", f"/pulls/{pull.number}", **changes)

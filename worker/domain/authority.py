@@ -111,6 +111,13 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
             spelled="",
             does="A review of a code owner that asks for changes keeps such a commit from passing.",
         ),
+        CommandName.DISMISSED: Right(
+            least=Role.WRITE,
+            by_author=True,
+            needs_reason=False,
+            spelled="",
+            does="Such a review that is dismissed decides nothing any more: the verdict stands as it was.",
+        ),
     }
 )
 

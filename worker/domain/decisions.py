@@ -11,7 +11,7 @@ from pydantic import Field
 
 from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId
-from worker.domain.request import LONGEST_REASON
+from worker.domain.request import LONGEST_REASON, ReviewRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, AbstainReason, Verdict
 
@@ -40,13 +40,23 @@ class Contest(Spoken):
 
 
 class Reviewed(Spoken):
-    """A code owner's review of this head; the newest counts."""
+    """A code owner's review of this head; the newest counts. `review_id`: GitHub's number of it, where it was noted."""
 
     is_approved: bool
+    review_id: int | None = None
+
+    def is_of(self, review: ReviewRef) -> bool:
+        return self.login == review.login if self.review_id is None else self.review_id == review.id
+
+
+class Dismissed(Spoken):
+    """Somebody took back the review that had decided: `of` wrote it."""
+
+    of: Annotated[str, Field(min_length=1)]
 
 
 class Said(Value):
-    """All that people said about one head.
+    """All that people said about one head. `dismissed`: where no review came after that.
 
     `contested_at`, `forced_at`: when it was asked to be judged anew, for a contest or without one, and nobody did so yet.
     """
@@ -56,6 +66,7 @@ class Said(Value):
     review: Reviewed | None = None
     contested_at: datetime | None = None
     forced_at: datetime | None = None
+    dismissed: Dismissed | None = None
 
     @property
     def anew_since(self) -> datetime | None:
@@ -77,7 +88,7 @@ NOTHING: Final = Said()
 
 def said_json(said: Said) -> dict[str, Any]:
     """What was said, by kind; empty where nothing was."""
-    words = {"override": said.override, "review": said.review, "contest": said.contest}
+    words = {"override": said.override, "review": said.review, "dismissed": said.dismissed, "contest": said.contest}
     return {kind: word.model_dump(mode="json") for kind, word in words.items() if word is not None}
 
 

@@ -44,6 +44,7 @@ class Trigger(StrEnum):
     RERUN = "rerun"
     SWEEP = "sweep"
     RESUMED = "resumed"
+    DISMISSED = "review_dismissed"
     LATE = "late"
     OUTAGE = "outage"
     LOCAL = "local"
@@ -113,7 +114,10 @@ class JudgeRequest(Frozen):
 
 
 class CommandName(StrEnum):
-    """What people ask for. A code owner's review (APPROVED, CHANGES) does, too, and is of the commit that was reviewed."""
+    """What people ask for. A code owner's review (APPROVED, CHANGES) does, too, and is of the commit that was reviewed.
+
+    DISMISSED: such a review is taken back, by whomever GitHub lets.
+    """
 
     REJUDGE = "rejudge"
     FORCE = "rejudge force"
@@ -124,9 +128,17 @@ class CommandName(StrEnum):
     HELP = "assay help"
     APPROVED = "review: approved"
     CHANGES = "review: changes requested"
+    DISMISSED = "review: dismissed"
 
 
 LONGEST_REASON: Final = 1000
+
+
+class ReviewRef(Frozen):
+    """A review, as GitHub knows it: its number, and who wrote it."""
+
+    id: Annotated[int, Field(ge=1)]
+    login: Annotated[str, Field(min_length=1)]
 
 
 class Ask(Frozen):
@@ -135,7 +147,7 @@ class Ask(Frozen):
     `comment_id` None: a button of the check on `head_sha`. `reason`: what follows the command, in its author's words.
     `is_bot`: its author is one. `misspelt`: what was written instead of `command`, which is only the nearest one there is.
     `in_review`: the comment stands at a line of the change, which GitHub keeps apart from those of the conversation.
-    `sealed`: the reason while it waits, encrypted.
+    `sealed`: the reason while it waits, encrypted. `review`: the one that says so, or the one that `login` dismissed.
     """
 
     pull: PullRef
@@ -151,3 +163,4 @@ class Ask(Frozen):
     misspelt: Annotated[str, Field(max_length=100)] | None = None
     head_sha: Sha | None = None
     in_review: bool = False
+    review: ReviewRef | None = None

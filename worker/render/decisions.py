@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.decisions import PRESSED, Contest, Override, Reviewed, Said, Spoken, asks_a_person
+from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
 from worker.domain.suspension import when
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Verdict
@@ -38,6 +38,8 @@ def with_people(
         return _overridden(shown, said.override)
     if said.review is not None and asks_a_person(verdict):
         return _reviewed(shown, said.review)
+    if said.dismissed is not None and asks_a_person(verdict):
+        return _above(shown, _dismissed(said.dismissed))
     return shown
 
 
@@ -48,6 +50,8 @@ def told(said: Said) -> Iterator[str]:
     if said.review is not None:
         what = "approved" if said.review.is_approved else "changes requested"
         yield f"Decided by {_who(said.review)}: {what}"
+    if said.dismissed is not None:
+        yield f"Decision of @{one_line(said.dismissed.of)} taken back by {_who(said.dismissed)}"
     if said.contest is not None:
         yield f"Contested by {_who(said.contest)}: {one_line(said.contest.reason)}"
 
@@ -84,6 +88,13 @@ def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
     )
     conclusion = Conclusion.NEUTRAL if review.is_approved else Conclusion.ACTION_REQUIRED
     return replace(_above(content, note), title=fit(f"Decided by {who}: {what}", TITLE_BYTES), conclusion=conclusion)
+
+
+def _dismissed(word: Dismissed) -> str:
+    return (
+        f"**Taken back by {code(word.login)}** at {when(word.at)}: the review of {code(word.of)}, which had decided about this "
+        "commit, was dismissed. The verdict stands as it was."
+    )
 
 
 def _below(override: Override) -> str:

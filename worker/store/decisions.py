@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from worker.domain import keys
-from worker.domain.decisions import Contest, Override, Reviewed, Said, Spoken
+from worker.domain.decisions import Contest, Dismissed, Override, Reviewed, Said, Spoken
 from worker.domain.ids import DeliveryId, Sha
-from worker.domain.request import Arrival, PullRef
+from worker.domain.request import Arrival, PullRef, ReviewRef
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
@@ -25,7 +25,7 @@ MOST_WORDS: Final = 1_000
 MOST_ANSWERS: Final = 20
 """At one pull request in a month; beyond that there is only the reaction."""
 
-FIELDS: Final = ("override", "contest", "review", "contested", "forced")
+FIELDS: Final = ("override", "contest", "review", "contested", "forced", "dismissed")
 CALLED: Final = "called"
 
 
@@ -40,13 +40,14 @@ class Decisions:
         """What was said about this head."""
         place = keys.decisions(pull).name
         found = self._wire.call("HMGET", place, *(f"{field}:{head_sha}" for field in FIELDS))
-        override, contest, review, contested, forced = items(found)
+        override, contest, review, contested, forced, dismissed = items(found)
         return Said(
             override=self._opened(override, place, Override),
             contest=self._opened(contest, place, Contest),
             review=self._opened(review, place, Reviewed),
             contested_at=_time(contested),
             forced_at=_time(forced),
+            dismissed=None if review else self._opened(dismissed, place, Dismissed),
         )
 
     def override(self, pull: PullRef, head_sha: Sha, word: Override) -> bool:
@@ -65,6 +66,19 @@ class Decisions:
     def review(self, pull: PullRef, head_sha: Sha, word: Reviewed) -> None:
         """A code owner reviewed this head; the newest word stands."""
         self._write(pull, f"review:{head_sha}", self._sealed(pull, word))
+
+    def dismissed(self, pull: PullRef, review: ReviewRef) -> Dismissed | None:
+        """By whom this review was dismissed; None: it was not, as far as we heard."""
+        place = keys.decisions(pull).name
+        return self._opened(self._wire.call("HGET", place, f"gone:{review.id}"), place, Dismissed)
+
+    def dismiss(self, pull: PullRef, review: ReviewRef, word: Dismissed) -> None:
+        """This review is dismissed: we may hear of that before we looked into the review."""
+        self._write(pull, f"gone:{review.id}", self._sealed(pull, word), is_first=True)
+
+    def withdraw(self, pull: PullRef, head_sha: Sha, word: Dismissed) -> None:
+        """The review that decided about this head does so no more. An earlier version sees that there is none."""
+        self._write(pull, f"dismissed:{head_sha}", self._sealed(pull, word), f"review:{head_sha}", "")
 
     def judged(self, pull: PullRef, head_sha: Sha, said: Said) -> None:
         """What was asked for by then was done."""

@@ -81,6 +81,7 @@ MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
         Trigger.RERUN: Mode.NOW,
         Trigger.SWEEP: Mode.SOON,
         Trigger.RESUMED: Mode.NOW,
+        Trigger.DISMISSED: Mode.NOW,
         Trigger.LATE: Mode.NOW,
         Trigger.OUTAGE: Mode.NOW,
         Trigger.LOCAL: Mode.NOW,

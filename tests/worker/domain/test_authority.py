@@ -22,6 +22,7 @@ LEAST = {
     CommandName.HELP: Role.WRITE,
     CommandName.APPROVED: Role.WRITE,
     CommandName.CHANGES: Role.WRITE,
+    CommandName.DISMISSED: Role.WRITE,
 }
 NOT_ONES_OWN = {
     CommandName.FORCE,

@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.decisions import NOTHING, Contest, Override, Reviewed, Said, asks_a_person
+from worker.domain.request import ReviewRef
 from worker.domain.verdict import AbstainReason
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -41,3 +42,12 @@ def test_a_review_decides_what_needs_a_person_and_nothing_else(reason: AbstainRe
     assert Said(review=APPROVED).decides(abstained(reason)) is needs
     assert not Said(review=APPROVED).decides(rejected())
     assert not Said(review=APPROVED).decides(None)
+
+
+@pytest.mark.parametrize(("login", "number", "is_it"), [("alice", 7, True), ("alice", 8, False), ("bob", 7, True)])
+def test_a_decision_is_of_one_review_by_its_number(login: str, number: int, *, is_it: bool) -> None:
+    decided = APPROVED.model_copy(update={"review_id": 7})
+    assert decided.is_of(ReviewRef(id=number, login=login)) is is_it
+    assert APPROVED.is_of(ReviewRef(id=number, login=login)) is (login == "alice"), (
+        "by its author, where nobody noted it"
+    )

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.worker.render.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.decisions import NOTHING, PRESSED, Contest, Override, Reviewed, Said, said_json
+from worker.domain.decisions import NOTHING, PRESSED, Contest, Dismissed, Override, Reviewed, Said, said_json
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Verdict
@@ -111,6 +111,18 @@ def test_a_code_owners_review_decides_what_needs_a_person(
         assert shown(said, verdict)[0] == check_content(verdict, dossier())
 
 
+def test_a_decision_that_was_taken_back_leaves_the_verdict_and_says_by_whom() -> None:
+    said = Said(dismissed=Dismissed(login="alice", at=NOON, of="bob"))
+    content, note = shown(said, NEEDS_ONE)
+    plain = check_content(NEEDS_ONE, dossier())
+    assert (content.title, content.conclusion) == (plain.title, plain.conclusion)
+    assert note == snapshot("""\
+**Taken back by `alice`** at 2026-11-20 12:00 UTC: the review of `bob`, which had decided about this commit, was dismissed. The verdict stands as it was.
+
+""")
+    assert shown(said, rejected())[0] == check_content(rejected(), dossier())
+
+
 def test_an_override_comes_before_a_review() -> None:
     said = Said(override=override(), review=Reviewed(login="bob", at=NOON, is_approved=False))
     assert shown(said, NEEDS_ONE)[0].conclusion is Conclusion.NEUTRAL
@@ -168,9 +180,11 @@ def test_words_of_others_do_nothing_on_a_check() -> None:
         contest=Contest.model_validate({**words, "at": NOON}),
     )
     content = with_people(replace(unjudged(), summary="x"), said, None, Called((HOSTILE,)))
-    page = Shown(GITHUB.render(content.summary))
-    assert set(page.tags) <= {"p", "strong", "code", "em"}
-    assert not ACTIVE.search(page.plain.replace("(http", ""))
+    taken_back = Said(dismissed=Dismissed(login=HOSTILE, at=NOON, of=HOSTILE))
+    for one in (content, with_people(replace(unjudged(), summary="x"), taken_back, NEEDS_ONE)):
+        page = Shown(GITHUB.render(one.summary))
+        assert set(page.tags) <= {"p", "strong", "code", "em"}
+        assert not ACTIVE.search(page.plain.replace("(http", ""))
     assert "\x1b" not in content.title
     assert "\u202e" not in content.title
 
@@ -187,6 +201,10 @@ def test_the_same_stands_in_a_terminal_in_plain_words() -> None:
     )
     refused = review.model_copy(update={"is_approved": False})
     assert [*told(Said(review=refused))] == ["Decided by @bob at 2026-11-20 12:00 UTC: changes requested"]
+    taken_back = Dismissed(login="alice", at=NOON, of="bob")
+    assert [*told(Said(dismissed=taken_back))] == snapshot(
+        ["Decision of @bob taken back by @alice at 2026-11-20 12:00 UTC"]
+    )
     assert [*told(NOTHING)] == []
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
 from worker.commands import Clerk
-from worker.domain.authority import Role
-from worker.domain.decisions import NOTHING, PRESSED
-from worker.domain.request import Arrival, Ask, CommandName, Trigger
+from worker.domain.authority import RIGHTS, Role
+from worker.domain.decisions import NOTHING, PRESSED, Dismissed
+from worker.domain.request import Arrival, Ask, CommandName, ReviewRef, Trigger
 from worker.errors import RateLimited
 from worker.ports import Proposal
 from worker.store.connection import Store
@@ -99,9 +99,7 @@ def test_who_may_is_heard(store: Store, command: CommandName, login: str, trigge
     assert (desk.seen, wanted(store)) == (["eyes"], trigger)
 
 
-@pytest.mark.parametrize(
-    "command", [one for one in CommandName if one not in {CommandName.APPROVED, CommandName.CHANGES}]
-)
+@pytest.mark.parametrize("command", [one for one in CommandName if RIGHTS[one].spelled])
 @pytest.mark.parametrize("login", ["mallory", "trudy"])
 def test_who_may_not_write_is_refused_before_more_is_asked(
     store: Store, desk: Desk, clerk: Clerk, command: CommandName, login: str
@@ -281,3 +279,76 @@ def test_a_review_of_somebody_else_or_of_another_commit_decides_nothing(
     clerk.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
     assert store.decisions.of(pull(), HEAD).review is None
+
+
+BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
+
+
+def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS, **changes: Any) -> Ask:
+    standard: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": review}
+    return asked(command, login, f"{command} {review.id}", **{**standard, **changes})
+
+
+@pytest.mark.parametrize("is_bot", [False, True], ids=["a person", "a bot"])
+def test_whoever_github_lets_dismiss_a_review_takes_its_decision_back(
+    store: Store, clerk: Clerk, *, is_bot: bool
+) -> None:
+    clerk.answer(reviewed(CommandName.APPROVED))
+    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER, is_bot=is_bot))
+    said = store.decisions.of(pull(), HEAD)
+    assert (said.review, said.dismissed) == (None, Dismissed(login="mallory", at=LATER, of="bob"))
+    assert wanted(store) is Trigger.DISMISSED
+
+
+def test_a_decision_of_which_only_the_name_was_noted_is_taken_back_by_that(store: Store, clerk: Clerk) -> None:
+    clerk.answer(reviewed(CommandName.APPROVED).model_copy(update={"review": None}))
+    clerk.answer(reviewed(CommandName.DISMISSED, "mallory"))
+    assert store.decisions.of(pull(), HEAD).review is None
+
+
+def test_a_review_that_decided_nothing_takes_nothing_back(store: Store, clerk: Clerk) -> None:
+    clerk.answer(reviewed(CommandName.APPROVED, "carol", ReviewRef(id=8, login="carol")))
+    clerk.answer(reviewed(CommandName.DISMISSED))
+    said = store.decisions.of(pull(), HEAD)
+    assert said.review is not None
+    assert (said.review.login, wanted(store)) == ("carol", Trigger.COMMAND)
+
+
+def test_a_review_that_is_looked_into_after_it_was_dismissed_decides_nothing(store: Store, clerk: Clerk) -> None:
+    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
+    assert wanted(store) is None
+    clerk.answer(reviewed(CommandName.APPROVED))
+    said = store.decisions.of(pull(), HEAD)
+    assert said.review is None
+    assert said.dismissed is not None
+
+
+def test_an_older_review_that_is_looked_into_after_a_newer_one_decides_nothing(store: Store, clerk: Clerk) -> None:
+    clerk.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
+    clerk.answer(reviewed(CommandName.APPROVED))
+    review = store.decisions.of(pull(), HEAD).review
+    assert review is not None
+    assert not review.is_approved
+
+
+@pytest.mark.parametrize("moved", [{"head_sha": NEWER}, {"is_open": False}], ids=["another head", "closed"])
+def test_what_is_taken_back_where_nobody_looks_is_only_written_down(
+    store: Store, desk: Desk, clerk: Clerk, moved: dict[str, Any]
+) -> None:
+    clerk.answer(reviewed(CommandName.APPROVED))
+    for name, value in moved.items():
+        setattr(desk, name, value)
+    clerk.answer(reviewed(CommandName.DISMISSED))
+    assert (store.decisions.of(pull(), HEAD).review, wanted(store)) == (None, Trigger.COMMAND)
+
+
+def test_a_dismissal_that_broke_off_goes_on(store: Store, clerk: Clerk) -> None:
+    clerk.answer(reviewed(CommandName.APPROVED))
+    store.decisions.withdraw(pull(), HEAD, Dismissed(login="mallory", at=LATER, of="bob"))
+    clerk.answer(reviewed(CommandName.DISMISSED, "mallory", asked_at=LATER))
+    assert wanted(store) is Trigger.DISMISSED
+
+
+def test_a_dismissal_that_names_no_review_is_nothing(store: Store, clerk: Clerk) -> None:
+    clerk.answer(asked(CommandName.DISMISSED))
+    assert store.decisions.of(pull(), HEAD) == NOTHING
