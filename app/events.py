@@ -89,6 +89,9 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request_review", "submitted"): Row(
             on_comment.reviewed, "a command in it is answered; else noted that a person spoke"
         ),
+        ("pull_request_review", "edited"): Row(
+            on_comment.review_edited, "a command that the edit put there is answered"
+        ),
         ("pull_request_review", "dismissed"): Row(
             on_comment.dismissed, "what it decided is taken back: the check says again what the recorded verdict says"
         ),

@@ -53,7 +53,7 @@ def comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
     payload = delivery.read(CommentPayload)
     if ignored := _not_for_us(payload, delivery):
         return ignored
-    return _edited(_said(payload, payload.issue.number), payload)
+    return _edited(_said(payload, payload.issue.number), payload, payload.comment.body)
 
 
 def line_commented(delivery: Delivery) -> CommandGiven | Ignored:
@@ -68,17 +68,35 @@ def line_comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
     payload = delivery.read(LineCommentPayload)
     if ignored := _not_at_a_line(payload, delivery):
         return ignored
-    return _edited(_said(payload, payload.pull_request.number), payload)
+    return _edited(_said(payload, payload.pull_request.number), payload, payload.comment.body)
 
 
 def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
     payload = delivery.read(ReviewPayload)
+    said = _review(payload)
+    if isinstance(said, Ignored):
+        return said
+    command = _command(said, payload.review.body or "")
+    decided = DECIDED.get(payload.review.state)
+    if command is None and decided is not None and not said.is_bot:
+        return _given(said, decided)
+    return command or _heard(said)
+
+
+def review_edited(delivery: Delivery) -> CommandGiven | Ignored:
+    """Its text alone can be edited: what it decided was said when it was submitted."""
+    payload = delivery.read(ReviewPayload)
+    said = _review(payload)
+    return said if isinstance(said, Ignored) else _edited(said, payload, payload.review.body or "")
+
+
+def _review(payload: ReviewPayload) -> Said | Ignored:
     author = payload.review.user
     if author is None:
         return Ignored("no_author")
     if payload.pull_request.state != "open":
         return Ignored("pull_request_closed")
-    said = Said(
+    return Said(
         pull=pull_ref(payload, payload.pull_request.number),
         repository=payload.repository.full_name,
         comment_id=None,
@@ -88,11 +106,6 @@ def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
         head_sha=payload.review.commit_id,
         review=ReviewRef(id=payload.review.id, login=author.login),
     )
-    command = _command(said, payload.review.body or "")
-    decided = DECIDED.get(payload.review.state)
-    if command is None and decided is not None and not said.is_bot:
-        return _given(said, decided)
-    return command or _heard(said)
 
 
 def dismissed(delivery: Delivery) -> CommandGiven | Ignored:
@@ -149,12 +162,14 @@ def _heard(said: Said) -> PersonSpoke | Ignored:
     return Ignored("bot_comment") if said.is_bot else PersonSpoke(pull=said.pull, repository=said.repository)
 
 
-def _edited(said: Said, payload: CommentPayload | LineCommentPayload) -> CommandGiven | Ignored:
+def _edited(
+    said: Said, payload: CommentPayload | LineCommentPayload | ReviewPayload, text: str
+) -> CommandGiven | Ignored:
     """The command that was not there before the edit. Who may write may edit others' comments, and speaks for none of them."""
     if payload.sender is None or payload.sender.login != said.login:
         return Ignored("edited_by_another")
-    text, was = payload.comment.body, payload.changes.body
-    before = None if was is None else was.before
+    was = payload.changes.body
+    before = None if was is None else was.before or ""
     if before is None or parse_command(before) == parse_command(text):
         return Ignored("no_new_command")
     return _command(said, text) or Ignored("no_new_command")

@@ -179,6 +179,7 @@ class Review(Slim):
 class ReviewPayload(SentPayload):
     pull_request: ReviewedPull
     review: Review
+    changes: TextChanges = TextChanges()
 
 
 class IssuePayload(RepositoryPayload):

@@ -81,7 +81,7 @@ class Clerk(Value):
 
     def _begin(self, ask: Ask, proposal: Proposal, role: Role) -> None:
         """Follow it, unless the same words in the same comment were followed before: it was edited elsewhere."""
-        act = f"{ask.comment_id or ask.delivery_id} {ask.command} {ask.reason}"
+        act = f"{_place(ask)} {ask.command} {ask.reason}"
         at = self.store.decisions.begins(ask.pull, act, ask.delivery_id, self.clock.now())
         if at is not None and self._follow(Given(ask, proposal, at), role):
             self.desk.react(ask, TAKEN)
@@ -242,6 +242,13 @@ def reason_of(ask: Ask) -> str:
 def is_press(ask: Ask) -> bool:
     """A button, and no comment or review."""
     return ask.comment_id is None and not ask.in_review
+
+
+def _place(ask: Ask) -> object:
+    """Where it was said. What a review itself decides is said once, by its delivery."""
+    if ask.comment_id is None and ask.review is not None and RIGHTS[ask.command].spelled:
+        return f"review-{ask.review.id}"
+    return ask.comment_id or ask.delivery_id
 
 
 def _happening(given: Given, what: Happened) -> Happening:

@@ -44,6 +44,8 @@ def as_ours(example: Example) -> dict[str, Any]:
         made["issue"].update(state="open", pull_request={})
     if "comment" in made:
         made["comment"]["body"] = "/rejudge"
+    if "review" in made:
+        made["review"]["body"] = "/rejudge"
     if example.name == "issues":
         made["changes"] = {"body": {"from": ""}}
     if "pull_request" in made and made["action"] == "edited" and "comment" not in made:
@@ -70,6 +72,8 @@ def unpublished() -> Iterator[Example]:
     """What nobody published an example of, made of what is nearest to it."""
     for example in examples():
         if row_of(example) == ("pull_request", "reopened"):
+            yield replace(example, payload={**example.payload, "action": "edited"})
+        if row_of(example) == ("pull_request_review", "submitted"):
             yield replace(example, payload={**example.payload, "action": "edited"})
         if row_of(example) == ("merge_group", "checks_requested"):
             yield replace(example, payload={**example.payload, "action": "destroyed", "reason": "merged"})

@@ -30,8 +30,13 @@ REVIEW = ReviewRef(id=77, login="alice")
 def review(body: str | None = None, state: str = "commented", **changes: Any) -> Event | Ignored:
     pull = {"number": 3, "state": changes.pop("pull_state", "open")}
     about = {**ABOUT, "action": changes.pop("action", "submitted"), "sender": changes.pop("by", ALICE)}
+    about["changes"] = changes.pop("was", {})
     said = {"id": 77, "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
     return seen("pull_request_review", {**about, "pull_request": pull, "review": said})
+
+
+def review_edited(body: str | None, before: str | None = "", **changes: Any) -> Event | Ignored:
+    return review(body, "approved", action="edited", was={"body": {"from": before}}, **changes)
 
 
 def dismissed(**changes: Any) -> Event | Ignored:
@@ -84,6 +89,12 @@ def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
         (review(user=BOT), "bot_comment"),
         (review(state="approved", user=BOT), "bot_comment"),
         (dismissed(commit_id=None), "no_commit"),
+        (review_edited("/rejudge", "/rejudge"), "no_new_command"),
+        (review_edited(None, "/rejudge"), "no_new_command"),
+        (review("/rejudge", action="edited"), "no_new_command"),
+        (review_edited("/rejudge", by={"login": "mallory", "type": "User"}), "edited_by_another"),
+        (review_edited("/rejudge", user=None), "no_author"),
+        (review_edited("/rejudge", pull_state="closed"), "pull_request_closed"),
     ],
 )
 def test_what_asks_us_nothing_is_ignored_with_its_reason(given: Event | Ignored, reason: str) -> None:
@@ -105,9 +116,10 @@ def test_a_command_at_a_line_says_where_it_stands(given: Event | Ignored) -> Non
     assert given == CommandGiven(**HERE, comment_id=66, **REJUDGE, in_review=True)
 
 
-def test_a_command_in_a_reviews_own_text_can_not_be_reacted_to() -> None:
+@pytest.mark.parametrize("given", [review("/rejudge"), review_edited("/rejudge"), review_edited("/rejudge", None)])
+def test_a_command_in_a_reviews_own_text_says_in_which(given: Event | Ignored) -> None:
     where: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
-    assert review("/rejudge") == CommandGiven(**HERE, **REJUDGE, **where)
+    assert given == CommandGiven(**HERE, **REJUDGE, **where)
 
 
 def test_a_review_without_a_command_is_something_that_happened() -> None:

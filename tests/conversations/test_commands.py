@@ -295,6 +295,11 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
     assert pull.check.conclusion == "success", "judged, and not overridden in bob's name"
     assert ("assay[bot]", "eyes") in reactions(world, again)
 
+    review = world.alice.reviews(pull, "COMMENT", "/override")
+    world.alice.edits_review(pull, review, "/override Seen.")
+    world.settles()
+    assert pull.check.title == "Overridden by @alice: Seen."
+
 
 @pytest.mark.slow
 def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:

@@ -94,6 +94,9 @@ class Person:
         said = {"event": event, "body": body, "commit_id": pull.head}
         return Review(self._does("POST", f"/pulls/{pull.number}/reviews", **said)["id"])
 
+    def edits_review(self, pull: Pull, review: Review, body: str) -> None:
+        self._does("PUT", f"/pulls/{pull.number}/reviews/{review.id}", body=body)
+
     def dismisses(self, pull: Pull, review: Review) -> None:
         self._does("PUT", f"/pulls/{pull.number}/reviews/{review.id}/dismissals", message="Not any more.")
 

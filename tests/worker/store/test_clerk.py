@@ -16,6 +16,7 @@ from worker.ports import Proposal
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
+BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
 ROLES = {"alice": Role.ADMIN, "carol": Role.MAINTAIN, "bob": Role.WRITE, "trudy": Role.TRIAGE, "mallory": Role.READ}
 
 
@@ -168,6 +169,17 @@ def test_the_same_words_in_an_edited_comment_are_followed_once(store: Store, des
     assert store.decisions.of(pull(), HEAD).open_reason == "a better one"
 
 
+def test_the_same_words_in_an_edited_review_are_followed_once(store: Store, clerk: Clerk) -> None:
+    review: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": HEAD, "review": BOBS}
+    clerk.answer(asked(CommandName.CONTEST, **review))
+    first = store.decisions.of(pull(), HEAD).contest
+    clerk.answer(asked(CommandName.CONTEST, delivery="d2", **review))
+    assert store.decisions.of(pull(), HEAD).contest == first
+    review["review"] = ReviewRef(id=8, login="bob")
+    clerk.answer(asked(CommandName.CONTEST, delivery="d3", **review))
+    assert store.decisions.of(pull(), HEAD).contest != first
+
+
 def test_an_errand_that_broke_off_goes_on_and_asks_for_nothing_twice(store: Store, desk: Desk, clerk: Clerk) -> None:
     clerk.answer(asked(CommandName.FORCE))
     said = store.decisions.of(pull(), HEAD)
@@ -279,9 +291,6 @@ def test_a_review_of_somebody_else_or_of_another_commit_decides_nothing(
     clerk.answer(asked(CommandName.APPROVED, login, comment_id=None, head_sha=head_sha))
     assert (desk.seen, desk.said, wanted(store)) == ([], [], None)
     assert store.decisions.of(pull(), HEAD).review is None
-
-
-BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
 
 
 def reviewed(command: CommandName, login: str = "bob", review: ReviewRef = BOBS, **changes: Any) -> Ask:
