@@ -127,7 +127,9 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("installation_repositories", "added"): Row(
             on_repository.app_came, "open pull requests of the new repositories get a neutral check"
         ),
-        ("installation_repositories", "removed"): nothing("GitHub shows it to us no more", "removed"),
+        ("installation_repositories", "removed"): Row(
+            on_repository.app_came, "what is open there when it comes back gets a neutral check then"
+        ),
         ("repository", "deleted"): nothing(
             "what was judged goes with its retention, or by `assay forget`", "repository"
         ),

@@ -186,11 +186,15 @@ class Seen(Fact, frozen=True, kw_only=True):
 
 
 class AppMoved(Fact, frozen=True, kw_only=True):
-    """The App was installed somewhere, or taken out, or may see more. `new`: repositories that it did not see before."""
+    """The App was installed somewhere, or taken out, or may see more or less.
+
+    `new`: repositories that it did not see before. `gone`: those that it does not see any more.
+    """
 
     installation_id: InstallationId
     is_there: bool
     new: tuple[Seen, ...] = ()
+    gone: tuple[RepositoryId, ...] = ()
 
 
 PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked

@@ -144,6 +144,7 @@ class Intake:
         leaving = self.store.leaving()
         if event.is_there:
             leaving.is_back(event.installation_id)
+            self.store.arrivals.gone(event.installation_id, event.gone)
             door.greet(self.store.wire, [to_greeting(event.installation_id, one, at) for one in event.new])
         else:
             leaving.leaves(event.installation_id)

@@ -97,7 +97,8 @@ def group_gone(delivery: Delivery) -> GroupTold:
 def app_came(delivery: Delivery) -> AppMoved:
     payload = delivery.read(InstalledPayload)
     new = (*payload.repositories, *payload.repositories_added)
-    return AppMoved(installation_id=payload.installation.id, is_there=True, new=tuple(map(_seen, new)))
+    gone = tuple(one.id for one in payload.repositories_removed)
+    return AppMoved(installation_id=payload.installation.id, is_there=True, new=tuple(map(_seen, new)), gone=gone)
 
 
 def app_left(delivery: Delivery) -> AppMoved:

@@ -294,10 +294,11 @@ class GroupPayload(RepositoryPayload):
 
 
 class InstalledPayload(InstallationPayload):
-    """`repositories`: all that it may see; `repositories_added`: those that it may see from now on."""
+    """`repositories`: all that it may see; `repositories_added`: those that it may see from now on, `_removed`: until now."""
 
     repositories: tuple[Repository, ...] = ()
     repositories_added: tuple[Repository, ...] = ()
+    repositories_removed: tuple[Repository, ...] = ()
 
 
 class Delivery(NamedTuple):

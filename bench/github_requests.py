@@ -15,7 +15,7 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,6 +37,7 @@ from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
 from worker.domain.ids import InstallationId, RepositoryId, Sha  # noqa: E402 - as above
+from worker.domain.open_pulls import Repository  # noqa: E402 - as above
 from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
 from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
@@ -209,12 +210,19 @@ class Heads:
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self.known
 
-    def was_heard_of(self, pull: PullRef) -> bool:
+    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+        del head_sha
         return any(one == pull for one, _ in self.known)
 
     def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
         del installation
         return ()
+
+    def seen_since(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        del installation
+        return {one.id: installed_at for one in repositories}
 
     def want(self, request: JudgeRequest) -> None:
         assert request.head_sha

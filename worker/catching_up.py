@@ -5,7 +5,7 @@ left alone.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, Protocol
@@ -89,10 +89,18 @@ class Heads(Protocol):
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool: ...
 
-    def was_heard_of(self, pull: PullRef) -> bool: ...
+    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether its newest head is no business of the time before Assay."""
+        ...
 
     def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
         """Repositories that are new to us: nobody has said yet what was open there before."""
+        ...
+
+    def seen_since(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        """Since when the App sees each of them: from now on, if nobody noted it before."""
         ...
 
     def want(self, request: JudgeRequest) -> None: ...
@@ -113,10 +121,10 @@ class Sweeping(Value):
     def everywhere(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
         """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
         failed, looked_at = list[Unavailable](), 0
-        for installation, since in installed:
+        for installation, installed_at in installed:
             told = {"installation_id": installation}
             try:
-                taken = self.run(installation, since)
+                taken = self.run(installation, installed_at)
             except Unavailable as error:
                 LOG.warning("a sweep failed: %s", error, extra=told)
                 failed.append(error)
@@ -127,15 +135,17 @@ class Sweeping(Value):
         if failed and not looked_at:
             raise failed[0]
 
-    def run(self, installation: InstallationId, since: datetime) -> int:
-        """Look at the next pages of an installation, which exists *since* then; how many heads were taken up."""
+    def run(self, installation: InstallationId, installed_at: datetime) -> int:
+        """Look at the next pages of an installation, which exists since then; how many heads were taken up."""
         taken, number = 0, self.progress.page(installation)
         try:
             for _ in range(MOST_ROUNDS):
                 repositories, has_more = self.look.page(installation, number)
+                since = self.heads.seen_since(installation, repositories, installed_at)
                 new = self.heads.to_greet(installation)
-                for found in self.look.look(installation, [one for one in repositories if one.id not in new]):
-                    taken += self._of(installation, found, since, MOST_WANTED - taken)
+                busy = [one for one in repositories if one.is_busy and one.id not in new]
+                for found in self.look.look(installation, busy):
+                    taken += self._of(installation, found, since[found.repository.id], MOST_WANTED - taken)
                 number = number + 1 if has_more else 1
                 self.progress.turn_to(installation, number)
                 if number == 1 or taken >= MOST_WANTED:
@@ -153,7 +163,7 @@ class Sweeping(Value):
             if self.heads.is_known(pull, one.head_sha):
                 continue
             request = self._request(pull, found.repository, one)
-            if one.opened_at < since and not self.heads.was_heard_of(pull):
+            if one.opened_at < since and not self.heads.was_heard_of(pull, one.head_sha):
                 self.heads.greet(request, one.head_sha)
             else:
                 self.heads.want(request)

@@ -98,12 +98,13 @@ class Reception(Value):
             if one.opened_at >= greeting.since or self.checks.is_known(pull, one.head_sha):
                 continue
             request = swept(greeting, one, self.clock.now())
-            if was_heard_of(pull, self.pulls, self.ledger):
+            if was_heard_of(pull, one.head_sha, self.pulls, self.ledger):
                 self.pulls.want(request)
                 continue
             if written == MOST_AT_ONCE:
                 return False
             self.desk.open(request, one.head_sha, old())
+            self.pulls.greeted(pull, one.head_sha)
             written += 1
         return True
 
@@ -114,9 +115,11 @@ def late(request: JudgeRequest) -> JudgeRequest:
     return request.model_copy(update=changes)
 
 
-def was_heard_of(pull: PullRef, pulls: Pulls, ledger: Ledger) -> bool:
-    """Whether somebody asked for it lately, or it was ever judged."""
-    return pulls.request(pull) is not None or bool(ledger.entries(pull))
+def was_heard_of(pull: PullRef, head_sha: Sha, pulls: Pulls, ledger: Ledger) -> bool:
+    """Whether somebody asked for it lately, it was ever judged, or it was pushed to since it was greeted."""
+    if pulls.request(pull) is not None or ledger.entries(pull):
+        return True
+    return pulls.greeted_head(pull) not in (None, head_sha)
 
 
 def pull_of(greeting: Greeting, one: OpenPull) -> PullRef:

@@ -4,11 +4,13 @@ Does not decide. Invariant: what is asked as the App itself goes by its first ke
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.open_pulls import Repository
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden
@@ -58,7 +60,8 @@ class WatchCourt(Value):
         again = Redelivering(GitHubDeliveries(api), progress, self.clock).run()
         if again:
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
-        sweeping = Sweeping(GitHubRepositories(self.access), _Heads(self.store, self.desk), progress, self.clock)
+        heads = _Heads(self.store, self.desk, self.clock)
+        sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock)
         awake = (one for one in installations(api) if one.suspended_at is None)
         sweeping.everywhere((InstallationId(one.id), one.created_at) for one in awake)
 
@@ -66,18 +69,25 @@ class WatchCourt(Value):
 class _Heads(Value):
     store: Store
     desk: CheckDesk
+    clock: Clock
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().is_known(pull, head_sha)
+        return self.store.checks().is_known(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
-    def was_heard_of(self, pull: PullRef) -> bool:
-        return was_heard_of(pull, self.store.pulls, self.store.ledger)
+    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+        return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)
 
     def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
         return self.store.greetings.repositories(installation)
+
+    def seen_since(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        return self.store.arrivals.seen(installation, repositories, installed_at, self.clock.now())
 
     def want(self, request: JudgeRequest) -> None:
         self.store.pulls.want(request)
 
     def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
         self.desk.open(request, head_sha, old())
+        self.store.pulls.greeted(request.pull, head_sha)

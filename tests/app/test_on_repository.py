@@ -100,6 +100,13 @@ def test_the_app_learns_which_repositories_it_may_see(event_name: str, payload: 
     assert given == AppMoved(installation_id=InstallationId(1), is_there=True, new=(SEEN,))
 
 
+def test_the_app_learns_which_repositories_it_sees_no_more() -> None:
+    given = seen(
+        "installation_repositories", {"installation": {"id": 1}, "action": "removed", "repositories_removed": [ONE]}
+    )
+    assert given == AppMoved(installation_id=InstallationId(1), is_there=True, gone=(SEEN.repository_id,))
+
+
 def test_the_app_was_taken_out() -> None:
     given = seen("installation", {"installation": {"id": 1}, "action": "deleted"})
     assert given == AppMoved(installation_id=InstallationId(1), is_there=False)

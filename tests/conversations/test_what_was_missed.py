@@ -44,6 +44,7 @@ def nothing_told(world: World) -> Generator[None]:
 def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open) -> None:
     world = looking(another_world)
     here = world.repository(PROJECT)
+    is_seen(world)
     with nothing_told(world):
         pull = world.agent.opens(STUB)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
@@ -56,15 +57,23 @@ def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_wo
 def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards(another_world: Open) -> None:
     world = looking(another_world)
     here = world.repository(PROJECT)
+    is_seen(world)
     world.github.verb("suspend")
     with nothing_told(world):
         pull = world.agent.opens(STUB)
-        world.until(lambda: seen(world, LOOK) > 0, "whatever was under way has ended")
+        begun = seen(world, LOOK)
+        world.until(lambda: seen(world, LOOK) > begun + 1, "whatever was under way has ended")
         looked, asked = seen(world, LOOK), seen(world, TOKEN)
         world.until(lambda: seen(world, LOOK) > looked + 2, "it was looked for what was missed")
         assert (here.checks, seen(world, TOKEN)) == ([], asked)
         world.github.verb("suspend", ends=True)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+
+
+def is_seen(world: World) -> None:
+    """A sweep went by: what is opened from now on was not there before Assay."""
+    looked = seen(world, LOOK)
+    world.until(lambda: seen(world, LOOK) > looked + 1, "the repository was looked at")
 
 
 def seen(world: World, what: str) -> int:

@@ -197,6 +197,14 @@ def swept(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:swept", "string", ttl=MONTH)
 
 
+def arrival(installation: InstallationId, repository: RepositoryId) -> Key:
+    """Since when the App sees a repository, and at which head each pull request from before was greeted, by number.
+
+    Stays as long as the App sees it; then it says that it is `gone`.
+    """
+    return Key(f"assay:{installation}:arrival:{repository}:all", "hash", ttl=None)
+
+
 def asked_again(guid: str) -> Key:
     """The attempts at a delivery after which it was asked for again."""
     return Key(f"assay:again:{_of_name(guid)}", "set", ttl=timedelta(days=4))
@@ -326,6 +334,7 @@ OF_PULLS: Final = (
     "commit",
     "merges",
     "heads",
+    "arrival",
     "note",
     "window",
     "resting",

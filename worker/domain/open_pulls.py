@@ -30,10 +30,11 @@ class OpenPull(Value):
 
 
 class Repository(Value):
-    """A repository that the App may see."""
+    """A repository that the App may see. `is_busy`: an issue or a pull request may be open there."""
 
     id: RepositoryId
     name: RepositoryName
+    is_busy: bool = True
 
 
 class OpenRepository(Value):

@@ -51,16 +51,16 @@ class GitHubRepositories:
         self._access = access
 
     def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
-        """One page of its repositories that may have an open pull request, and whether there are more pages."""
+        """One page of its repositories that are in use, and whether there are more pages."""
         params: dict[str, str | int] = {"per_page": REPOSITORIES, "page": number}
         call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP)
         found = self._access.api(installation).fetch(call, Page)
-        busy = tuple(
-            Repository(RepositoryId(one.id), one.full_name)
+        used = tuple(
+            Repository(RepositoryId(one.id), one.full_name, is_busy=one.open_issues_count > 0)
             for one in found.repositories
-            if not one.archived and not one.disabled and one.open_issues_count
+            if not one.archived and not one.disabled
         )
-        return busy, found.total_count > number * REPOSITORIES
+        return used, found.total_count > number * REPOSITORIES
 
     def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         """Their open pull requests."""

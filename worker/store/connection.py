@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from worker.domain.money import Caps
     from worker.ports import Clock
+    from worker.store.arrivals import Arrivals
     from worker.store.book import RedisBook
     from worker.store.checks import RedisChecks
     from worker.store.configs import RedisConfigs
@@ -175,6 +176,13 @@ class Store(Value):
         from worker.store.greetings import Greetings  # noqa: PLC0415 - a laptop is installed nowhere
 
         return Greetings(self.wire, self.timing)
+
+    @property
+    def arrivals(self) -> "Arrivals":
+        """Since when the App sees each repository."""
+        from worker.store.arrivals import Arrivals  # noqa: PLC0415 - a laptop is installed nowhere
+
+        return Arrivals(self.wire)
 
     def checks(self) -> "RedisChecks":
         """A registry for one judging: what it claimed, it may claim again; others wait."""

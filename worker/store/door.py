@@ -7,7 +7,7 @@ round trip.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -243,8 +243,10 @@ def _remembered(pull: PullRef) -> tuple[keys.Key, ...]:
 def greet(wire: Wire, greetings: Sequence[Greeting]) -> None:
     """The App may see these repositories from now on. Raises Unavailable."""
     for start in range(0, len(greetings), MOST_ASIDE):
-        texts = [part for one in greetings[start : start + MOST_ASIDE] for part in (one.id, one.model_dump_json())]
-        run(wire, Script.GREET, [GREETINGS.order, GREETINGS.texts], *texts)
+        some = greetings[start : start + MOST_ASIDE]
+        on = [GREETINGS.order, GREETINGS.texts, *(keys.arrival(one.installation_id, one.repository_id) for one in some)]
+        told = [part for one in some for part in (one.id, one.model_dump_json(), stamp(one.since))]
+        run(wire, Script.GREET, on, *told)
 
 
 def set_window(
@@ -306,6 +308,11 @@ def _about(happening: Happening) -> list[keys.Key]:
         return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
     about = [happening.pull, *(happening.beside(number) for number in happening.reverts)]
     return [keys.watch(one) for one in about if one is not None]
+
+
+def stamp(at: datetime) -> str:
+    """A moment in seconds, as `worker.store.arrivals` reads it."""
+    return f"{at.timestamp():.3f}"
 
 
 def milliseconds(seconds: float) -> int:

@@ -10,6 +10,7 @@ from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.value import Value
 from worker.domain.waiting import GREETINGS
 from worker.settings import Timing
+from worker.store.arrivals import Arrivals
 from worker.store.door import greet
 from worker.store.reading import read_or_leave
 from worker.store.waiting import Waiting
@@ -29,6 +30,7 @@ class Greetings:
     def __init__(self, wire: Wire, timing: Timing) -> None:
         self._wire = wire
         self._waiting = Waiting(wire, timing, Greeting, GREETINGS)
+        self._arrivals = Arrivals(wire)
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
         """Those of an installation that wait."""
@@ -42,8 +44,13 @@ class Greetings:
         self.later(rest, delay)
 
     def next(self) -> OpenGreeting | None:
+        """The one that waits for longest, with the moment since when the App really sees it."""
         found = self._waiting.next()
-        return OpenGreeting(*found) if found else None
+        if found is None:
+            return None
+        greeting, attempt = found
+        since = self._arrivals.since(greeting.installation_id, greeting.repository_id) or greeting.since
+        return OpenGreeting(greeting.model_copy(update={"since": since}), attempt)
 
     def later(self, greeting: Greeting, delay: timedelta) -> None:
         self._waiting.later(greeting.id, delay)

@@ -25,6 +25,8 @@ class Script(StrEnum):
     REST = "rest"
     CHECK_RESTS = "check_rests"
     GREET = "greet"
+    ARRIVE = "arrive"
+    DEPART = "depart"
     WINDOW = "window"
     NEXT = "next"
     OPENED = "opened"

@@ -250,6 +250,15 @@ class Pulls:
         reply = self._wire.call("HGET", keys.pull(pull).name, "req")
         return _request(reply) if reply else None
 
+    def greeted(self, pull: PullRef, head_sha: Sha) -> None:
+        """It was told that it is older than Assay here, at this head."""
+        self._wire.call("HSET", keys.arrival(pull.installation_id, pull.repository_id).name, pull.number, head_sha)
+
+    def greeted_head(self, pull: PullRef) -> Sha | None:
+        """The head at which that was said last."""
+        found = self._wire.call("HGET", keys.arrival(pull.installation_id, pull.repository_id).name, pull.number)
+        return text(found) if found else None
+
     def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
         return run(self._wire, script, on, *arguments)
 

@@ -178,6 +178,7 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
     looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
     assert reception.greet(greeting())
     assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
+    assert store.pulls.greeted_head(pull()) == HEAD
     assert reception.greet(greeting())
 
 
@@ -202,6 +203,14 @@ def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted
     request = store.pulls.request(pull())
     assert request is not None
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, NEWER)
+
+
+def test_what_was_pushed_to_since_it_was_greeted_is_judged(store: Store, reception: Reception, looks: Looks) -> None:
+    store.pulls.greeted(pull(), HEAD)
+    looks.listed = (old_pull(1, NEWER),)
+    assert reception.greet(greeting())
+    assert World(store).checks() == {}
+    assert store.pulls.request(pull()) is not None
 
 
 def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: Reception, looks: Looks) -> None:

@@ -1,11 +1,11 @@
 """Catching up: bounded, each delivery a few times, and what has its state is left alone."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.store.played import HEAD, judged_once, pull, wish
+from tests.worker.store.played import HEAD, NEWER, judged_once, pull, wish
 from worker.catching_up import MOST_AGAIN, MOST_WANTED, Redelivering, Sweeping
 from worker.domain.greeting import Greeting
 from worker.domain.ids import InstallationId, RepositoryId, Sha
@@ -131,14 +131,20 @@ class Book:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.now = NOW
         self.wanted: list[JudgeRequest] = []
         self.greeted: list[int] = []
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().is_known(pull, head_sha)
+        return self.store.checks().is_known(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
-    def was_heard_of(self, pull: PullRef) -> bool:
-        return was_heard_of(pull, self.store.pulls, self.store.ledger)
+    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+        return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)
+
+    def seen_since(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        return self.store.arrivals.seen(installation, repositories, installed_at, self.now)
 
     def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
         return self.store.greetings.repositories(installation)
@@ -147,16 +153,17 @@ class Book:
         self.wanted.append(request)
 
     def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
-        assert head_sha == HEAD
+        self.store.pulls.greeted(request.pull, head_sha)
         self.greeted.append(request.pull.number)
 
 
-def around(repository: int, *numbers: int, opened_at: datetime = NOW) -> OpenRepository:
+def around(repository: int, *numbers: int, opened_at: datetime = NOW, head_sha: str = HEAD) -> OpenRepository:
     pulls = (
-        OpenPull(number=one, head_sha=HEAD, opened_at=opened_at, draft=False, author=AuthorKind.AGENT)
+        OpenPull(number=one, head_sha=head_sha, opened_at=opened_at, draft=False, author=AuthorKind.AGENT)
         for one in numbers
     )
-    return OpenRepository(Repository(RepositoryId(repository), f"acme/r{repository}"), tuple(pulls))
+    place = Repository(RepositoryId(repository), f"acme/r{repository}", is_busy=bool(numbers))
+    return OpenRepository(place, tuple(pulls))
 
 
 @pytest.fixture
@@ -187,6 +194,54 @@ def test_what_was_ever_judged_is_judged_again_however_long_ago(book: Book) -> No
     town = Town([around(7, 1, opened_at=NOW - timedelta(days=2))])
     sweeping(town, book).run(HERE, NOW - timedelta(days=1))
     assert (book.greeted, [one.pull.number for one in book.wanted]) == ([], [1])
+
+
+A_YEAR_AGO, A_MONTH_AGO = NOW - timedelta(days=365), NOW - timedelta(days=30)
+NEW_HERE = RepositoryId(7)
+
+
+def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoever_sees_it_first(book: Book) -> None:
+    town = Town([around(NEW_HERE, 1, 2, opened_at=A_MONTH_AGO)])
+    sweeping(town, book).run(HERE, A_YEAR_AGO)
+    assert (book.greeted, book.wanted) == ([1, 2], [])
+    told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1))
+    door.greet(book.store.wire, [told])
+    found = book.store.greetings.next()
+    assert found is not None
+    assert found.greeting.since == NOW
+
+
+def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_was(book: Book) -> None:
+    sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO)
+    book.now = NOW + timedelta(days=90)
+    assert sweeping(Town([around(NEW_HERE, 1, opened_at=A_MONTH_AGO)]), book).run(HERE, A_YEAR_AGO) == 0
+    pushed = around(NEW_HERE, 1, opened_at=A_MONTH_AGO, head_sha=NEWER)
+    assert sweeping(Town([pushed]), book).run(HERE, A_YEAR_AGO) == 1
+    assert ([one.head_sha for one in book.wanted], book.greeted) == ([NEWER], [1])
+
+
+def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_nothing_was_open_then(book: Book) -> None:
+    told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
+    door.greet(book.store.wire, [told])
+    book.store.greetings.done(told)
+    sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
+    book.now = NOW + timedelta(hours=2)
+    later = NOW + timedelta(hours=1)
+    town = Town([around(NEW_HERE, 1, opened_at=NOW - timedelta(days=29)), around(8, 2, opened_at=later)])
+    sweeping(town, book).run(HERE, A_YEAR_AGO)
+    assert ([one.pull.number for one in book.wanted], book.greeted) == ([1, 2], [])
+
+
+def test_a_repository_that_was_judged_before_that_was_noted_is_as_old_as_the_installation_unless_it_was_gone(
+    book: Book,
+) -> None:
+    book.store.pulls.want(wish(9, head_sha=NEWER))  # its name is on record from then on
+    place = Repository(NEW_HERE, wish().repository)
+    assert book.store.arrivals.seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: A_YEAR_AGO}
+    book.store.arrivals.gone(HERE, [NEW_HERE])
+    assert book.store.arrivals.since(HERE, NEW_HERE) is None
+    assert book.store.arrivals.seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: NOW}
+    assert book.store.arrivals.seen(HERE, [], A_YEAR_AGO, NOW) == {}
 
 
 def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> None:
