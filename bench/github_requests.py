@@ -238,15 +238,6 @@ class Progress:
     def __init__(self) -> None:
         self.number = 1
 
-    def looked_at(self) -> datetime | None:
-        return None
-
-    def looked(self, at: datetime) -> None:
-        del at
-
-    def may_again(self, guid: str, attempt: int) -> bool:
-        return bool(guid and attempt)
-
     def page(self, installation: InstallationId) -> int:
         del installation
         return self.number

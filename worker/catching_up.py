@@ -7,11 +7,10 @@ left alone.
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Final, Protocol
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.missed import OLDEST, Sent, missed
+from worker.domain.missed import OLDEST, Place, Sent, by_age, missed
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
@@ -24,7 +23,9 @@ OVERLAP: Final = timedelta(minutes=10)
 """How much of the time before the last look is looked at again: what was under way then has its end now."""
 FIRST_LOOK: Final = timedelta(hours=1)
 MOST_AGAIN: Final = 100
-"""How many deliveries are asked for in one go: the next look begins with the first of the others."""
+"""How many deliveries are asked for in one go: the others wait for the next."""
+MOST_WAITING: Final = 1_000
+"""While as many wait, nobody looks for more: GitHub's list stays for days."""
 MOST_WANTED: Final = 100
 """How many heads of an installation are taken up in one go: the others come with the next."""
 MOST_ROUNDS: Final = 3
@@ -34,7 +35,9 @@ MOST_ROUNDS: Final = 3
 class Deliveries(Protocol):
     """What GitHub delivered. Raises as PullSource does."""
 
-    def since(self, at: datetime) -> list[Sent]: ...
+    def some(self, since: datetime, cursor: str | None) -> tuple[Sequence[Sent], str | None]:
+        """The attempts since then, the newest first, as many as may be read in one go; and where to go on."""
+        ...
 
     def again(self, sent: Sent) -> bool: ...
 
@@ -48,15 +51,43 @@ class Look(Protocol):
 
 
 class Progress(Protocol):
-    """How far earlier looks came. May be called twice; raises Unavailable."""
+    """How far earlier looks at deliveries came. May be called twice; raises Unavailable."""
 
-    def looked_at(self) -> datetime | None: ...
+    def looked_at(self) -> datetime | None:
+        """When the last look began that came to its end."""
+        ...
 
     def looked(self, at: datetime) -> None: ...
+
+    def place(self) -> Place | None:
+        """Where a look goes on that did not come to its end."""
+        ...
+
+    def stands(self, place: Place) -> None: ...
+
+    def waiting(self) -> Sequence[Sent]:
+        """What is to be asked for."""
+        ...
+
+    def wait(self, found: Iterable[Sent]) -> None: ...
+
+    def done(self, guid: str) -> None: ...
+
+    def arrived(self, guid: str) -> None:
+        """Another attempt came through: it is never asked for again."""
+        ...
+
+    def is_over(self, guid: str, attempt: int) -> bool:
+        """Whether it arrived after all, or was asked for after this attempt or a later one."""
+        ...
 
     def may_again(self, guid: str, attempt: int) -> bool:
         """Whether this delivery was not asked for too often; the same *attempt* again counts once."""
         ...
+
+
+class Pages(Protocol):
+    """How far earlier sweeps came. May be called twice; raises Unavailable."""
 
     def page(self, installation: InstallationId) -> int: ...
 
@@ -72,15 +103,43 @@ class Redelivering(Value):
 
     def run(self) -> int:
         """Have delivered again what never arrived; how many deliveries that were."""
-        now = self.clock.now()
+        waiting = self.progress.waiting()
+        if len(waiting) < MOST_WAITING:
+            self._read_on(waiting, self.clock.now())
+        return self._ask(sorted(self.progress.waiting(), key=by_age))
+
+    def _read_on(self, waiting: Iterable[Sent], now: datetime) -> None:
+        """Note what never arrived, as far as one look goes; the next one goes on there."""
+        place = self.progress.place() or self._from_the_newest(now)
+        found, cursor = self.deliveries.some(max(place.since, now - OLDEST), place.cursor)
+        known = {one.guid: one.id for one in waiting}
+        for one in found:
+            if one.arrived and (one.is_again or one.guid in known):
+                self.progress.arrived(one.guid)
+        self.progress.wait(
+            one
+            for one in missed(found, now)
+            if known.get(one.guid, 0) < one.id and not self.progress.is_over(one.guid, one.id)
+        )
+        if cursor is None:
+            self.progress.looked(place.began)
+        else:
+            self.progress.stands(place.model_copy(update={"cursor": cursor}))
+
+    def _from_the_newest(self, now: datetime) -> Place:
         last = self.progress.looked_at()
-        since = max(now - OLDEST, (last - OVERLAP) if last else now - FIRST_LOOK)
-        again = 0
-        wanted = (one for one in missed(self.deliveries.since(since), now) if self.progress.may_again(one.guid, one.id))
-        for one in islice(wanted, MOST_AGAIN):
-            again += self.deliveries.again(one)
-        left_out = next(wanted, None)
-        self.progress.looked(left_out.at if left_out else now)
+        return Place(began=now, since=last - OVERLAP if last else now - FIRST_LOOK)
+
+    def _ask(self, waiting: Sequence[Sent]) -> int:
+        """Each until it is known that it was asked for: whoever dies here asks for one of them twice."""
+        asked = again = 0
+        for one in waiting:
+            if asked == MOST_AGAIN:
+                break
+            if one.is_settled(self.clock.now()) and self.progress.may_again(one.guid, one.id):
+                asked += 1
+                again += self.deliveries.again(one)
+            self.progress.done(one.guid)
         return again
 
 
@@ -115,7 +174,7 @@ class Sweeping(Value):
 
     look: Look
     heads: Heads
-    progress: Progress
+    progress: Pages
     clock: Clock
 
     def everywhere(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:

@@ -4,7 +4,7 @@ Does not decide. Invariant: what is asked as the App itself goes by its first ke
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from worker.domain.value import Value
 from worker.errors import Forbidden
 from worker.github.client import Api, key_api
 from worker.github.deliveries import GitHubDeliveries
-from worker.github.installations import installations
+from worker.github.installations import pages
 from worker.github.repositories import GitHubRepositories
 from worker.ports import Clock
 from worker.publish import CheckDesk
@@ -62,8 +62,14 @@ class WatchCourt(Value):
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
         heads = _Heads(self.store, self.desk, self.clock)
         sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock)
-        awake = (one for one in installations(api) if one.suspended_at is None)
-        sweeping.everywhere((InstallationId(one.id), one.created_at) for one in awake)
+        sweeping.everywhere(_round(api, progress))
+
+
+def _round(api: Api, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
+    """Installations and since when they exist, from where the last round stopped; what is suspended is left out."""
+    for page, following in pages(api, progress.round()):
+        yield from ((InstallationId(one.id), one.created_at) for one in page if one.suspended_at is None)
+        progress.goes_on(following)
 
 
 class _Heads(Value):

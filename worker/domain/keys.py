@@ -398,6 +398,15 @@ RUBRICS: Final = Key("assay:rubrics", "hash", ttl=None)
 LOOKED: Final = Key("assay:looked", "string", ttl=timedelta(days=4))
 """When GitHub's list of deliveries was looked through last."""
 
+LOOKING: Final = Key("assay:looking", "string", ttl=timedelta(days=4))
+"""Where a look through that list goes on which was too long for one go."""
+
+MISSED: Final = Key("assay:missed", "hash", ttl=None)
+"""Deliveries that never arrived and are to be asked for, by their guid: numbers and times."""
+
+ROUND: Final = Key("assay:round", "string", ttl=timedelta(days=4))
+"""Which page of the App's installations the next sweep begins with."""
+
 LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
 """Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.domain.value import Value
+from worker.domain.frozen import Frozen
 
 SETTLES: Final = timedelta(seconds=30)
 """How long GitHub waits for an answer, and some: before that nobody knows whether one without an answer arrived."""
@@ -16,13 +16,14 @@ OLDEST: Final = timedelta(days=3)
 """GitHub delivers nothing older again."""
 
 
-class Sent(Value):
-    """One attempt at a delivery. `guid` names the delivery, `id` the attempt."""
+class Sent(Frozen):
+    """One attempt at a delivery. `guid` names the delivery, `id` the attempt, `is_again` that it was not the first."""
 
     id: int
     guid: str
     at: datetime
     status_code: int
+    is_again: bool = False
 
     @property
     def arrived(self) -> bool:
@@ -33,6 +34,17 @@ class Sent(Value):
         return (SETTLES if self.status_code == 0 else timedelta(0)) <= now - self.at < OLDEST
 
 
+class Place(Frozen):
+    """How far a look through GitHub's list came.
+
+    `began`: when it did. `since`: how far back it goes. `cursor`: GitHub's name for where to go on; None: the newest.
+    """
+
+    began: datetime
+    since: datetime
+    cursor: str | None = None
+
+
 def missed(sent: Iterable[Sent], now: datetime) -> Sequence[Sent]:
     """The newest attempt of each delivery that never arrived, the oldest first."""
     newest: dict[str, Sent] = {}
@@ -40,7 +52,11 @@ def missed(sent: Iterable[Sent], now: datetime) -> Sequence[Sent]:
     for one in sent:
         if one.arrived:
             arrived.add(one.guid)
-        if one.guid not in newest or (newest[one.guid].at, newest[one.guid].id) < (one.at, one.id):
+        if one.guid not in newest or by_age(newest[one.guid]) < by_age(one):
             newest[one.guid] = one
     found = (one for guid, one in newest.items() if guid not in arrived)
-    return sorted((one for one in found if one.is_settled(now)), key=lambda one: (one.at, one.id))
+    return sorted((one for one in found if one.is_settled(now)), key=by_age)
+
+
+def by_age(one: Sent) -> tuple[datetime, int]:
+    return one.at, one.id

@@ -12,8 +12,8 @@ from worker.github.client import Api
 from worker.github.replies import InstallationView
 
 MOST_PAGES: Final = 10
+"""A thousand installations are looked at in one go; a sweep goes on with the others."""
 PER_PAGE: Final = 100
-"""A thousand installations are looked at; who has more looks at the page of the one that is asked about."""
 
 
 class Page(RootModel[tuple[InstallationView, ...]]):
@@ -21,9 +21,16 @@ class Page(RootModel[tuple[InstallationView, ...]]):
 
 
 def installations(api: Api) -> Iterator[InstallationView]:
-    """Asked as the App itself. Raises as PullSource does."""
-    for number in range(1, MOST_PAGES + 1):
-        page = api.get("/app/installations", Page, per_page=PER_PAGE, page=number).root
+    """The first ones. Asked as the App itself. Raises as PullSource does."""
+    for page, _ in pages(api, 1):
         yield from page
-        if len(page) < PER_PAGE:
+
+
+def pages(api: Api, first: int) -> Iterator[tuple[tuple[InstallationView, ...], int]]:
+    """Pages from this one on, each with the number of the one that follows: 1 after the last. Raises as PullSource does."""
+    for number in range(first, first + MOST_PAGES):
+        page = api.get("/app/installations", Page, per_page=PER_PAGE, page=number).root
+        is_last = len(page) < PER_PAGE
+        yield page, 1 if is_last else number + 1
+        if is_last:
             return

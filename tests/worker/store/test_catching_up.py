@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.worker.store.played import HEAD, NEWER, judged_once, pull, wish
-from worker.catching_up import MOST_AGAIN, MOST_WANTED, Redelivering, Sweeping
+from worker.catching_up import MOST_AGAIN, MOST_WAITING, MOST_WANTED, Redelivering, Sweeping
+from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
@@ -17,6 +18,7 @@ from worker.reception import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.progress import MOST_TIMES, RedisProgress
+from worker.store.wire import items
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
@@ -39,16 +41,28 @@ class Hand:
 
 
 class Hooks:
-    """GitHub's list of deliveries: each attempt of *guids* failed."""
+    """GitHub's list of deliveries: each attempt of *guids* failed. `most`: how many of it one look reads."""
+
+    most = 100_000
 
     def __init__(self, *guids: str) -> None:
-        self.sent = [self._attempt(number, guid) for number, guid in enumerate(guids)]
+        self.sent: list[Sent] = []
+        for number, guid in enumerate(guids, 1):
+            self.fails(number, guid)
         self.asked: list[int] = []
         self.looked_from: list[datetime] = []
+        self.read: list[int] = []
 
-    def since(self, at: datetime) -> list[Sent]:
-        self.looked_from.append(at)
-        return [one for one in self.sent if one.at >= at]
+    def some(self, since: datetime, cursor: str | None) -> tuple[list[Sent], str | None]:
+        """A cursor is the number of the attempt that was read last."""
+        self.looked_from.append(since)
+        left = [one for one in self._newest_first() if one.at >= since and (cursor is None or one.id < int(cursor))]
+        some = left[: self.most]
+        self.read.append(len(some))
+        return some, str(some[-1].id) if len(left) > len(some) else None
+
+    def _newest_first(self) -> list[Sent]:
+        return sorted(self.sent, key=lambda one: -one.id)
 
     def again(self, sent: Sent) -> bool:
         self.asked.append(sent.id)
@@ -58,8 +72,12 @@ class Hooks:
     def fails(self, number: int, guid: str) -> None:
         self.sent.append(self._attempt(number, guid))
 
-    def _attempt(self, number: int, guid: str) -> Sent:
-        return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=500)
+    def comes_through(self, number: int, guid: str) -> None:
+        self.sent.append(self._attempt(number, guid, 202))
+
+    def _attempt(self, number: int, guid: str, status: int = 500) -> Sent:
+        is_again = any(one.guid == guid for one in self.sent)
+        return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=status, is_again=is_again)
 
 
 def test_a_delivery_that_fails_every_time_is_given_up(store: Store) -> None:
@@ -99,6 +117,80 @@ def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_o
     clock.at = NOW + timedelta(days=30)
     redelivering.run()
     assert hooks.looked_from == [NOW - timedelta(hours=1), NOW - timedelta(minutes=10), NOW + timedelta(days=27)]
+
+
+class Mending(Hooks):
+    """The door is up again: whatever is asked for arrives."""
+
+    def again(self, sent: Sent) -> bool:
+        self.asked.append(sent.id)
+        self.comes_through(LATER + len(self.sent), sent.guid)
+        return True
+
+
+def test_a_list_that_is_too_long_for_one_look_is_read_on_where_it_stopped(store: Store) -> None:
+    hooks, clock = Mending(*(f"d{number}" for number in range(5 * MOST_AGAIN))), Hand()
+    hooks.most = 2 * MOST_AGAIN
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    for _ in range(12):
+        clock.at += timedelta(minutes=5)
+        redelivering.run()
+    assert sorted(hooks.asked) == list(range(1, 5 * MOST_AGAIN + 1))
+    assert max(hooks.read) <= hooks.most
+    assert items(store.wire.call("HKEYS", keys.MISSED.name)) == []
+
+
+def test_what_comes_while_a_long_list_is_read_is_read_after_it(store: Store) -> None:
+    hooks, clock = Mending(*(f"d{number}" for number in range(5))), Hand()
+    hooks.most = 2
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    redelivering.run()
+    hooks.fails(LATEST, "new")
+    for _ in range(9):
+        redelivering.run()
+    assert sorted(hooks.asked) == [1, 2, 3, 4, 5, LATEST]
+
+
+def test_a_first_attempt_that_is_read_after_the_one_that_came_through_is_not_asked_for(store: Store) -> None:
+    hooks = Hooks("a", "b")
+    hooks.comes_through(LATER, "a")
+    hooks.fails(LATER + 1, "b")
+    hooks.most = 1
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    for _ in range(4):
+        redelivering.run()
+    assert hooks.asked == [LATER + 1]
+
+
+def test_what_waits_to_be_asked_for_and_arrives_meanwhile_is_let_go(store: Store) -> None:
+    hooks = Hooks(*(f"d{number}" for number in range(MOST_AGAIN + 1)))
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    redelivering.run()
+    last = f"d{MOST_AGAIN}"
+    hooks.sent = []
+    hooks.comes_through(LATEST, last)
+    redelivering.run()
+    assert MOST_AGAIN + 1 not in hooks.asked
+
+
+def test_nobody_reads_on_while_many_wait_and_what_is_too_old_is_let_go(store: Store) -> None:
+    hooks, clock = Hooks(), Hand()
+    progress = RedisProgress(store.wire)
+    waits = [Sent(id=one, guid=f"w{one}", at=NOW - timedelta(hours=1), status_code=500) for one in range(MOST_WAITING)]
+    progress.wait(waits)
+    redelivering = Redelivering(hooks, progress, clock)
+    redelivering.run()
+    assert (hooks.looked_from, len(hooks.asked)) == ([], MOST_AGAIN)
+    clock.at += timedelta(days=3)
+    assert redelivering.run() == 0
+    assert progress.waiting() == []
+
+
+def test_a_round_goes_on_where_the_one_before_it_stopped(store: Store) -> None:
+    progress = RedisProgress(store.wire)
+    assert progress.round() == 1
+    progress.goes_on(11)
+    assert progress.round() == 11
 
 
 class Town:
