@@ -87,7 +87,9 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
             on_comment.line_comment_edited, "a command that the edit put there is answered"
         ),
         ("pull_request_review", "submitted"): Row(
-            on_comment.reviewed, "a command in it is answered; else noted that a person spoke"
+            on_comment.reviewed,
+            "a command in it is answered; an approval or a request for changes decides, if a person has to; else noted that a "
+            "person spoke",
         ),
         ("pull_request_review", "edited"): Row(
             on_comment.review_edited, "a command that the edit put there is answered"

@@ -91,7 +91,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     """Somebody gave a command. Whether they may is not known yet. `comment_id` None: by a button, or in a review's own text.
 
     `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
-    `review`: the one that says so, or that `login` dismissed.
+    `review`: the one that says so, or that `login` dismissed. `decides`: what that review says beside the command in its text.
     """
 
     comment_id: int | None
@@ -103,6 +103,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     head_sha: Sha | None = None
     in_review: bool = False
     review: ReviewRef | None = None
+    decides: CommandName | None = None
 
 
 class RerunPressed(PullFact, frozen=True, kw_only=True):

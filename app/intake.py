@@ -42,7 +42,7 @@ from worker.store.connection import Store
 from worker.store.groups import Groups
 from worker.store.lane import Lane
 
-NOTED, UNKNOWN = door.Outcome.NOTED, door.Outcome.UNKNOWN
+NOTED, UNKNOWN, DUPLICATE = door.Outcome.NOTED, door.Outcome.UNKNOWN, door.Outcome.DUPLICATE
 Seldom = CommandGiven | AppMoved | GroupTold | HeadRerun | IssueChanged | BranchMoved
 
 
@@ -98,7 +98,8 @@ class Intake:
         happening = to_happening(event, delivery_id, at)
         if happening is not None:
             door.happen(self.store.wire, happening)
-        return self.store.asks.put(to_ask(event, delivery_id, at))
+        taken = [self.store.asks.put(ask) for ask in to_asks(event, delivery_id, at)]
+        return next((one for one in taken if one is not DUPLICATE), DUPLICATE)
 
     def _elsewhere(
         self, event: HeadRerun | IssueChanged | BranchMoved, delivery_id: DeliveryId, at: datetime
@@ -162,8 +163,15 @@ def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: 
     return request.model_copy(update=changes)
 
 
-def to_ask(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> Ask:
-    return Ask.model_validate({**asdict(event), "delivery_id": delivery_id, "asked_at": at})
+def to_asks(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> tuple[Ask, ...]:
+    """A command in a review that decides something is followed, and what it decides counts: each for itself."""
+    said = asdict(event)
+    decides, when = said.pop("decides"), {"asked_at": at}
+    given = Ask.model_validate({**said, **when, "delivery_id": delivery_id})
+    if decides is None:
+        return (given,)
+    said |= {"command": decides, "reason": "", "misspelt": None}
+    return given, Ask.model_validate({**said, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")})
 
 
 def to_group(event: GroupTold, delivery_id: DeliveryId, at: datetime) -> MergeGroup:

@@ -6,6 +6,8 @@ never a command; an edited comment gives the command that the edit put there, an
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from app.commands import Command, CommandError, parse_command
 from app.facts import CommandGiven, Fact, Ignored, PersonSpoke
 from app.on_pull import pull_ref
@@ -77,10 +79,10 @@ def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
     if isinstance(said, Ignored):
         return said
     command = _command(said, payload.review.body or "")
-    decided = DECIDED.get(payload.review.state)
-    if command is None and decided is not None and not said.is_bot:
-        return _given(said, decided)
-    return command or _heard(said)
+    decided = None if said.is_bot else DECIDED.get(payload.review.state)
+    if command is None or decided is None:
+        return command or (_heard(said) if decided is None else _given(said, decided))
+    return replace(command, decides=decided)
 
 
 def review_edited(delivery: Delivery) -> CommandGiven | Ignored:

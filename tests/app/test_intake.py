@@ -27,7 +27,7 @@ from app.facts import (
     Seen,
     ThumbGiven,
 )
-from app.intake import again, to_ask, to_greeting, to_group
+from app.intake import again, to_asks, to_greeting, to_group
 from app.noting import to_happening
 from app.wishes import Wished, to_request
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
@@ -35,7 +35,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.merge_group import GroupEnd, MergeGroup
-from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, Trigger
+from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, ReviewRef, Trigger
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -110,9 +110,17 @@ def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
 def test_a_command_becomes_an_ask_with_all_that_was_said() -> None:
     said: dict[str, Any] = {"reason": "No", "is_bot": True, "misspelt": "overide", "head_sha": SHA, "in_review": True}
     given = CommandGiven(**COMMAND, command=CommandName.OVERRIDE, **said)
-    assert to_ask(given, DELIVERY, AT) == Ask(
-        **COMMAND, command=CommandName.OVERRIDE, delivery_id=DELIVERY, asked_at=AT, **said
-    )
+    [ask] = to_asks(given, DELIVERY, AT)
+    assert ask == Ask(**COMMAND, command=CommandName.OVERRIDE, delivery_id=DELIVERY, asked_at=AT, **said)
+
+
+def test_a_review_that_commands_and_decides_does_both_each_by_itself() -> None:
+    review: dict[str, Any] = {**HERE, "comment_id": None, "login": "alice", "head_sha": SHA, "in_review": True}
+    review["review"] = ReviewRef(id=7, login="alice")
+    said: dict[str, Any] = {"command": CommandName.OVERRIDE, "reason": "Seen", "misspelt": "overide"}
+    first, second = to_asks(CommandGiven(**review, **said, decides=CommandName.APPROVED), DELIVERY, AT)
+    assert first == Ask(**review, **said, delivery_id=DELIVERY, asked_at=AT)
+    assert second == Ask(**review, command=CommandName.APPROVED, delivery_id=DeliveryId("d-1-review"), asked_at=AT)
 
 
 def test_a_merge_group_goes_on_with_its_delivery() -> None:

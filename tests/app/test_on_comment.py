@@ -134,6 +134,19 @@ def test_a_decision_in_a_review_is_told_with_its_commit(state: str, command: Com
     assert review(state=state) == CommandGiven(**HERE, **who, command=command, in_review=True, head_sha=SHA)
 
 
+@pytest.mark.parametrize("body", ["/rejudge", "/rejuge"])
+def test_a_review_that_commands_and_decides_says_both(body: str) -> None:
+    found = review(body, "approved")
+    assert isinstance(found, CommandGiven)
+    assert (found.command, found.decides) == (CommandName.REJUDGE, CommandName.APPROVED)
+
+
+def test_a_bots_review_commands_at_most_and_decides_nothing() -> None:
+    found = review("/rejudge", "approved", user=BOT)
+    assert isinstance(found, CommandGiven)
+    assert found.decides is None
+
+
 @pytest.mark.parametrize("by", [ALICE, BOT, None], ids=["a person", "a bot", "nobody"])
 @pytest.mark.parametrize("state", ["open", "closed"])
 def test_a_dismissed_review_is_told_with_who_did_it_and_whose_it_was(by: dict[str, str] | None, state: str) -> None:

@@ -83,6 +83,12 @@ def test_a_command_is_taken_down_and_a_decision_in_a_review_is_noted_too(intake:
     assert (kept(intake, ASKS.order), kept(intake, HAPPENINGS.order)) == (2, 1)
 
 
+def test_both_of_a_review_that_commands_and_decides_are_taken_down_once(intake: Intake) -> None:
+    both = CommandGiven(**COMMAND, command=CommandName.REJUDGE, decides=CommandName.APPROVED)
+    assert [took(intake, both), took(intake, both)] == [Outcome.QUEUED, Outcome.DUPLICATE]
+    assert kept(intake, ASKS.order) == 2
+
+
 def test_a_push_by_somebody_else_is_wanted_and_noted(intake: Intake) -> None:
     intake.store.wire.call("HSET", keys.watch(PULL).name, "pull", "x")
     assert took(intake, PullPushed(**HERE, head_sha=SHA, by_another=True)) is Outcome.QUEUED

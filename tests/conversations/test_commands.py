@@ -266,9 +266,9 @@ def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(worl
     assert "Taken back by `alice`" in pull.text
     assert (pull.verdict, len(world.model.asked)) == (verdict, asked), "as it is on record, at $0"
 
-    world.bob.reviews(pull, "APPROVE")
+    world.bob.reviews(pull, "APPROVE", "Looked at it by hand.\n\n/assay help")
     world.settles()
-    assert pull.check.conclusion == "neutral"
+    assert (pull.check.conclusion, len(pull.answers)) == ("neutral", 1), "a command beside it takes nothing away"
     world.bob.reviews(pull, "REQUEST_CHANGES", "No, wait.")
     world.settles()
     assert pull.check[1:] == ("action_required", "Decided by @bob: changes requested")
