@@ -83,7 +83,9 @@ class Court(Value):
         from worker.publish import CheckBoard
         from worker.reviewing import People
 
-        people = People(self.store.decisions, self.reviewers, lambda dossier: config_of(dossier).review)
+        people = People(
+            self.store.decisions, self.store.asks, self.reviewers, lambda dossier: config_of(dossier).review
+        )
         site = web_url(self.settings.github_api_url)
         timing = self.settings.timing
         payer = Payer(self.store, request.pull)

@@ -20,7 +20,7 @@ from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
-from worker.domain.request import Ask, JudgeRequest, PullRef
+from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef
 from worker.domain.value import Value
 from worker.domain.verdict import Tokens
 
@@ -270,8 +270,21 @@ class Desk(Protocol):
         ...
 
 
+class GivenReview(Value):
+    """What somebody's newest review that decides anything says, and about which commit."""
+
+    review: ReviewRef
+    head_sha: Sha
+    is_approved: bool
+    at: datetime
+
+
 class Reviewers(Protocol):
     """GitHub's side of asking people to look at a pull request. Raises as PullSource does."""
+
+    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+        """What those people who may write here said of it already, in the order in which they did."""
+        ...
 
     def owners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
         """The CODEOWNERS file at this commit; None: there is none."""

@@ -1,7 +1,8 @@
 """A verdict that needs a person asks the code owners for their review, once, and says on the check whom it asked.
 
-Does not judge and does not decide by whose review the check goes (`worker.commands` does). Invariant: nobody is asked twice at
-one pull request, the author is never asked, and what GitHub refuses is said on the check and stops nothing.
+Who reviewed this very commit before there was a verdict to decide about is heard now. Does not judge and does not decide by whose
+review the check goes (`worker.commands` does). Invariant: nobody is asked twice at one pull request, the author is never asked, and
+what GitHub refuses is said on the check and stops nothing.
 """
 
 import logging
@@ -23,8 +24,9 @@ from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.ports import Ledger, Reviewers
+from worker.ports import GivenReview, Ledger, Reviewers
 from worker.render.decisions import Called
+from worker.store.asks import Asks
 from worker.store.decisions import Decisions
 from worker.store.happenings import Happenings
 
@@ -37,6 +39,7 @@ class People(Value):
     """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked."""
 
     decisions: Decisions
+    asks: Asks
     reviewers: Reviewers
     review_of: Callable[[Dossier], Review]
 
@@ -47,21 +50,40 @@ class People(Value):
         """Ask the code owners, if this verdict needs a person and nobody was asked yet; None: nobody needs to be asked."""
         if not asks_a_person(verdict):
             return None
+        is_decided = self.said(request.pull, verdict.subject.head_sha).decides(verdict)
+        approved = frozenset[str]() if is_decided else self._hear(request, verdict.subject.head_sha)
         review = self.review_of(dossier)
         if not review.codeowners:
             return None
         known = self.decisions.called(request.pull)
         if known is not None:
             return Called(known, has_owners=bool(known))
+        if is_decided:
+            return None
         try:
-            called = self._call(request, dossier, review)
+            called = self._call(request, dossier, review, approved)
         except RateLimited:
             raise
         except (Forbidden, Unavailable) as refused:
             LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
             return Called(refused=isinstance(refused, Forbidden))
-        self.decisions.call(request.pull, called.names)
+        if called is not None:
+            self.decisions.call(request.pull, called.names)
         return called
+
+    def _hear(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
+        """Have those reviews looked into that were given before the verdict, if one approves; who approves."""
+        try:
+            given = [one for one in self.reviewers.given(request) if one.head_sha == head_sha]
+        except RateLimited:
+            raise
+        except (Forbidden, Unavailable) as refused:
+            LOG.warning("nobody knows who reviewed this before: %s", refused, extra={"repository": request.repository})
+            return frozenset()
+        approved = frozenset(one.review.login.casefold() for one in given if one.is_approved)
+        for one in given if approved else ():
+            self.asks.put(_ask_of(request, one))
+        return approved
 
     def heard(self, request: JudgeRequest, outcome: Outcome, happenings: Happenings) -> None:
         """What was asked for was done, if somebody decided; and a contest that was right is told. May be called again."""
@@ -74,9 +96,12 @@ class People(Value):
         if contested is not None and (isinstance(verdict, Accept) or asks_a_person(verdict)):
             happenings.put(_upheld(request, contested, verdict.created_at))
 
-    def _call(self, request: JudgeRequest, dossier: Dossier, review: Review) -> Called:
+    def _call(self, request: JudgeRequest, dossier: Dossier, review: Review, approved: frozenset[str]) -> Called | None:
+        """None: nobody needs to be asked, since an owner approved already."""
         pull = dossier.pull_request
         owners = owners_at_base(self.reviewers, request.pull, dossier)
+        if any(one.team is None and one.login.casefold() in approved for one in owners):
+            return None
         others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MOST_ASKED]
         asked = self.reviewers.ask(request, others) if others else ()
         if review.label is not None:
@@ -104,6 +129,22 @@ class Owning(Value):
         if role in roles_from(RIGHTS[CommandName.OVERRIDE].least) and any(one.team is not None for one in owners):
             return True
         return ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None}
+
+
+def _ask_of(request: JudgeRequest, given: GivenReview) -> Ask:
+    """As if it had been submitted now; each judging that comes to such a verdict asks once."""
+    return Ask(
+        pull=request.pull,
+        repository=request.repository,
+        comment_id=None,
+        login=given.review.login,
+        command=CommandName.APPROVED if given.is_approved else CommandName.CHANGES,
+        delivery_id=DeliveryId(f"{request.delivery_id}-review-{given.review.id}"),
+        asked_at=given.at,
+        head_sha=given.head_sha,
+        in_review=True,
+        review=given.review,
+    )
 
 
 def _reject_before(outcome: Judged) -> LedgerEntry | None:

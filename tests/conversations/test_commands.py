@@ -250,6 +250,25 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
 
 
 @pytest.mark.slow
+def test_an_approval_that_was_given_before_the_verdict_counts_where_a_person_has_to_decide(world: World) -> None:
+    world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}}, draft=True)
+    world.settles()
+    world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check.status == "queued"
+    world.alice.marks_ready(pull)
+    world.settles()
+
+    assert pull.verdict["abstain_reason"] == "too_large"
+    assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
+    assert pull.reviewers == []
+    looks = [one for one in world.github.requests(pull.repository.name) if one["operation"] == "AssayReviews"]
+    assert len(looks) == 1
+
+
+@pytest.mark.slow
 def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -5,6 +5,7 @@ Does not interpret the answers. Invariant: each method is one request, retries a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from worker.domain.ids import RepositoryName
@@ -12,6 +13,7 @@ from worker.github import queries
 from worker.github.budget import Need
 from worker.github.client import Api, understood
 from worker.github.replies import (
+    Actor,
     Blob,
     Folder,
     Found,
@@ -103,6 +105,24 @@ class Member(PullState):
         return tuple(run for one in found if one for run in one.seen)
 
 
+class ReviewedCommit(GraphReply):
+    oid: str
+
+
+class LatestReview(GraphReply):
+    """`url` ends in its number, which GraphQL's numbers are too small for."""
+
+    url: str
+    state: str
+    submitted_at: datetime | None = None
+    author: Actor | None = None
+    commit: ReviewedCommit | None = None
+
+
+class Reviews(GraphReply):
+    latest_opinionated_reviews: Nodes[LatestReview] | None = None
+
+
 class PullGraph:
     """One pull request, seen through one credential."""
 
@@ -130,6 +150,10 @@ class PullGraph:
         """The head, and the runs of this App's check there."""
         variables = {**self._variables, "app": app_id, "check": check}
         return self._api.query(queries.MEMBER, variables, Found[Member]).repository.pull_request
+
+    def reviews(self) -> tuple[LatestReview, ...]:
+        found = self._api.query(queries.REVIEWS, self._variables, Found[Reviews]).repository.pull_request
+        return found.latest_opinionated_reviews.seen if found.latest_opinionated_reviews else ()
 
     def contexts_after(self, cursor: str) -> Nodes[GraphContext]:
         found = self._api.query(queries.MORE_CONTEXTS, {**self._variables, "after": cursor}, Found[MoreContexts])

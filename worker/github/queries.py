@@ -139,6 +139,19 @@ query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $c
 """The newest head of a pull request that a merge group tries, and what our check there says."""
 
 
+REVIEWS: Final = """
+query AssayReviews($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      latestOpinionatedReviews(last: 50, writersOnly: true) {
+        nodes { url state submittedAt author { __typename login } commit { oid } }
+      }
+    }
+  }
+}
+"""
+"""Each person's newest review that approves, asks for changes, or is dismissed."""
+
 OWNERS_DEFAULT: Final = f"""
   {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS}", followRenames: false) {{
     object(expression: "HEAD:{PLACE}") {{ ...blob }}

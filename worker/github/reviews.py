@@ -4,22 +4,29 @@ Does not decide who is asked (`worker.reviewing` does). Invariant: whom GitHub r
 the same; asking twice asks nobody anew who did not answer yet.
 """
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from pydantic import RootModel
 
 from worker.domain.codeowners import PLACES, Owner
 from worker.domain.ids import RepositoryName, Sha
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request import JudgeRequest, PullRef, ReviewRef
 from worker.github.client import Access, Api, Call
 from worker.github.errors import BadRequest
-from worker.github.graph import Asked, PullGraph
+from worker.github.graph import Asked, LatestReview, PullGraph
 from worker.github.replies import CreatedRun as Made
 from worker.github.replies import Label
+from worker.ports import GivenReview
 
 
 class Labels(RootModel[tuple[Label, ...]]):
     """The labels of a pull request."""
+
+
+PERSON: Final = "User"
+SAYS: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
 
 
 class GitHubReviewers:
@@ -33,6 +40,12 @@ class GitHubReviewers:
         graph = PullGraph(self._access.api(pull.installation_id), repository, pull.number)
         found = graph.ask(Asked([f"{base_sha}:{place}" for place in PLACES]))
         return next((blob.text for blob in found.blobs if blob is not None and blob.text is not None), None)
+
+    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+        """What a bot says, an account that is gone, or somebody about no commit, is left out."""
+        graph = PullGraph(self._api(request), request.repository, request.pull.number)
+        found = [given for one in graph.reviews() if (given := _given(one))]
+        return tuple(sorted(found, key=lambda one: one.at))
 
     def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         """Ask all at once; where GitHub refuses that, since one of them can't be asked, one by one."""
@@ -58,3 +71,13 @@ class GitHubReviewers:
 
     def _api(self, request: JudgeRequest) -> Api:
         return self._access.api(request.pull.installation_id)
+
+
+def _given(said: LatestReview) -> GivenReview | None:
+    number, author = re.search(r"[1-9][0-9]*$", said.url), said.author
+    if number is None or author is None or author.kind != PERSON or said.commit is None or said.submitted_at is None:
+        return None
+    if said.state not in SAYS:
+        return None
+    review = ReviewRef(id=int(number[0]), login=author.login)
+    return GivenReview(review, said.commit.oid, SAYS[said.state], said.submitted_at)

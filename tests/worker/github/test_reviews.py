@@ -4,6 +4,7 @@ import pytest
 
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.codeowners import Owner
+from worker.domain.request import ReviewRef
 from worker.errors import Forbidden
 from worker.github.client import AppAccess
 from worker.github.reviews import GitHubReviewers
@@ -59,3 +60,31 @@ def test_without_the_permission_nobody_is_asked(place: Place, access: AppAccess)
     place.github.fault("POST .*/requested_reviewers", status=403, body=words)
     with pytest.raises(Forbidden, match="pull_requests: write"):
         GitHubReviewers(access).ask(pull.request, [Owner("bob")])
+
+
+def reviewed(opened: Opened, login: str, event: str, sha: str | None = None) -> int:
+    path = f"/repos/{opened.place.name}/pulls/{opened.number}/reviews"
+    body = {"event": event, "body": "Hm.", "commit_id": sha or opened.sha}
+    return int(opened.place.github.user(login, "POST", path, **body)["id"])
+
+
+def test_who_may_write_is_heard_with_their_newest_decision(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"}, login="copilot-swe-agent[bot]")
+    first = reviewed(pull, "bob", "APPROVE")
+    reviewed(pull, "bob", "COMMENT")
+    reviewed(pull, "alice", "APPROVE")
+    second = reviewed(pull, "alice", "REQUEST_CHANGES")
+    reviewed(pull, "mallory", "APPROVE")
+    found = GitHubReviewers(access).given(pull.request)
+    assert [(one.review, one.is_approved, one.head_sha) for one in found] == [
+        (ReviewRef(id=first, login="bob"), True, pull.sha),
+        (ReviewRef(id=second, login="alice"), False, pull.sha),
+    ]
+
+
+def test_a_dismissed_review_says_nothing_any_more(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"}, login="copilot-swe-agent[bot]")
+    review = reviewed(pull, "bob", "APPROVE")
+    path = f"/repos/{place.name}/pulls/{pull.number}/reviews/{review}/dismissals"
+    place.github.user("alice", "PUT", path, message="No.")
+    assert GitHubReviewers(access).given(pull.request) == ()

@@ -11,21 +11,23 @@ from tests.worker.store.played import AT, pull, wish
 from worker.domain.authority import Role
 from worker.domain.codeowners import Owner
 from worker.domain.config import Review
-from worker.domain.decisions import Contest, Override
+from worker.domain.decisions import Contest, Override, Reviewed
 from worker.domain.dossier import Dossier, UnreadFile, UnreadReason
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
+from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
+from worker.ports import GivenReview
 from worker.render.decisions import Called
 from worker.reviewing import Owning, People, changed
 from worker.store.connection import Store
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)
+HERE = NEEDS_ONE.subject.head_sha
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
 
@@ -35,6 +37,9 @@ class Reviewers:
 
     file: str | None = "* @bob @octocat\n*.bin @acme/platform\n"
     error: Exception | None = None
+    deaf: Exception | None = None
+    reviews: tuple[GivenReview, ...] = ()
+    looked: int = 0
     asked: list[str] = field(default_factory=list[str])
     labels: list[str] = field(default_factory=list[str])
 
@@ -43,6 +48,13 @@ class Reviewers:
         if self.error:
             raise self.error
         return self.file
+
+    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+        assert request.repository == "acme/widgets"
+        self.looked += 1
+        if self.deaf:
+            raise self.deaf
+        return self.reviews
 
     def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         assert request.pull.number == 1
@@ -70,7 +82,7 @@ def reviewers() -> Reviewers:
 
 
 def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> People:
-    return People(store.decisions, reviewers, lambda _: review or Review())
+    return People(store.decisions, store.asks, reviewers, lambda _: review or Review())
 
 
 def of(**changes: Any) -> Dossier:
@@ -136,6 +148,89 @@ def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers) -> Non
 def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() -> None:
     broken = of().model_copy(update={"diff": "diff --git nonsense\n@@ x\n"})
     assert changed(broken)[-1] == "x.bin"
+
+
+# --- who reviewed it before
+
+
+def given(login: str, number: int = 7, **changes: Any) -> GivenReview:
+    standard: dict[str, Any] = {"head_sha": HERE, "is_approved": True, "at": AT}
+    return GivenReview(review=ReviewRef(id=number, login=login), **{**standard, **changes})
+
+
+def waiting(store: Store) -> list[tuple[str, CommandName]]:
+    found: list[tuple[str, CommandName]] = []
+    while one := store.asks.next():
+        store.asks.done(one.ask)
+        assert (one.ask.asked_at, one.ask.head_sha, one.ask.in_review) == (AT, HERE, True)
+        assert one.ask.review is not None
+        found.append((one.ask.login, one.ask.command))
+    return found
+
+
+def test_who_approved_this_very_commit_before_the_verdict_is_heard_and_no_owner_is_asked_then(
+    store: Store, reviewers: Reviewers
+) -> None:
+    reviewers.reviews = (given("carol", 6, is_approved=False), given("Bob"), given("erin", 8, head_sha="9" * 40))
+    one = people(store, reviewers)
+    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert sorted(waiting(store)) == [("Bob", CommandName.APPROVED), ("carol", CommandName.CHANGES)]
+    assert (reviewers.asked, store.decisions.called(pull())) == ([], None)
+
+
+def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked(
+    store: Store, reviewers: Reviewers
+) -> None:
+    reviewers.reviews = (given("erin"),)
+    assert people(store, reviewers, Review(codeowners=False)).call(wish(), NEEDS_ONE, of()) is None
+    assert waiting(store) == [("erin", CommandName.APPROVED)], "of a team, perhaps"
+    people(store, reviewers).call(wish(), NEEDS_ONE, of())
+    assert len(reviewers.asked) == 3
+
+
+@pytest.mark.parametrize("error", [Forbidden("no"), Unavailable("GitHub", "502")], ids=["forbidden", "down"])
+def test_reviews_that_can_not_be_read_stop_nothing(store: Store, reviewers: Reviewers, error: Exception) -> None:
+    reviewers.deaf = error
+    called = people(store, reviewers).call(wish(), NEEDS_ONE, of())
+    assert called == Called(("acme/platform", "bob", "octocat"))
+
+
+def test_reviews_are_waited_for_where_the_rate_limit_is_reached(store: Store, reviewers: Reviewers) -> None:
+    reviewers.deaf = RateLimited("GitHub", AT)
+    with pytest.raises(RateLimited):
+        people(store, reviewers).call(wish(), NEEDS_ONE, of())
+
+
+def test_the_same_judging_asks_once(store: Store, reviewers: Reviewers) -> None:
+    reviewers.reviews, request = (given("bob"),), wish()
+    for one in (request, request, wish()):
+        people(store, reviewers).call(one, NEEDS_ONE, of())
+    assert len(waiting(store)) == 2
+
+
+@pytest.mark.parametrize("reviews", [(), (given("bob", is_approved=False),), (given("bob", head_sha="9" * 40),)])
+def test_where_nobody_approves_this_commit_nothing_is_looked_into(
+    store: Store, reviewers: Reviewers, reviews: tuple[GivenReview, ...]
+) -> None:
+    reviewers.reviews = reviews
+    people(store, reviewers).call(wish(), NEEDS_ONE, of())
+    assert (waiting(store), len(reviewers.asked)) == ([], 3)
+
+
+@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)])
+def test_github_is_asked_for_reviews_only_where_a_person_has_to_decide(
+    store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain
+) -> None:
+    people(store, reviewers).call(wish(), verdict, of())
+    assert reviewers.looked == 0
+
+
+def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: Reviewers) -> None:
+    store.decisions.review(pull(), HERE, Reviewed(login="bob", at=AT, is_approved=True))
+    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) is None
+    assert (reviewers.looked, reviewers.asked) == (0, [])
+    store.decisions.call(pull(), ("bob",))
+    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) == Called(("bob",))
 
 
 # --- whose review counts

@@ -20,6 +20,7 @@ import {
   mergeQueue,
   object,
   only,
+  opinions,
   ofEmail,
   ofEntry,
   path,
@@ -195,10 +196,18 @@ export const FIELDS = {
       return found.filter((_one, i) => may[i]);
     },
     comments: (pr, args, x) => comments({ repo: base(pr), number: pr.number }, args, x),
+    latestOpinionatedReviews: opinions,
     isMergeQueueEnabled: (pr, _, x) => mergeQueue(x, base(pr), pr.base.ref) !== null,
     isInMergeQueue: (pr, _, x) => entryOf(pr, x) !== null,
     mergeQueue: (pr, _, x) => mergeQueue(x, base(pr), pr.base.ref),
     mergeQueueEntry: (pr, _, x) => entryOf(pr, x),
+  },
+  PullRequestReview: {
+    ...words,
+    state: (one) => upper(one.state),
+    submittedAt: (one) => one.submitted_at,
+    commit: (one, _, x) => commit(x, one.repo, one.commit_id),
+    repository: (one, _, x) => repository(x, one.repo),
   },
   PullRequestCommit: {
     id: ({ sha }) => `PRC_${sha}`,

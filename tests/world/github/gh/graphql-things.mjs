@@ -222,6 +222,22 @@ export async function comments({ repo, number }, _, x) {
   return found.map((one) => ({ ...one, repo }));
 }
 
+/** Each person's newest review that says yes or no, or said so before it was dismissed. */
+export async function opinions(pr, { writersOnly }, x) {
+  const repo = base(pr);
+  const latest = new Map();
+  for (const one of await x.world.all(`/repos/${repo}/pulls/${pr.number}/reviews`)) {
+    if (["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].includes(upper(one.state))) latest.set(one.user.login, { ...one, repo });
+  }
+  const writes = async ({ user }) => {
+    const { permission } = (await x.world.people.permission(x.call, { full: repo, user: user.login })).body;
+    return ["write", "admin"].includes(permission);
+  };
+  const all = [...latest.values()];
+  const may = await Promise.all(all.map((one) => !writersOnly || writes(one)));
+  return all.filter((_one, i) => may[i]);
+}
+
 // --- the one mutation -----------------------------------------------------------------------------------
 
 /** On a comment of an issue or a pull request, the place where `/rejudge` is written. */
