@@ -31,7 +31,7 @@ GHOST: Final = Account(login="ghost", type="User")
 
 
 class Said(Fact, frozen=True, kw_only=True):
-    """Something that somebody wrote at a pull request, wherever. `comment_id` None: nobody can react to it."""
+    """Something that somebody wrote at a pull request, wherever. `comment_id` None: in a review's own text."""
 
     pull: PullRef
     repository: str
@@ -106,7 +106,7 @@ def _review(payload: ReviewPayload) -> Said | Ignored:
         is_bot=is_bot(author),
         in_review=True,
         head_sha=payload.review.commit_id,
-        review=ReviewRef(id=payload.review.id, login=author.login),
+        review=_ref(payload, author),
     )
 
 
@@ -125,8 +125,12 @@ def dismissed(delivery: Delivery) -> CommandGiven | Ignored:
         is_bot=is_bot(by),
         head_sha=review.commit_id,
         in_review=True,
-        review=ReviewRef(id=review.id, login=(review.user or GHOST).login),
+        review=_ref(payload, review.user or GHOST),
     )
+
+
+def _ref(payload: ReviewPayload, author: Account) -> ReviewRef:
+    return ReviewRef(id=payload.review.id, login=author.login, node_id=payload.review.node_id)
 
 
 def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:

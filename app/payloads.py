@@ -170,6 +170,7 @@ class Review(Slim):
     """Its text is null where there are only comments at lines."""
 
     id: Number
+    node_id: str = ""
     body: str | None = None
     user: Account | None
     commit_id: Sha | None = None

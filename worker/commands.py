@@ -59,7 +59,7 @@ class Clerk(Value):
         if ask.is_bot:
             return
         if ask.misspelt is not None:
-            self.desk.react(ask, WHAT)
+            self._react(ask, WHAT)
             self._say(ask, f"unknown {ask.misspelt}", lambda: answers.unknown(ask))
             return
         role = self.desk.role(ask)
@@ -75,7 +75,7 @@ class Clerk(Value):
 
     def _refuse(self, ask: Ask, why: Refusal, role: Role, detail: str = "") -> None:
         LOG.info("refused a command", extra={"command": ask.command, "why": why, "repository": ask.repository})
-        self.desk.react(ask, NO)
+        self._react(ask, NO)
         if RIGHTS[ask.command].spelled and not is_press(ask):
             self._say(ask, f"{why} {ask.command}", lambda: answers.refused(ask, why, role, detail))
 
@@ -84,7 +84,7 @@ class Clerk(Value):
         act = f"{_place(ask)} {ask.command} {ask.reason}"
         at = self.store.decisions.begins(ask.pull, act, ask.delivery_id, self.clock.now())
         if at is not None and self._follow(Given(ask, proposal, at), role):
-            self.desk.react(ask, TAKEN)
+            self._react(ask, TAKEN)
 
     def _follow(self, given: Given, role: Role) -> bool:
         """Do it; False: it was refused all the same."""
@@ -215,6 +215,11 @@ class Clerk(Value):
         entries = self.store.ledger.entries(given.ask.pull)
         own = [one for one in entries if one.head_sha == given.head_sha and one.verdict.parent_eval_id is None]
         return own[-1].eval_id if own else None
+
+    def _react(self, ask: Ask, sign: str) -> None:
+        """A review that only decides is no command: nothing is left at it, whoever wrote it."""
+        if RIGHTS[ask.command].spelled:
+            self.desk.react(ask, sign)
 
     def _say(self, ask: Ask, what: str, text: Callable[[], str]) -> None:
         """Answer in words, if this person was not told so before. Raises RateLimited: the same errand says it later."""

@@ -261,7 +261,7 @@ class Desk(Protocol):
     def react(self, ask: Ask, sign: str) -> None:
         """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing.
 
-        A button has no comment. Where GitHub does not let us, nothing is left.
+        It may be in a review's own text. A button has no comment. Where GitHub does not let us, nothing is left.
         """
         ...
 

@@ -24,14 +24,14 @@ def at_a_line(body: str, action: str = "created", before: str = "", **changes: A
     return seen("pull_request_review_comment", {**ABOUT, "action": action, **about})
 
 
-REVIEW = ReviewRef(id=77, login="alice")
+REVIEW = ReviewRef(id=77, login="alice", node_id="PRR_77")
 
 
 def review(body: str | None = None, state: str = "commented", **changes: Any) -> Event | Ignored:
     pull = {"number": 3, "state": changes.pop("pull_state", "open")}
     about = {**ABOUT, "action": changes.pop("action", "submitted"), "sender": changes.pop("by", ALICE)}
     about["changes"] = changes.pop("was", {})
-    said = {"id": 77, "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
+    said = {"id": 77, "node_id": "PRR_77", "body": body, "user": ALICE, "commit_id": SHA, "state": state, **changes}
     return seen("pull_request_review", {**about, "pull_request": pull, "review": said})
 
 
@@ -159,4 +159,4 @@ def test_a_dismissed_review_is_told_with_who_did_it_and_whose_it_was(by: dict[st
 def test_a_dismissed_review_of_an_account_that_is_gone_is_told_all_the_same() -> None:
     found = dismissed(user=None)
     assert isinstance(found, CommandGiven)
-    assert found.review == ReviewRef(id=77, login="ghost")
+    assert found.review == ReviewRef(id=77, login="ghost", node_id="PRR_77")

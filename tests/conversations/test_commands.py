@@ -318,6 +318,10 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
     world.alice.edits_review(pull, review, "/override Seen.")
     world.settles()
     assert pull.check.title == "Overridden by @alice: Seen."
+    left = [
+        one["content"] for one in world.github.state(pull.repository.name)["reactions"] if one["on"]["what"] == "review"
+    ]
+    assert left == ["-1", "eyes"], "refused without a reason, then taken"
 
 
 @pytest.mark.slow

@@ -135,10 +135,11 @@ LONGEST_REASON: Final = 1000
 
 
 class ReviewRef(Frozen):
-    """A review, as GitHub knows it: its number, and who wrote it."""
+    """A review, as GitHub knows it: its number, its name in GraphQL where we heard it, and who wrote it."""
 
     id: Annotated[int, Field(ge=1)]
     login: Annotated[str, Field(min_length=1)]
+    node_id: str = ""
 
 
 class Ask(Frozen):

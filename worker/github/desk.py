@@ -11,6 +11,7 @@ from urllib.parse import quote
 from worker.domain.authority import Role
 from worker.domain.request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.github import queries
 from worker.github.client import Access, Call
 from worker.github.comments import written
 from worker.github.errors import BadRequest
@@ -19,6 +20,14 @@ from worker.ports import Proposal
 
 LOG: Final = logging.getLogger(__name__)
 GHOST: Final = "ghost"
+
+
+SIGNS: Final = {"eyes": "EYES", "-1": "THUMBS_DOWN", "confused": "CONFUSED"}
+"""GraphQL's words for the reactions that we leave."""
+
+
+class Reacted(Reply):
+    """It is there. What else is answered says nothing new."""
 
 
 class Abilities(Reply):
@@ -62,14 +71,15 @@ class GitHubDesk:
         return Proposal(author=author, head_sha=found.head.sha, is_open=found.state == "open")
 
     def react(self, ask: Ask, sign: str) -> None:
-        """Leave a reaction at the comment. GitHub keeps one of each kind, so that it may be left again."""
-        if ask.comment_id is None:
-            return
-        kind = "pulls" if ask.in_review else "issues"
-        path = f"/repos/{ask.repository}/{kind}/comments/{ask.comment_id}/reactions"
-        call = Call("POST", path, body={"content": sign}, is_repeatable=True)
+        """Leave a reaction at the comment, or at the review. GitHub keeps one of each kind, so that it may be left again."""
+        api = self._access.api(ask.pull.installation_id)
         try:
-            self._access.api(ask.pull.installation_id).fetch(call, Reaction)
+            if ask.comment_id is not None:
+                kind = "pulls" if ask.in_review else "issues"
+                path = f"/repos/{ask.repository}/{kind}/comments/{ask.comment_id}/reactions"
+                api.fetch(Call("POST", path, body={"content": sign}, is_repeatable=True), Reaction)
+            elif ask.review is not None and ask.review.node_id:
+                api.query(queries.REACT, {"subject": ask.review.node_id, "content": SIGNS[sign]}, Reacted)
         except Forbidden as refused:
             LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
 

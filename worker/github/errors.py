@@ -41,6 +41,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "issue": "issues: read",
     "object": "contents: read",
     "pullRequest": "pull_requests: read",
+    "addReaction": "pull_requests: write",
 }
 """Which permission a GraphQL field needs; the innermost that fits."""
 

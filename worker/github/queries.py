@@ -152,6 +152,13 @@ query AssayReviews($owner: String!, $name: String!, $number: Int!) {
 """
 """Each person's newest review that approves, asks for changes, or is dismissed."""
 
+REACT: Final = """
+mutation AssayReact($subject: ID!, $content: ReactionContent!) {
+  addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
+}
+"""
+"""At what REST knows no reactions of: a review's own text."""
+
 OWNERS_DEFAULT: Final = f"""
   {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS}", followRenames: false) {{
     object(expression: "HEAD:{PLACE}") {{ ...blob }}

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.worker.github.conftest import INSTALLATION, Place
+from tests.worker.github.conftest import INSTALLATION, Opened, Place
 from worker.domain.authority import Role
 from worker.domain.ids import DeliveryId, RepositoryId
-from worker.domain.request import Ask, CommandName, PullRef
+from worker.domain.request import Ask, CommandName, PullRef, ReviewRef
 from worker.errors import Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.desk import GitHubDesk
@@ -77,6 +77,38 @@ def test_a_reaction_is_left_once(place: Place, access: AppAccess) -> None:
     for content in ("eyes", "eyes", "-1"):
         GitHubDesk(access).react(ask(place, "bob", comment), content)
     assert [one["content"] for one in place.github.state(place.name)["reactions"]] == ["eyes", "-1"]
+
+
+def in_review(place: Place, pull: Opened, login: str) -> Ask:
+    path = f"/repos/{place.name}/pulls/{pull.number}/reviews"
+    made = place.github.user(login, "POST", path, event="COMMENT", body="/rejudge", commit_id=pull.sha)
+    review = ReviewRef(id=made["id"], login=login, node_id=made["node_id"])
+    changes = {"comment_id": None, "in_review": True, "head_sha": pull.sha, "review": review}
+    return ask(place, login).model_copy(update=changes)
+
+
+def test_a_reaction_is_left_at_a_review_whose_text_is_the_command(place: Place, access: AppAccess) -> None:
+    given = in_review(place, place.pull({"a.py": "x = 2\n"}), "bob")
+    for content in ("eyes", "eyes", "-1", "confused"):
+        GitHubDesk(access).react(given, content)
+    assert [one["content"] for one in place.github.state(place.name)["reactions"]] == ["eyes", "-1", "confused"]
+
+
+def test_a_review_of_which_graphql_has_no_name_gets_none(place: Place, access: AppAccess) -> None:
+    unnamed = {"comment_id": None, "review": ReviewRef(id=1, login="bob")}
+    GitHubDesk(access).react(ask(place, "bob").model_copy(update=unnamed), "eyes")
+    assert place.asked() == []
+
+
+def test_where_the_app_may_not_react_to_a_review_nothing_fails(
+    place: Place, access: AppAccess, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = in_review(place, place.pull({"a.py": "x = 2\n"}), "bob")
+    error = {"type": "FORBIDDEN", "path": ["addReaction"], "message": "Resource not accessible by integration"}
+    place.github.fault("AssayReact", status=200, body={"data": {"addReaction": None}, "errors": [error]})
+    with caplog.at_level("INFO"):
+        GitHubDesk(access).react(given, "eyes")
+    assert "pull_requests: write" in caplog.text
 
 
 def test_a_comment_that_was_deleted_is_gone(place: Place, access: AppAccess) -> None:

@@ -41,7 +41,7 @@ class Desk:
         return Proposal(author=self.author, head_sha=self.head_sha, is_open=self.is_open)
 
     def react(self, ask: Ask, sign: str) -> None:
-        if ask.comment_id is not None:
+        if ask.comment_id is not None or ask.review is not None:
             self.seen.append(sign)
 
     def say(self, ask: Ask, text: str) -> bool:
@@ -361,3 +361,20 @@ def test_a_dismissal_that_broke_off_goes_on(store: Store, clerk: Clerk) -> None:
 def test_a_dismissal_that_names_no_review_is_nothing(store: Store, clerk: Clerk) -> None:
     clerk.answer(asked(CommandName.DISMISSED))
     assert store.decisions.of(pull(), HEAD) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("command", "login", "seen"),
+    [
+        (CommandName.REJUDGE, "bob", ["eyes"]),
+        (CommandName.REJUDGE, "mallory", ["-1"]),
+        (CommandName.APPROVED, "bob", []),
+        (CommandName.APPROVED, "mallory", []),
+        (CommandName.DISMISSED, "alice", []),
+    ],
+)
+def test_a_command_in_a_review_is_seen_to_be_heard_and_what_a_review_decides_is_not_remarked_on(
+    desk: Desk, clerk: Clerk, command: CommandName, login: str, seen: list[str]
+) -> None:
+    clerk.answer(reviewed(command, login))
+    assert desk.seen == seen

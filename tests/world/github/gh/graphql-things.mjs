@@ -240,9 +240,27 @@ export async function opinions(pr, { writersOnly }, x) {
 
 // --- the one mutation -----------------------------------------------------------------------------------
 
-/** On a comment of an issue or a pull request, the place where `/rejudge` is written. */
+async function reviewed(id, x) {
+  for (const { full_name: full } of await x.world.repositories())
+    for (const { number } of await x.world.pulls.all(full)) {
+      const found = await x.world.admin("GET", `/repos/${full}/pulls/${number}/reviews/${id}`).catch(() => null);
+      if (found && (await visible(x, full))) return { found, full };
+    }
+  return null;
+}
+
+/** On a comment of an issue or a pull request, the place where `/rejudge` is written, or on a review. */
 export async function addReaction(_, { input }, x) {
   const { subjectId, content, clientMutationId = null } = input;
+  const [, review] = /^0:PullRequestReview(\d+)$/.exec(Buffer.from(subjectId, "base64").toString()) ?? [];
+  const at = review ? await reviewed(review, x) : null;
+  if (at) {
+    x.repos.add(at.full);
+    const call = { ...x.call, json: { content: REACTIONS[content] ?? content.toLowerCase() } };
+    const { body } = await x.world.people.react(call, { full: at.full, id: review }, "review");
+    const subject = { ...at.found, repo: at.full, __typename: "PullRequestReview" };
+    return { clientMutationId, reaction: { ...body, word: content }, subject };
+  }
   const [, id] = /^0:IssueComment(\d+)$/.exec(Buffer.from(subjectId, "base64").toString()) ?? [];
   for (const { full_name: full } of id ? await x.world.repositories() : []) {
     const comment = await x.world.admin("GET", `/repos/${full}/issues/comments/${id}`).catch(() => null);
