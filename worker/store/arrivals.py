@@ -45,4 +45,4 @@ class Arrivals:
 
 
 def moment(stamped: str) -> datetime:
-    return datetime.fromtimestamp(float(stamped), UTC)
+    return datetime.fromtimestamp(int(stamped), UTC)

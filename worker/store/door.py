@@ -311,8 +311,8 @@ def _about(happening: Happening) -> list[keys.Key]:
 
 
 def stamp(at: datetime) -> str:
-    """A moment in seconds, as `worker.store.arrivals` reads it."""
-    return f"{at.timestamp():.3f}"
+    """A moment as `worker.store.arrivals` reads it, in whole seconds as GitHub tells when something was opened."""
+    return str(int(at.timestamp()))
 
 
 def milliseconds(seconds: float) -> int:

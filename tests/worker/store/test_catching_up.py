@@ -312,6 +312,12 @@ def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_wa
     assert ([one.head_sha for one in book.wanted], book.greeted) == ([NEWER], [1])
 
 
+def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old(book: Book) -> None:
+    book.now = NOW + timedelta(milliseconds=900)
+    assert sweeping(Town([around(NEW_HERE, 1, opened_at=NOW)]), book).run(HERE, A_YEAR_AGO) == 1
+    assert ([one.pull.number for one in book.wanted], book.greeted) == ([1], [])
+
+
 def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_nothing_was_open_then(book: Book) -> None:
     told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
     door.greet(book.store.wire, [told])
