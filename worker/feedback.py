@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.configuring import config_of
 from worker.domain.check import Conclusion
-from worker.domain.feedback import Letter, Note, is_news, is_wanted, mark, told_of
+from worker.domain.feedback import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
 from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
@@ -45,15 +45,17 @@ class Writer(Value):
         entry = told_of(entries, letter.head_sha)
         if entry is None or self.newest(letter.pull) not in (None, letter.head_sha):
             return
+        said = says(entry.verdict, is_overridden=letter.is_overridden)
         note = self.notes.of(letter.pull)
-        if not is_news(entry.verdict, note):
+        if said is None or not is_news(said, entry.head_sha, note):
             return
+        told = feedback(entries, self.round_limit, is_overridden=letter.is_overridden)
         try:
-            self._write(letter.pull, entry, entries, note)
+            self._write(letter.pull, entry, note, Wording(said, told))
         except (Forbidden, Gone) as refused:
             LOG.info("the author is not told: %s", refused, extra={"number": letter.pull.number})
 
-    def _write(self, pull: PullRef, entry: LedgerEntry, entries: tuple[LedgerEntry, ...], note: Note | None) -> None:
+    def _write(self, pull: PullRef, entry: LedgerEntry, note: Note | None, wording: "Wording") -> None:
         repository = entry.verdict.subject.repository
         if note is None:
             known, comment_id = Note(nonce=secrets.token_hex(16)), None
@@ -61,8 +63,7 @@ class Writer(Value):
         else:
             known = note
             comment_id = note.comment_id or self.comments.find(pull, repository, mark(note.nonce), self._since())
-        text = feedback(entries, known.nonce, self.round_limit)
-        is_open = isinstance(entry.verdict, Reject)
+        text, is_open = f"{wording.text}\n\n{mark(known.nonce)}", wording.said is Says.ASKS
         if comment_id is not None:
             self.comments.change(pull, repository, comment_id, text)
         elif is_open:
@@ -73,6 +74,13 @@ class Writer(Value):
         return self.clock.now() - BEFORE
 
 
+class Wording(Value):
+    """What the comment is to say, and its text without the mark."""
+
+    said: Says
+    text: str
+
+
 def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
     """What the author may have to be told of; None: nothing, or nobody wants them to be told.
 
@@ -81,13 +89,18 @@ def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
     if not isinstance(outcome, Judged):
         return None
     verdict, dossier = outcome.verdict, outcome.dossier
-    if outcome.said.decides(verdict):
-        return None  # a person did
-    if not is_wanted(verdict, config_of(dossier).feedback):
+    is_overridden = outcome.said.override is not None
+    if outcome.said.decides(verdict) and not is_overridden:
+        return None  # a review did, of a verdict that left it to a person: the author was told so
+    if says(verdict, is_overridden=is_overridden) is None or not is_wanted(verdict, config_of(dossier).feedback):
         return None
-    if isinstance(verdict, Reject) and conclusion(verdict, dossier) is not Conclusion.FAILURE:
+    if isinstance(verdict, Reject) and not is_overridden and conclusion(verdict, dossier) is not Conclusion.FAILURE:
         return None
     subject = verdict.subject
     return Letter(
-        pull=request.pull, head_sha=subject.head_sha, eval_id=verdict.eval_id, delivery_id=request.delivery_id
+        pull=request.pull,
+        head_sha=subject.head_sha,
+        eval_id=verdict.eval_id,
+        delivery_id=request.delivery_id,
+        is_overridden=is_overridden,
     )

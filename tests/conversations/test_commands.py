@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.conversations.test_feedback import comments
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
 from tests.world.product import run
@@ -112,6 +113,8 @@ def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the
     assert pull.check.title.startswith("Overridden by @alice")
     assert len(world.model.asked) == 1
     assert outcomes(world, pull) == ["override"]
+    told = next(one for one in comments(world) if "Earlier verdicts" in one)
+    assert told.startswith(f"A maintainer overrode the verdict on `{pull.head[:12]}`. Nothing is left to do here.")
 
     world.agent.pushes(pull, {})
     world.settles()

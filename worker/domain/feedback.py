@@ -1,10 +1,11 @@
 """How the author of a rejected pull request is told what to do next: who listens to what, and whether to tell at all.
 
-Does not word or send anything. Invariant: a pull request has at most one such comment, and a head is told of at most once; nobody
-is addressed where the next move is a person's.
+Does not word or send anything. Invariant: a pull request has at most one such comment; it is written once a head, and again only
+where what it says of that head is not so any more; nobody is addressed where the next move is a person's.
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final
 
 from worker.domain.config import Feedback
@@ -13,7 +14,7 @@ from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
 from worker.domain.value import Value
-from worker.domain.verdict import Reject, SubjectKind, Verdict
+from worker.domain.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
 
 class Address(Value):
@@ -52,19 +53,28 @@ ADDRESSES: Final = (
 """The agents of `worker.domain.agents` that are spoken to by a name of their own; the others read the comment if they read any."""
 
 
+class Says(StrEnum):
+    """What a verdict says to the author: do this, or nothing is left to do for you."""
+
+    ASKS = "asks"
+    OVER = "over"
+
+
 class Letter(Frozen):
-    """That the author of a pull request may have to be told of this verdict. Numbers and ids only."""
+    """That the author of a pull request may have to be told of this verdict, or that a person overrode it. Numbers and ids only."""
 
     pull: PullRef
     head_sha: Sha
     eval_id: EvalId
     delivery_id: DeliveryId
+    is_overridden: bool = False
 
 
 class Note(Frozen):
     """What is known of the one comment at a pull request.
 
     `nonce` stands in it, so that it is found again if the answer to its creation was lost. `comment_id` None: perhaps not created.
+    `head_sha`: which head it tells of. `is_open`: it asks for something.
     """
 
     nonce: str
@@ -103,11 +113,28 @@ def submissions(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     )
 
 
-def is_news(verdict: Verdict, note: Note | None) -> bool:
+def says(verdict: Verdict, *, is_overridden: bool) -> Says | None:
+    """What a verdict has to say to the author; None: nothing new, as nobody could judge. The check tells that."""
+    if is_overridden:
+        return Says.OVER
+    match verdict:
+        case Reject():
+            return Says.ASKS
+        case Abstain() if verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN:
+            return None
+        case _:
+            return Says.OVER
+
+
+def is_news(said: Says, head_sha: Sha, note: Note | None) -> bool:
     """Whether the comment has to be written or changed.
 
-    A reject is told once a head. What is no reject changes a comment that asks for something, and makes none.
+    One that says that nothing is left to do makes no comment, and changes only what asks for something. A head that was told of is
+    told of again only if it says the opposite now: what lies there is not so any more.
     """
-    if isinstance(verdict, Reject):
-        return note is None or note.comment_id is None or note.head_sha != verdict.subject.head_sha or not note.is_open
-    return note is not None and note.is_open
+    if note is None:
+        return said is Says.ASKS
+    is_same = note.is_open is (said is Says.ASKS)
+    if note.comment_id is None or note.head_sha != head_sha:
+        return said is Says.ASKS or not is_same
+    return not is_same

@@ -94,9 +94,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def bullets(items: Sequence[str], most: int = 100) -> str:
-    """A list of at most *most* items, which says how many it left out."""
+def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> str:
+    """A list of at most *most* items, in *limit* bytes and one line more, which says how many it left out."""
     shown = [f"- {item}" for item in items[:most]]
+    if limit is not None:
+        shown = shown[: bisect_right([*accumulate(len(one.encode()) + 1 for one in shown)], limit)]
     left = len(items) - len(shown)
     return "\n".join([*shown, f"- … and {left} more"] if left else shown)
 

@@ -1,15 +1,28 @@
 """Who is told of a reject, and when that is news."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.worker.render.samples import HEAD, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
 from worker.domain.agents import AGENTS
 from worker.domain.config import Feedback
-from worker.domain.feedback import ADDRESSES, Note, is_news, is_wanted, mention_of, submissions, told_of
+from worker.domain.feedback import (
+    ADDRESSES,
+    Note,
+    Says,
+    is_news,
+    is_wanted,
+    mention_of,
+    says,
+    submissions,
+    told_of,
+)
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import AbstainReason, Subject, SubjectKind
@@ -58,20 +71,49 @@ def test_only_the_newest_head_is_told_of_and_children_are_nobodys_business() -> 
         (None, True),
         (Note(nonce="n"), True),
         (Note(nonce="n", comment_id=1, head_sha=NEWER), True),
+        (Note(nonce="n", comment_id=1, head_sha=NEWER, is_open=False), True),
         (Note(nonce="n", comment_id=1, head_sha=HEAD, is_open=False), True),
         (Note(nonce="n", comment_id=1, head_sha=HEAD), False),
     ],
 )
 def test_a_reject_is_told_once_a_head(note: Note | None, *, is_told: bool) -> None:
-    assert is_news(rejected(), note) is is_told
+    assert is_news(Says.ASKS, HEAD, note) is is_told
 
 
-def test_what_is_no_reject_only_changes_a_comment_that_asks_for_something() -> None:
-    asking = Note(nonce="n", comment_id=1, head_sha=HEAD)
-    for verdict in (accepted(), abstained(AbstainReason.NEEDS_HUMAN)):
-        assert is_news(verdict, asking)
-        assert not is_news(verdict, None)
-        assert not is_news(verdict, asking.model_copy(update={"is_open": False}))
+def test_what_asks_for_nothing_only_changes_a_comment_that_asks_for_something() -> None:
+    for asking in (
+        Note(nonce="n"),
+        Note(nonce="n", comment_id=1, head_sha=HEAD),
+        Note(nonce="n", comment_id=1, head_sha=NEWER),
+    ):
+        assert is_news(Says.OVER, HEAD, asking)
+        assert not is_news(Says.OVER, HEAD, asking.model_copy(update={"is_open": False}))
+    assert not is_news(Says.OVER, HEAD, None)
+
+
+def test_what_nobody_judged_says_nothing_new_and_whoever_overrides_ends_what_was_asked() -> None:
+    said = {
+        reason: says(abstained(reason), is_overridden=False)
+        for reason in AbstainReason
+        if reason is not AbstainReason.NEEDS_HUMAN
+    }
+    assert set(said.values()) == {None}
+    assert says(abstained(AbstainReason.NEEDS_HUMAN), is_overridden=False) is Says.OVER
+    assert (says(accepted(), is_overridden=False), says(rejected(), is_overridden=False)) == (Says.OVER, Says.ASKS)
+    assert (
+        says(rejected(), is_overridden=True) is says(abstained(AbstainReason.BUDGET), is_overridden=True) is Says.OVER
+    )
+
+
+@given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*Says, None]))))
+def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, Says | None]]) -> None:
+    note, written = None, list[tuple[str, Says]]()
+    for head_sha, said in told:
+        if said is not None and is_news(said, head_sha, note):
+            written.append((head_sha, said))
+            note = Note(nonce="n", comment_id=1, head_sha=head_sha, is_open=said is Says.ASKS)
+    assert all(one != another for one, another in pairwise(written))
+    assert all(said is Says.ASKS for _, said in written[:1])
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:

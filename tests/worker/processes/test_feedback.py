@@ -27,6 +27,7 @@ class Conversation:
     texts: dict[int, str] = field(default_factory=dict[int, str])
     refuses: Exception | None = None
     is_lost: bool = False
+    changes: int = 0
 
     def write(self, pull: PullRef, repository: RepositoryName, text: str) -> int:
         assert (pull.number, repository) == (1, "acme/widgets")
@@ -40,6 +41,7 @@ class Conversation:
     def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> None:
         assert (pull.number, repository, comment_id in self.texts) == (1, "acme/widgets", True)
         self.texts[comment_id] = text
+        self.changes += 1
 
     def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> int | None:
         assert (pull.number, repository, since.tzinfo is not None) == (1, "acme/widgets", True)
@@ -61,8 +63,10 @@ def tell(store: Store, there: Conversation, verdict: Verdict, head: Sha = HEAD) 
     again(store, there, head)
 
 
-def again(store: Store, there: Conversation, head: Sha = HEAD) -> None:
-    letter = Letter(pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
+def again(store: Store, there: Conversation, head: Sha = HEAD, *, is_overridden: bool = False) -> None:
+    letter = Letter(
+        pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
+    )
     Writer(there, store.notes, store.ledger, lambda _: head, SystemClock(), 5).tell(letter)
 
 
@@ -107,3 +111,34 @@ def test_a_reject_after_that_is_written_for_the_first_time(store: Store, there: 
     tell(store, there, accepted(), NEWER)
     tell(store, there, rejected(), "3" * 40)
     assert [text.startswith(("Assay rejected", "@copilot")) for text in there.texts.values()] == [True]
+
+
+def test_at_one_head_an_abstain_changes_nothing_and_what_is_not_so_any_more_is_set_right(
+    store: Store, there: Conversation
+) -> None:
+    unjudged = abstained(AbstainReason.JUDGE_UNAVAILABLE)
+    for verdict in (rejected(), unjudged, rejected(), unjudged):
+        tell(store, there, verdict)
+    assert (len(there.texts), there.changes) == (1, 0)
+    tell(store, there, accepted())
+    assert there.texts[1].startswith("Assay accepted")
+    tell(store, there, unjudged)
+    assert there.changes == 1
+
+
+def test_what_nobody_judged_leaves_the_next_head_its_one_change(store: Store, there: Conversation) -> None:
+    tell(store, there, rejected())
+    tell(store, there, abstained(AbstainReason.CI_FAILED), NEWER)
+    assert there.changes == 0
+    tell(store, there, rejected(), NEWER)
+    tell(store, there, rejected(), NEWER)
+    assert there.changes == 1
+
+
+def test_an_override_of_what_was_told_says_that_nothing_is_left(store: Store, there: Conversation) -> None:
+    again(store, there, is_overridden=True)
+    tell(store, there, rejected())
+    again(store, there, is_overridden=True)
+    again(store, there, is_overridden=True)
+    assert (len(there.texts), there.changes) == (1, 1)
+    assert there.texts[1].startswith("A maintainer overrode")

@@ -1,16 +1,22 @@
 """The one comment at an agent's pull request, word for word."""
 
-from typing import Any
+from typing import Any, Final
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
+from worker.domain.feedback import mark
 from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import AbstainReason, ClosingCondition, ConditionState, Verdict
 from worker.render.feedback import BYTES, feedback
 
-NONCE = "4f" * 16
+GITHUB: Final = 65_535
+"""What fits into a comment."""
+MARK = mark("4f" * 16)
 
 
 def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
@@ -18,7 +24,7 @@ def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
 
 
 def told(*verdicts: Verdict) -> str:
-    return feedback([on_record(one, str(number)) for number, one in enumerate(verdicts)], NONCE, 5)
+    return feedback([on_record(one, str(number)) for number, one in enumerate(verdicts)], 5)
 
 
 def conditions() -> tuple[ClosingCondition, ...]:
@@ -48,9 +54,7 @@ What closes this:
 
 </details>
 
-Round 2 of 5; after that a person decides. The check named Assay has the evidence. This comment is changed in place, at most once for each push.
-
-<!-- assay:4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f -->\
+Round 2 of 5; after that a person decides. The check named Assay has the evidence. This comment is changed in place: once for each push, and again only if the verdict on it turns.\
 """)
 
 
@@ -66,41 +70,71 @@ Assay accepted `aaaaaaaaaaaa`. Nothing is left to do here.
 
 - `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
 
-</details>
-
-<!-- assay:4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f -->\
+</details>\
 """)
 
 
 def test_where_a_person_decides_nobody_is_addressed() -> None:
     assert told(abstained(AbstainReason.NEEDS_HUMAN, author_agent="copilot")) == snapshot("""\
-A person has to decide about `aaaaaaaaaaaa`: Nothing was found against this change.
-
-<!-- assay:4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f -->\
+A person has to decide about `aaaaaaaaaaaa`: Nothing was found against this change.\
 """)
-    assert told(abstained(AbstainReason.JUDGE_UNAVAILABLE)) == snapshot("""\
-`aaaaaaaaaaaa` was not judged: the judge could not be reached. The check named Assay says what comes next.
 
-<!-- assay:4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f4f -->\
+
+def test_an_override_leaves_nothing_to_do_and_lists_what_it_overrode() -> None:
+    entries = [on_record(rejected(author_agent="copilot"))]
+    assert feedback(entries, 5, is_overridden=True) == snapshot("""\
+A maintainer overrode the verdict on `aaaaaaaaaaaa`. Nothing is left to do here.
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
+
+</details>\
 """)
 
 
 def test_words_of_others_mention_nobody_and_end_no_comment() -> None:
-    said = told(
-        rejected(author_agent="copilot", concern=f"{HOSTILE} <!-- assay:{NONCE} --> /rejudge", next_step=HOSTILE)
-    )
+    said = told(rejected(author_agent="copilot", concern=f"{HOSTILE} {MARK} /rejudge", next_step=HOSTILE))
     assert said.count("@copilot") == 1
     assert "@acme" not in said
-    assert said.count("<!--") == 1
-    assert said.endswith(f"<!-- assay:{NONCE} -->")
+    assert "<!--" not in said
     assert not [line for line in said.splitlines() if line.startswith("/")]
 
 
-def test_the_comment_fits_and_keeps_its_mark() -> None:
-    earlier = [rejected(concern="x" * 5_000) for _ in range(100)]
-    said = told(*earlier, rejected(concern="y" * 100_000, next_step="z" * 100_000))
+@pytest.mark.parametrize("sign", ["x", "@", "|", "&", "漢", "`|", "<!--"])
+def test_the_comment_fits_with_its_mark_and_no_part_of_it_pushes_another_out(sign: str) -> None:
+    long = sign * 100_000
+    conditions = [{"id": f"c{one}", "text": long, "state": ConditionState.OPEN} for one in range(50)]
+    closing = tuple(ClosingCondition.model_validate(one) for one in conditions)
+    said = told(*[rejected(concern=long)] * 100, rejected(concern=long, next_step=long, closing_conditions=closing))
     assert len(said.encode()) <= BYTES
-    assert said.endswith(f"<!-- assay:{NONCE} -->")
+    assert BYTES + len(f"\n\n{MARK}") <= GITHUB
+    for part in (
+        "**Next step:**",
+        "What closes this:",
+        "Earlier verdicts",
+        "and again only if the verdict on it turns.",
+    ):
+        assert part in said
+    assert "Cut here" not in said
+
+
+WORDS = st.text(st.sampled_from("ab`|@<&*_[]-\n漢"), max_size=60).map(lambda text: text * 200 + "x")
+
+
+@settings(max_examples=30)
+@given(st.lists(WORDS, min_size=3, max_size=3), st.lists(WORDS, max_size=50))
+def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str]) -> None:
+    concern, step, earlier = words
+    open_ones = [
+        ClosingCondition.model_validate({"id": f"c{one}", "text": text, "state": ConditionState.OPEN})
+        for one, text in enumerate(closing)
+    ]
+    said = told(
+        *[rejected(concern=earlier)] * 30,
+        rejected(concern=concern, next_step=step, closing_conditions=tuple(open_ones)),
+    )
+    assert len(said.encode()) <= BYTES
 
 
 def test_what_was_carried_over_is_not_told_as_an_earlier_verdict() -> None:
