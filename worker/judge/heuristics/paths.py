@@ -125,13 +125,23 @@ _DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
 @lru_cache(maxsize=4096)
 def role_of(path: str) -> Role:
     *folders, name = path.split("/")
-    if any(map(_FOREIGN_FOLDERS.match, folders)) or _FOREIGN_NAMES.search(path) or _is_of(_FURTHER_FOREIGN, path):
+    if (
+        any(_is_foreign(folder, path) for folder in folders)
+        or _FOREIGN_NAMES.search(path)
+        or _is_of(_FURTHER_FOREIGN, path)
+    ):
         return Role.FOREIGN
     if _is_of_tests(folders, name.rpartition(".")[0] or name, is_shipped=_SHIPPED.search(path) is not None):
         return Role.TEST
     if _is_of(_FURTHER_TESTS, path):
         return Role.TEST
     return Role.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else Role.PRODUCTION
+
+
+def _is_foreign(folder: str, path: str) -> bool:
+    """No build of Go or Rust leaves sources in `build/`: there it is a package of the program, about building."""
+    is_about_building = folder == "build" and language_of(path) in {Language.GO, Language.RUST}
+    return not is_about_building and _FOREIGN_FOLDERS.match(folder) is not None
 
 
 def _is_of_tests(folders: list[str], name: str, *, is_shipped: bool) -> bool:

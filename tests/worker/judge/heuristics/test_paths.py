@@ -19,7 +19,16 @@ def test_the_ending_says_the_language(path: str, language: Language | None) -> N
 
 @pytest.mark.parametrize(
     "path",
-    ["a.py", "src/click/testing.py", "src/latest/a.ts", "pkg/contest.go", "lib/attest.rs", "core/Protester.java"],
+    [
+        "a.py",
+        "src/click/testing.py",
+        "internal/pipe/build/a.go",
+        "src/build/mod.rs",
+        "src/latest/a.ts",
+        "pkg/contest.go",
+        "lib/attest.rs",
+        "core/Protester.java",
+    ],
 )
 def test_production_code(path: str) -> None:
     assert role_of(path) is Role.PRODUCTION
@@ -49,6 +58,9 @@ def test_examples_and_templates(path: str) -> None:
         "vendor/a.go",
         "node_modules/a/b.js",
         "dist/a.js",
+        "build/lib/a.py",
+        "build/a.js",
+        "build/vendor/a.go",
         "a.min.js",
         "api/a.pb.go",
         "a_pb2.py",
