@@ -169,6 +169,13 @@ class Function(Value):
         return tuple(comments_in(self.node, self.source.language))
 
     @cached_property
+    def remarks(self) -> tuple["Node", ...]:
+        """Its comments but for those among its parameters. In Python a body may begin behind its comments."""
+        given = self.node.child_by_field_name("parameters")
+        start = self.body.start_byte if given is None else given.end_byte
+        return tuple(note for note in self.comments if note.start_byte >= start)
+
+    @cached_property
     def above(self) -> tuple["Node", ...]:
         """Comments, attributes and decorators right above it, nearest first."""
         return tuple(_above(_outermost(self.node)))

@@ -57,6 +57,14 @@ def is_run_by_a_framework(function: Function) -> bool:
     return not _is_python_declaration(function, _RUNNING.sub("", function.attributes))
 
 
+def is_wrapped(function: Function) -> bool:
+    """A function of Python under a decorator that does not say that it only declares."""
+    decorators = function.attributes
+    if function.source.language is not Language.PYTHON or "@" not in _PLAIN_DECORATOR.sub("", decorators):
+        return False
+    return _DECLARING.search(decorators) is None and not _is_python_declaration(function, "")
+
+
 def _is_python_declaration(function: Function, decorators: str) -> bool:
     if _is_for_types_alone(function) or _is_in_a_row(function):
         return True
@@ -106,15 +114,16 @@ def _attributes_above(node: "Node") -> str:
 
 def _is_in_interface(function: Function) -> bool:
     owner = function.container
-    return owner is not None and owner.type in {"interface_declaration", "annotation_type_declaration"}
+    is_there = owner is not None and owner.type in {"interface_declaration", "annotation_type_declaration"}
+    return is_there and not cannot_be_overridden(function)
 
 
 def is_a_hook(function: Function) -> bool:
     """It is one of several definitions, or it or its class says that it is there to be overridden."""
     if function.where is Where.BRANCH:
         return True
-    if function.source.language is Language.GO:
-        return False  # nothing is overridden there
+    if function.source.language is Language.GO or cannot_be_overridden(function):
+        return False
     if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.above))):
         return True
     if is_open(function):
@@ -128,6 +137,12 @@ def is_a_hook(function: Function) -> bool:
         or "abstract" in _modifiers(owner)
         or bool(_ABSTRACT_NAME.search(name))
     )
+
+
+def cannot_be_overridden(function: Function) -> bool:
+    """Its own words say so: `private` and, in Java, `static`."""
+    words = function.attributes.split()
+    return "private" in words or (function.source.language is Language.JAVA and "static" in words)
 
 
 def is_open(function: Function) -> bool:

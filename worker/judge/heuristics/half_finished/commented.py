@@ -4,6 +4,7 @@ Does not ask why. Invariant: documentation, examples in it and directives are no
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from textwrap import dedent
 from typing import Final
 
@@ -78,12 +79,19 @@ def reads_like_code(text: str) -> bool:
 
 
 def is_commented_code(notes: Sequence[str], language: Language) -> bool:
-    """Whether these comments of one body are a program once their marks are gone."""
-    text = "\n".join(_unmarked(line) for note in notes for line in note[:_MOST].split("\n"))
-    if not _SIGNS.search(text):
+    """Whether these comments of one body are a program once their marks are gone, behind words about it, if any."""
+    lines = [_unmarked(line) for note in notes for line in note[:_MOST].split("\n")]
+    code = list(dropwhile(lambda line: not _SIGNS.search(line), lines))
+    if not code:
         return False
+    is_remarked = _FEWEST <= len(code) < len(lines)
+    return _is_a_program(lines, language) or (is_remarked and _is_a_program(code, language))
+
+
+def _is_a_program(lines: Sequence[str], language: Language) -> bool:
     before, behind = _AROUND.get(language, ("", ""))
-    return not syntax.parse(f"{before}{dedent(text)}{behind}", language).has_error
+    text = dedent("\n".join(lines))
+    return not syntax.parse(f"{before}{text}{behind}", language).has_error
 
 
 def _unmarked(line: str) -> str:

@@ -14,26 +14,29 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
+from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import is_commented_code
 from worker.judge.heuristics.half_finished.imports import unused_imports
 from worker.judge.heuristics.half_finished.outside import (
+    is_called_as_it_is,
     is_named_idle,
     is_platform,
     is_private_by_word,
     may_be_an_override,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
-from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
+from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import (
     Written,
     documentation,
+    exemplary,
     is_stand_in,
     new_functions,
-    registered,
     rewritten,
+    wrapped,
 )
-from worker.judge.heuristics.overriding import is_a_hook, is_extended, is_open
+from worker.judge.heuristics.overriding import is_a_hook, is_extended, is_open, is_run_by_a_framework
 from worker.judge.heuristics.paths import FURTHER, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
@@ -48,6 +51,7 @@ class _Why(Enum):
     PRIVATE = "nobody else can fill it in"
     IMPORTED = "nothing uses what the change imports for it"
     NULL = "it only hands back null"
+    YIELDS_NOTHING = "a context manager has to yield"
     EMPTIED = "its work was taken out"
     NOTHING = "nothing says why"
 
@@ -103,12 +107,31 @@ def _found(change: Change) -> Iterator[_Hollow]:
                 why, is_sure = _Why.IMPORTED, True
             if is_sure or _is_odd(one.function):
                 yield _Hollow(one, why, is_sure)
-    for one in registered(change):
-        if does_nothing(one.function) and _why(one.function) is _Why.COMMENTED_OUT:
-            yield _Hollow(one, _Why.COMMENTED_OUT, not is_asked_for(change))
+    yield from _found_elsewhere(change)
     for one in rewritten(change):
         if does_nothing(one.function) and not one.function.comments and _is_odd(one.function):
             yield _Hollow(one, _Why.EMPTIED, is_sure=False)
+
+
+def _found_elsewhere(change: Change) -> Iterator[_Hollow]:
+    for one in wrapped(change):
+        if does_nothing(one.function):
+            yield from _under_decorators(one, change)
+    for one in exemplary(change):  # what else does nothing there may be brief on purpose
+        if does_nothing(one.function) and _why(one.function) is _Why.COMMENTED_OUT:
+            yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=False)
+
+
+def _under_decorators(one: Written, change: Change) -> Iterator[_Hollow]:
+    """What a decorator makes of an empty body, nobody can say, but that a context manager fails."""
+    is_known = is_run_by_a_framework(one.function)
+    if _YIELDING.search(one.function.attributes):
+        yield _Hollow(one, _Why.YIELDS_NOTHING, is_sure=is_known)
+    elif _why(one.function) is _Why.COMMENTED_OUT:
+        yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=is_known and not is_asked_for(change))
+
+
+_YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
 
 
 def _lacks_its_work(one: Written, change: Change) -> bool:
@@ -139,7 +162,7 @@ _IDLE_WORDS: Final = pattern(
 
 
 def _why(function: Function) -> _Why:
-    notes = [text_of(note) for note in function.comments]
+    notes = [text_of(note) for note in function.remarks]
     if notes and is_commented_code(notes, function.source.language):
         return _Why.COMMENTED_OUT
     if not parameters(function):
@@ -191,6 +214,8 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
         return False  # what a constructor takes, it asked for
+    if is_called_as_it_is(function, change):
+        return False
     is_asked_by_a_type = may_be_an_override(function) or _may_meet_an_interface(function)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
 
@@ -215,8 +240,10 @@ _YES_OR_NO: Final = pattern(r"return (?:true|false|-?\d+);")
 
 def _says_that_it_is_idle(function: Function) -> bool:
     """By its name, in its documentation, or in a comment of its body."""
-    by_words = _IDLE_WORDS.search(documentation(function)) is not None or _is_in_an_idle_class(function)
-    return by_words or is_named_idle(function) or bool(function.comments)
+    name = function.name.lower()
+    # a word of its name says what it is about: `isIgnored` does not do nothing
+    by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
+    return by_words or _is_in_an_idle_class(function) or is_named_idle(function) or bool(function.remarks)
 
 
 def _is_in_an_idle_class(function: Function) -> bool:

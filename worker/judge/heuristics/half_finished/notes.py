@@ -14,10 +14,11 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function
+from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.parameters import unused
-from worker.judge.heuristics.half_finished.stubs import is_asked_for, stubs
-from worker.judge.heuristics.half_finished.written import Written, new_functions
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.half_finished.stubs import stubs
+from worker.judge.heuristics.half_finished.written import Written, exemplary, new_functions, wrapped
+from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import is_comment, text_of
 
@@ -93,7 +94,11 @@ def _admitted(change: Change) -> tuple[tuple[Written, "Node"], ...]:
     if is_asked_for(change):
         return ()
     told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
-    fresh = (one for one in new_functions(change) if (one.file.path, one.function.first) not in told)
+    fresh = (
+        one
+        for one in (*new_functions(change), *wrapped(change), *exemplary(change))
+        if (one.file.path, one.function.first) not in told
+    )
     return tuple(_in_functions(fresh, change))
 
 
@@ -104,11 +109,7 @@ def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[tupl
             continue
         for note in one.function.comments:
             place = (one.file.path, note.start_byte)
-            if (
-                place not in known
-                and _is_admission(note, one.function)
-                and text_of(note).strip() not in change.removed_texts
-            ):
+            if place not in known and _is_admission(note, one) and text_of(note).strip() not in change.removed_texts:
                 known.add(place)
                 yield one, note
 
@@ -125,24 +126,23 @@ def is_marked(line: str) -> bool:
     return _MARK.search(line) is not None or _UNFINISHED.search(line) is not None
 
 
-def _is_admission(note: "Node", function: Function) -> bool:
+def _is_admission(note: "Node", one: Written) -> bool:
+    function = one.function
     words = " ".join(text_of(note)[:_LONGEST].split())
     if _WISH.search(words) or not _stands_alone(note, function):
         return False
-    is_marked = _MARK.search(words) is not None
-    if is_marked and (_UNFINISHED.search(words) or _breaks_off(note, function)):
+    if not _MARK.search(words):
+        return False
+    if _UNFINISHED.search(words):
         return True
-    return is_marked and bool(unused(function))
+    # in an example a TODO alone may stand for what its reader does there
+    return one.file.role is not Role.EXAMPLE and (_breaks_off(note, function) or bool(unused(function)))
 
 
 def _stands_alone(note: "Node", function: Function) -> bool:
     """On lines of its own, behind the signature."""
     line = function.source.lines[note.start_point.row]
-    given = function.node.child_by_field_name("parameters")
-    end = (
-        function.body.start_byte if given is None else given.end_byte
-    )  # in Python a body may begin behind its comments
-    return note.start_byte >= end and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
+    return note in function.remarks and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
 
 
 _SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")

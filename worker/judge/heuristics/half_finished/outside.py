@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
+from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.written import Written
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.syntax import ancestors, text_of
@@ -41,9 +43,15 @@ def is_platform(one: Written) -> bool:
     file, function = one
     if _STANDS_IN.search(file.path) or _PLATFORM.search(function.attributes):
         return True
-    if any(map(_attributes_above, _modules_around(function))):
+    if any(map(_may_be_left_out, _modules_around(function))):
         return True
     return _WHOLE_FILE.search("\n".join(function.source.lines[:_BEGINNING])) is not None
+
+
+def _may_be_left_out(around: "Node") -> bool:
+    """A macro may write the bodies of a module anew; one above an implementation is there for what the bodies do."""
+    above = _attributes_above(around)
+    return bool(above) and (around.type == "mod_item" or _PLATFORM.search(above) is not None)
 
 
 def _modules_around(function: Function) -> Iterator["Node"]:
@@ -76,6 +84,17 @@ def may_be_an_override(function: Function) -> bool:
         return True
     has_a_word = language in {Language.JAVA, Language.KOTLIN}  # who writes Java writes @Override
     return not has_a_word and has_types_above(function)
+
+
+def is_called_as_it_is(function: Function, change: Change) -> bool:
+    """A new private method of a class of Python that was there before: the class calls it, and nobody else defines its name."""
+    owner, name = function.container, function.name
+    if owner is None or owner.type != "class_definition" or not name.startswith("_") or name.startswith("__"):
+        return False
+    file = next((one for one in change.files if function.source in one.sources), None)
+    if file is None or not function.source.whole or function.line_of(owner) in file.added_lines:
+        return False
+    return f"self.{name}(" in text_of(owner) and mentions.defined(change)[name] == 1
 
 
 def is_private_by_word(function: Function) -> bool:

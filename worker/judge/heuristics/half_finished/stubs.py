@@ -15,18 +15,26 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.half_finished.outside import has_types_above, is_platform, is_private_by_word
+from worker.judge.heuristics.half_finished.asked import is_asked_for
+from worker.judge.heuristics.half_finished.outside import (
+    has_types_above,
+    is_called_as_it_is,
+    is_platform,
+    is_private_by_word,
+)
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.values import is_constant, is_discard
 from worker.judge.heuristics.half_finished.written import (
     Written,
     exemplary,
     is_measuring,
+    is_run_as_it_is,
     new_functions,
     registered,
     rewritten,
+    wrapped,
 )
-from worker.judge.heuristics.overriding import is_a_hook, is_extended, others_do_their_work
+from worker.judge.heuristics.overriding import cannot_be_overridden, is_a_hook, is_extended, others_do_their_work
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
@@ -116,11 +124,17 @@ def _find(change: Change) -> tuple[Stub, ...]:
 def _found(change: Change) -> Iterator[Stub]:
     for one in (*new_functions(change), *registered(change)):
         sure, node = _judge(one.function, change)
-        if sure is Sure.FACT and (_is_doubtful(one.function, node, change) or is_asked_for(change) or _stands_in(one)):
+        if sure is Sure.FACT and (
+            _is_doubtful(one.function, node, change) or is_asked_for(change) or _stands_in(one, node)
+        ):
             sure = Sure.SUSPICION
         if sure is not Sure.NO:
             yield Stub(one, node, sure)
-    for one in exemplary(change):
+    for one in _oddly_wrapped(change):
+        sure, node = _judge(one.function, change)
+        if sure is Sure.FACT and _UNWRITTEN.search(text_of(node)):
+            yield Stub(one, node, Sure.SUSPICION)
+    for one in filter(lambda one: is_run_as_it_is(one.file), exemplary(change)):
         sure, node = _judge(one.function, change)
         if sure is Sure.FACT:  # what else reads like one is how examples are
             yield Stub(one, node, Sure.FACT if is_measuring(one.file) else Sure.SUSPICION)
@@ -130,8 +144,16 @@ def _found(change: Change) -> Iterator[Stub]:
             yield Stub(one, node, Sure.SUSPICION)
 
 
-def _stands_in(one: Written) -> bool:
-    """For the same function of another platform, which may be all that there is."""
+def _oddly_wrapped(change: Change) -> Iterator[Written]:
+    """Under a decorator that we do not know, which may be a way to say "abstract"."""
+    known = {id(one.function) for one in (*new_functions(change), *registered(change))}
+    return (one for one in wrapped(change) if id(one.function) not in known)
+
+
+def _stands_in(one: Written, place: "Node") -> bool:
+    """For the same function of another platform, which may be all that there is; one that is still to come stands in for none."""
+    if _LATER.search(text_of(place)) or _YET.search(text_of(place)):
+        return False
     return one.function.source.language in {Language.GO, Language.RUST} and is_platform(one)
 
 
@@ -139,8 +161,8 @@ def _is_doubtful(function: Function, place: "Node", change: Change) -> bool:
     # who writes "yet" does not mean "abstract"
     if function.where is not Where.BRANCH and _YET.search(text_of(place)):
         return False
-    is_abstract = function.where is Where.UNKNOWN or (
-        is_extended(function, change) and not _could_say_so(function, place)
+    is_abstract = not (cannot_be_overridden(function) or is_called_as_it_is(function, change)) and (
+        function.where is Where.UNKNOWN or (is_extended(function, change) and not _could_say_so(function, place))
     )
     return is_a_hook(function) or (is_abstract and not _LATER.search(text_of(place)))
 
@@ -152,21 +174,6 @@ def _could_say_so(function: Function, place: "Node") -> bool:
 
 _YET: Final = pattern(r"\byet\b|\bfollow-?up\b|\bunfinished\b|\bpending\b|\bstill\b", re.IGNORECASE)
 _LATER: Final = pattern(r"\b(yet|to ?do|fixme|tbd)\b|todo!", re.IGNORECASE)
-
-
-def is_asked_for(change: Change) -> bool:
-    """An issue may ask for stubs; the author's own words can't."""
-    texts = [f"{issue.title}\n{issue.body}" for issue in change.dossier.issues]
-    return any(_ASKED.search(text) for text in texts)
-
-
-_ASKED: Final = pattern(
-    r"\b(add|create|write|provide|leave|introduce|start|only|just|with|as|return|raise|be|make|use|into)s?\b[^.\n]{0,40}?"
-    r"(\b(stubs?|skeletons?|scaffold(ing)?|no-?ops?|NotImplementedError)\b(?! (package|file)s?)|\bplaceholder (implementation|function|method|class|module|body)s?\b)"
-    r"|\bscaffold(ing)?\b",
-    re.IGNORECASE,
-    needs=("stub", "skeleton", "scaffold", "noop", "no-op", "notimplemented", "placeholder"),
-)
 
 
 _LONGEST: Final = 600
@@ -292,7 +299,7 @@ def _python(function: Function, words: str, change: Change) -> Sure:
         is_abstract = (
             function.where is Where.TYPE
             and not _is_made(function, change)
-            and not _is_called_as_it_is(function, change)
+            and not (is_called_as_it_is(function, change) and _is_the_only_refusal(function))
         )
         bare = Sure.SUSPICION if is_abstract else Sure.FACT
         return _says(_message(words), bare, bare)
@@ -306,16 +313,9 @@ def _is_made(function: Function, change: Change) -> bool:
     return name in mentions.made(change) and not has_types_above(function)
 
 
-def _is_called_as_it_is(function: Function, change: Change) -> bool:
-    """A new private method of a class that was there before; the change calls it, and nobody else defines its name."""
-    owner = function.container
-    if owner is None or not function.name.startswith("_") or function.name.startswith("__"):
-        return False
-    file = next((one for one in change.files if function.source in one.sources), None)
-    if file is None or not function.source.whole or function.line_of(owner) in file.added_lines:
-        return False
-    others = text_of(owner).count("NotImplementedError") > 1
-    return not others and mentions.called(change)[function.name] > 1 and mentions.defined(change)[function.name] == 1
+def _is_the_only_refusal(function: Function) -> bool:
+    """A class with several leaves them to those below."""
+    return text_of(function.container).count("NotImplementedError") == 1
 
 
 def _promised(function: Function) -> Sure:
@@ -337,15 +337,16 @@ def _takes_something(function: Function) -> bool:
     is_decorated = parent is not None and parent.type == "decorated_definition"
     if function.where is not Where.MODULE or is_decorated or parameters is None:
         return False
-    if _IDLE_NAME.match(function.name) or function.comments:
+    if _IDLE_NAME.match(function.name) or function.remarks:
         return False
     return any(not text_of(one).startswith(("*", "_")) for one in parameters.named_children)
 
 
 _ANSWERS: Final = frozenset(
     {"__str__", "__repr__", "__len__", "__hash__", "__bool__", "__iter__", "__int__", "__float__", "__bytes__"}
+    | {"__copy__", "__deepcopy__", "__reduce__", "__format__", "__index__"}
 )
-"""Python fails where one of these gives None."""
+"""Python fails where one of these gives None, or hands it out for a copy."""
 
 _IDLE_NAME: Final = pattern(
     r"_*(no_?op|nop|ignore|skip|dummy|null|empty|nothing|on|handle|callback|hook|before|after|pre|post|setup|teardown|reverse|upgrade|downgrade"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function, functions_of
-from worker.judge.heuristics.overriding import is_declaration, is_run_by_a_framework
+from worker.judge.heuristics.overriding import is_declaration, is_run_by_a_framework, is_wrapped
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 
@@ -34,9 +34,19 @@ def registered(change: Change) -> tuple[Written, ...]:
     return change.once(_find_registered)
 
 
+def wrapped(change: Change) -> tuple[Written, ...]:
+    """New functions of Python under any decorator that runs or wraps them; the registered ones are among them."""
+    return change.once(_find_wrapped)
+
+
 def exemplary(change: Change) -> tuple[Written, ...]:
-    """New functions of examples and benchmarks, which people run; templates and texts for learners have gaps to fill."""
+    """New functions of examples, benchmarks and what makes the documentation; templates and texts for learners have gaps to fill."""
     return change.once(_find_exemplary)
+
+
+def is_run_as_it_is(file: ChangedFile) -> bool:
+    """Whether it is an example to run, and no text of the documentation, which may be brief."""
+    return _RUN_AS_IT_IS.search(file.path) is not None
 
 
 def is_measuring(file: ChangedFile) -> bool:
@@ -55,7 +65,7 @@ def _find_new(change: Change) -> tuple[Written, ...]:
 
 def _find_exemplary(change: Change) -> tuple[Written, ...]:
     files = (one for one in change.files if one.language is not None and one.role is Role.EXAMPLE)
-    runs = (file for file in files if _RUN_AS_IT_IS.search(file.path) and not _TO_FILL.search(file.path))
+    runs = (file for file in files if not _TO_FILL.search(file.path))
     return tuple(one for one in _touched(runs) if _is_new(one, change) and not is_declaration(one.function))
 
 
@@ -68,6 +78,10 @@ _TO_FILL: Final = pattern(
 
 def _find_registered(change: Change) -> tuple[Written, ...]:
     return tuple(one for one in _all(change) if is_run_by_a_framework(one.function) and _is_new(one, change))
+
+
+def _find_wrapped(change: Change) -> tuple[Written, ...]:
+    return tuple(one for one in _all(change) if is_wrapped(one.function) and _is_new(one, change))
 
 
 def _find_rewritten(change: Change) -> tuple[Written, ...]:

@@ -17,6 +17,12 @@ FACTS = {
     "py takes": ("a.py", "class A:\n    def load(self, path):\n        return {}\n"),
     "py documented": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
     "py commented out": ("a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return False\n"),
+    "py behind words": ("a.py", "def load(path):\n    # First the text.\n    # text = read(path)\n    # check(text)\n    # return text\n    return False\n"),
+    "py context manager": ("a.py", "@contextlib.contextmanager\ndef opened(path):\n    pass\n"),
+    "py about what is ignored": ("a.py", 'class A:\n    def is_ignored(self, path):\n        """Say whether the path is one that is ignored."""\n        return False\n'),
+    "rust under a macro for what the bodies do": ("a.rs", "#[async_trait]\nimpl<B> From<B> for A {\n    async fn from(req: &mut B) -> R {\n        Ok(())\n    }\n}\n"),
+    "ts remark among parameters": ("a.ts", "function load(\n  // eslint-disable-next-line\n  path: any,\n) {\n  return undefined;\n}\n"),
+    "java static of an interface": ("A.java", "interface A {\n  static A deny(int x) {\n    return null;\n  }\n}\n"),
     "py initialiser": ("a.py", "class A:\n    def __init__(self, path):\n        return\n"),
     "go takes": ("a.go", "package a\n\nfunc any(s []string, t string) bool {\n\treturn false\n}\n"),
     "go several": ("a.go", "package a\n\nfunc Load(s string) (int, error) {\n\treturn 0, nil\n}\n"),
@@ -60,6 +66,9 @@ SUSPECTED = {
     "py override that takes nothing": ("a.py", "class A(B):\n    def load(self):\n        pass\n"),
     "py hook": ("a.py", "class BaseA:\n    def load(self, path):\n        return []\n"),
     "go constant": ("a.go", "package a\n\nfunc (o T) Strip() int {\n\treturn 0\n}\n"),
+    "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
+    "an example in comments": ("examples/a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return None\n"),
+    "rust cfg around": ("a.rs", '#[cfg(not(feature = "x"))]\nimpl A {\n    fn load(path: u8) {}\n}\n'),
     "rust cfg": ("a.rs", '#[cfg(not(feature = "x"))]\nfn load(path: u8) {}\n'),
     "rust module of a macro": ("a.rs", "#[probe]\nmod p {\n    pub fn start(x: u8) {}\n}\n"),
     "go other platform": ("a_windows.go", "package a\n\nfunc Load(p string) error {\n\treturn nil\n}\n"),
@@ -84,6 +93,9 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 RIGHT = {
     "py works": ("a.py", "def load(path):\n    return read(path)\n"),
     "py two statements": ("a.py", "def load(path):\n    go(path)\n    return None\n"),
+    "an example that is brief": ("examples/a.py", "def load(path):\n    return None\n"),
+    "an example that works": ("examples/a.py", "def load(path):\n    return read(path)\n"),
+    "java default of an interface": ("A.java", "interface A {\n  default A deny(int x) {\n    return null;\n  }\n}\n"),
     "py no-op": ("a.py", "def noop(path):\n    return False\n"),
     "py says so": ("a.py", 'class A:\n    def load(self, path):\n        """Does nothing here."""\n        return False\n'),
     "py says why": ("a.py", "class A:\n    def load(self, path):\n        return False  # memory only\n"),
@@ -104,6 +116,16 @@ RIGHT = {
 @pytest.mark.parametrize(("path", "code"), RIGHT.values(), ids=RIGHT.keys())
 def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
     assert found(path, code) == ""
+
+
+CLASS = "class A(B):\n    def run(self, path):\n        return 1\n"
+CALLED = "class A(B):\n    def run(self, path):\n        return self._load(path)\n\n    def _load(self, path):\n        pass\n"
+
+
+def test_a_private_method_that_its_class_calls_and_nobody_else_defines_does_nothing() -> None:
+    assert found("a.py", CALLED, CLASS) == "fact"
+    assert found("a.py", CALLED.replace("self._load(path)", "1"), CLASS) == "suspected"
+    assert found("a.py", CALLED) == "suspected", "who adds a class may add those below it later"
 
 
 def test_an_issue_that_asks_for_no_ops_gets_a_suspicion() -> None:

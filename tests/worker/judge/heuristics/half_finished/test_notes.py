@@ -91,6 +91,14 @@ def test_a_note_about_a_function_that_is_whole_is_no_fact(code: str) -> None:
     assert admitted("a.py", code) == []
 
 
+def test_an_example_and_a_decorated_function_say_it_too() -> None:
+    _, code, line = ADMITTED["the rest is left"]
+    assert admitted("examples/a.py", code) == [line]
+    assert admitted("a.py", f"@unknown\n{code}") == [line + 1]
+    assert admitted("examples/tutorial/a.py", code) == []
+    assert admitted("examples/a.py", ADMITTED["breaks off"][1]) == [], "its reader may do that"
+
+
 def test_an_issue_that_asks_for_a_skeleton_makes_it_no_fact() -> None:
     path, code, _ = ADMITTED["breaks off"]
     assert admitted(path, code, issue="Add a skeleton") == []

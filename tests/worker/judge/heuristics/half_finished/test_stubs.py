@@ -153,7 +153,34 @@ def test_a_function_that_a_framework_runs_may_be_a_stub(decorator: str) -> None:
     body = "    raise NotImplementedError('not implemented yet')\n"
     assert kinds("a.py", f"{decorator}\ndef run(x):\n{body}") == [STUB]
     assert kinds("a.py", f"{decorator}\n@overload\ndef run(x):\n{body}") == []
-    assert kinds("a.py", f"{decorator}\n@unknown\ndef run(x):\n{body}") == []
+    assert kinds("a.py", f"{decorator}\n@unknown\ndef run(x):\n{body}") == [SUSPECT]
+
+
+def test_under_a_decorator_that_nobody_knows_only_what_says_so_is_suspected() -> None:
+    assert kinds("a.py", '@solver\ndef load() -> S:\n    raise RuntimeError("unfinished")\n') == [SUSPECT]
+    assert kinds("a.py", "@solver\ndef load() -> S:\n    pass\n") == []
+    assert kinds("a.py", "@solver\n@abstractmethod\ndef load() -> S:\n    raise NotImplementedError\n") == []
+    assert kinds("a.py", "@solver\ndef load() -> S:\n    return S()\n") == []
+
+
+def test_what_is_still_to_come_stands_in_for_nothing_though_it_is_for_one_platform() -> None:
+    assert kinds("a.rs", "#[cfg(unix)]\nfn load(x: u8) {\n    todo!()\n}\n") == [STUB]
+    assert kinds("a.rs", '#[cfg(unix)]\nfn load(x: u8) {\n    unimplemented!("not ready yet")\n}\n') == [STUB]
+    assert kinds("a.rs", "#[cfg(unix)]\nfn load(x: u8) {\n    unimplemented!()\n}\n") == [SUSPECT]
+
+
+def test_what_has_to_be_a_copy_is_none_where_it_is_nothing() -> None:
+    assert kinds("a.py", "class A:\n    def __deepcopy__(self, memo):\n        pass\n") == [STUB]
+
+
+def test_a_private_or_static_method_is_nobodys_to_override() -> None:
+    throws = "(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n"
+    assert kinds("A.java", f"abstract class A {{\n  private int f{throws}") == [STUB]
+    assert kinds("A.java", f"abstract class A {{\n  public static int f{throws}") == [STUB]
+    assert kinds("A.java", f"abstract class A {{\n  public int f{throws}") == [SUSPECT]
+    fields = "".join(f"  int x{n} = {n};\n" for n in range(30))
+    before, after = (f"class A {{\n{fields}{more}}}\n" for more in ("", f"\n  private static int f{throws[:-2]}"))
+    assert kinds("A.java", after, before, texts=False) == [STUB]
 
 
 CLASS = "class A:\n    def run(self):\n        return 1\n"
