@@ -126,7 +126,11 @@ def _swap(old: str, new: str) -> _Swap | None:
     if len(olds) != len(news) or len(pairs) != 1:
         return None
     ((before, after),) = pairs
-    return _Swap(before, after)
+    return None if before in _VALUES else _Swap(before, after)
+
+
+_VALUES: Final = frozenset({"true", "false", "True", "False"})
+"""What was wrong in one place may be right in another."""
 
 
 def _texts(change: Change) -> Iterator[tuple[str, str]]:

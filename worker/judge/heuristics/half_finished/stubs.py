@@ -158,9 +158,8 @@ def _stands_in(one: Written, place: "Node") -> bool:
 
 
 def _is_doubtful(function: Function, place: "Node", change: Change) -> bool:
-    # who writes "yet" does not mean "abstract"
     if function.where is not Where.BRANCH and _YET.search(text_of(place)):
-        return False
+        return False  # who writes "yet" does not mean "abstract"
     is_abstract = not (cannot_be_overridden(function) or is_called_as_it_is(function, change)) and (
         function.where is Where.UNKNOWN or (is_extended(function, change) and not _could_say_so(function, place))
     )

@@ -33,7 +33,7 @@ _ANYWHERE: Final = pattern(
 
 _AT_THE_START: Final = pattern(
     r"(eslint|tslint|jshint|jslint|istanbul|knip|biome|rustfmt|clippy|tarpaulin)\b|webpack[A-Z]\w*\s*:|\$Flow|(typos?|ty|infer|version|exec|eval)\s?:"
-    r"|(unordered )?output:|#?(end)?region\b|(begin|end)\b[-_ :]?\S*$|%%|</?editor-fold|#\s*(include|define|undef|ifdef|ifndef|if|endif|pragma|cgo)\b",
+    r"|(unordered )?output:|#?(end)?region\b|(begin|end)\b[-_ :]?\S*$|%%|</?editor-fold|#\s*(?-i:include|define|undef|ifdef|ifndef|if|endif|pragma|cgo)\b",
     re.IGNORECASE,
 )
 """Tools look for these at the beginning of a comment, or of a line of it."""

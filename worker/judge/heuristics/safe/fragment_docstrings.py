@@ -13,6 +13,7 @@ from worker.judge.heuristics.safe.docstrings import is_text_by_its_heading
 
 _MARK: Final = pattern(r"\"\"\"|'''")
 _OPENING: Final = pattern(r"\s*[rRuU]?(\"\"\"|''')")
+_OF_THE_MODULE: Final = pattern(r"[rRuU]?(\"\"\"|''\')")
 _HEADING: Final = pattern(r"\s*(class|def|async def)\b")
 _FIELDS: Final = pattern(
     r"^\s*(:(param|returns?|rtype|raises?|type|arg|ivar|cvar|var)\b[^:]*:|\.\. (versionadded|versionchanged|deprecated|seealso|note|warning)::"
@@ -29,11 +30,19 @@ def docstring_rows(lines: Sequence[str], section: str) -> range:
     if not marked or ends > len("()"):
         return _inner(lines, section) if not marked else range(0)
     first, last = marked[0], marked[-1]
+    if ends == len("()") and _is_of_the_module(lines, first, last):
+        return range(first, last + 1)
     if _OPENING.match(lines[first]) and _heading_above(lines, first, section):
         return range(first, last + 1 if ends == len("()") else len(lines))
     if ends == 1 and lines[first].rstrip().endswith(('"""', "'''")):
         return _inner(lines[: first + 1], section)
     return range(0)
+
+
+def _is_of_the_module(lines: Sequence[str], first: int, last: int) -> bool:
+    """Before an import from the future nothing may stand but comments and the docstring of the module."""
+    behind = next((line for line in lines[last + 1 :] if line.strip()), "")
+    return behind.startswith("from __future__ import ") and _OF_THE_MODULE.match(lines[first]) is not None
 
 
 def _inner(lines: Sequence[str], section: str) -> range:

@@ -7,6 +7,7 @@ as code that changed.
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import dedent
 from typing import Final, NamedTuple
 
 from worker.domain.diff import DiffLine, Hunk
@@ -17,6 +18,7 @@ from worker.judge.heuristics.safe.directives import is_directive
 from worker.judge.heuristics.safe.docstrings import is_other_wording, is_place_of_texts
 from worker.judge.heuristics.safe.fragment_docstrings import docstring_rows
 from worker.judge.heuristics.safe.rust_docs import is_doc
+from worker.judge.heuristics.syntax import begins_in_text, parse
 
 _LONGEST: Final = 2_000
 
@@ -56,6 +58,8 @@ def is_same_in_fragments(file: ChangedFile) -> bool:
 
 
 def _is_same_hunk(hunk: Hunk, language: Language) -> bool:
+    if language is Language.PYTHON and _has_only_gaps(hunk):
+        return True
     sides = [
         _side([line for line in hunk.lines if getattr(line, side) is not None], language, hunk.section)
         for side in ("base_line", "head_line")
@@ -70,6 +74,21 @@ def _is_same_hunk(hunk: Hunk, language: Language) -> bool:
     if before.code == after.code:
         return True
     return _squeezed(before.code, language) == _squeezed(after.code, language)
+
+
+def _has_only_gaps(hunk: Hunk) -> bool:
+    """Whether only empty lines changed, which stand in no string, wherever the fragment begins."""
+    if any(line.text.strip() for line in hunk.lines if _is_changed(line)):
+        return False
+    if any(line.text.endswith("\\") for line in hunk.lines):
+        return False  # the next line is part of it
+    if any(is_directive(line.text.strip(), Language.PYTHON) for line in hunk.lines if line.text.lstrip()[:1] == "#"):
+        return False
+    text = dedent("\n".join(line.text for line in hunk.lines))
+    rows = [row for row, line in enumerate(hunk.lines, start=1) if _is_changed(line)]
+    readings = (parse(f"{above}\n{text}\n", Language.PYTHON) for above in ("", '"""', "'''"))
+    possible = [root for root in readings if not root.has_error]
+    return bool(possible) and not any(begins_in_text(root, row) for root in possible for row in rows)
 
 
 def _side(lines: Sequence[DiffLine], language: Language, section: str) -> _Side | None:

@@ -96,10 +96,17 @@ _LOG_FOLDER: Final = pattern(
 
 
 def _behaves_differently(file: ChangedFile, moved: frozenset[str]) -> bool:
-    """Whether code was added or removed, not only moved, commented or imported."""
+    """Whether code was added or removed, not only moved, commented, imported or laid out anew."""
     if _TOOLING.search(file.path):
         return False
-    return any(_is_code(file, line, moved) for line in (*file.diff.added, *file.diff.removed))
+    is_other = any(_is_code(file, line, moved) for line in (*file.diff.added, *file.diff.removed))
+    return is_other and not _is_laid_out_anew(file)
+
+
+def _is_laid_out_anew(file: ChangedFile) -> bool:
+    from worker.judge.heuristics.safe.programs import is_same_program  # noqa: PLC0415 - most changes have no such rule
+
+    return is_same_program(file)
 
 
 def _is_code(file: ChangedFile, line: DiffLine, moved: frozenset[str]) -> bool:

@@ -50,11 +50,17 @@ _REWRITTEN: Final = 10
 def _is_wider(old: Oracle, new: Oracle) -> bool:
     if _is_margin_wider(old.text, new.text):
         return True
+    if _signs(old.text) == _signs(new.text):
+        return False  # `x >3` asks for no more than `x > 3`
     if new.proof < old.proof:
         is_about_it = new.proof is Proof.SUCCESS or not words_of(new).isdisjoint(words_of(old))
         return is_about_it and not is_opposite(new, old)
     is_about_it = words_of(new) <= words_of(old) | _names(old.text)
     return is_about_it and _asks_for_part(new.text) and not _asks_for_part(old.text)
+
+
+def _signs(text: str) -> str:
+    return "".join(text.split())
 
 
 _NAME: Final = pattern(r"[A-Za-z_]\w*")

@@ -21,6 +21,14 @@ def test_the_last_place_of_a_word_that_was_replaced_elsewhere_is_suspected() -> 
     assert found(BEFORE, AFTER) == [("c.py", 2)]
 
 
+def test_a_truth_value_is_no_name_that_was_replaced() -> None:
+    before, after = (
+        {path: text.replace(word, "True") for path, text in texts.items()}
+        for texts, word in ((BEFORE, "old_name"), (AFTER, "old_name"))
+    )
+    assert found(before, after) == []
+
+
 def test_where_all_are_replaced_nothing_is_said() -> None:
     assert found(BEFORE, {**AFTER, "c.py": "y = 1\nx = new_name(3)\n"}) == []
 

@@ -93,6 +93,46 @@ OPEN = {
 }  # fmt: skip
 
 
+GAPS = {
+    "behind a docstring": ('"""\nWords.\n"""\nimport os\n', '"""\nWords.\n"""\n\nimport os\n'),
+    "behind the end of one": ('Words of it.\n"""\nimport os\n', 'Words of it.\n"""\n\nimport os\n'),
+    "between texts": (
+        '"""\nSome words.\n"""\nx = 1\ny = 2\n"""\nMore words.\n"""\n',
+        '"""\nSome words.\n"""\nx = 1\n\ny = 2\n"""\nMore words.\n"""\n',
+    ),
+    "in a method": ("    x = 1\n    y = 2\n", "    x = 1\n\n    y = 2\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), GAPS.values(), ids=GAPS.keys())
+def test_empty_lines_between_statements_are_layout_wherever_the_hunk_begins(before: str, after: str) -> None:
+    (file,) = Change(plain_dossier(_alone("a.py", before, after))).files
+    assert is_same_program(file)
+
+
+NO_GAPS = {
+    "in a text": ('x = """\nOne.\nTwo.\n"""\n', 'x = """\nOne.\n\nTwo.\n"""\n'),
+    "in a text that began above": ('Words one.\nWords two.\n"""\nimport os\n', 'Words one.\n\nWords two.\n"""\nimport os\n'),
+    "in a text or not": ('one\n"""\ntwo\n', 'one\n\n"""\ntwo\n'),
+    "in no program": ('x = )\n"""\ny = )\n', 'x = )\n\n"""\ny = )\n'),
+    "in a line": ("x = 1 + \\\n    2\n", "x = 1 + \\\n\n    2\n"),
+    "before a directive": ("x = 1\n# -*- coding: utf-8 -*-\n", "x = 1\n\n# -*- coding: utf-8 -*-\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), NO_GAPS.values(), ids=NO_GAPS.keys())
+def test_empty_lines_elsewhere_count(before: str, after: str) -> None:
+    (file,) = Change(plain_dossier(_alone("a.py", before, after))).files
+    assert not is_same_program(file)
+
+
+def test_before_an_import_from_the_future_stands_the_docstring_of_the_module() -> None:
+    text = '"""\nOdl words.\n"""\n\nfrom __future__ import annotations\n'
+    for before, is_same in ((text, True), (text.replace("__future__", "future"), False), (f"x = {text}", False)):
+        (file,) = Change(plain_dossier(_alone("a.py", before, before.replace("Odl", "Old")))).files
+        assert is_same_program(file) is is_same
+
+
 @pytest.mark.parametrize(("path", "before", "after"), OPEN.values(), ids=OPEN.keys())
 def test_what_a_hunk_leaves_open_is_code(path: str, before: str, after: str) -> None:
     (file,) = Change(plain_dossier(_alone(path, before, after))).files
@@ -113,6 +153,7 @@ def _alone(path: str, before: str, after: str, section: str = "") -> str:
 INSIDE = {
     "java stars": ("A.java", " * One\n * odl\n * two\n", " * One\n * old\n * two\n", "public class A {"),
     "java end": ("A.java", " * odl\n */\n int f() {\n", " * old\n */\n int f() {\n", ""),
+    "go words like a macro": ("a.go", "//\t# If odl\nfunc f() {\n", "//\t# If old\nfunc f() {\n", "func g() {"),
     "go preamble's look": ("a.go", "// odl {\nfunc f() {\n", "// old {\nfunc f() {\n", "type A struct {"),
     "py fields": ("a.py", "    :param a: odl\n\n    Words.\n", "    :param a: old\n\n    Words.\n", "class A:"),
     "py end of fields": ("a.py", '    :param a: odl\n    """\n    x = 1\n', '    :param a: old\n    """\n    x = 1\n', "class A(object):"),
@@ -134,6 +175,7 @@ def test_what_git_prints_behind_the_hunks_line_numbers_tells_where_it_is(
 
 
 UNTOLD = {
+    "go macro": ("a.go", "//\t# if ODL\nfunc f() {\n", "//\t# if OLD\nfunc f() {\n", "func g() {"),
     "go preamble": ("a.go", "// int odl;\nvar x = 1\n", "// int old;\nvar x = 1\n", ""),
     "py words": ("a.py", "    Some odl words.\n", "    Some old words.\n", "class A:"),
     "py fields of whom": ("a.py", "    :param a: odl\n", "    :param a: old\n", "def f():"),

@@ -21,6 +21,10 @@ def test_to_take_code_away_changes_behaviour() -> None:
     }
 
 
+def test_code_that_is_only_laid_out_anew_behaves_as_before() -> None:
+    assert signals(ruled(LOG, {"src/a.py": "x = f(1,\n  2)\n"}, {"src/a.py": "x = f(\n    1, 2\n)\n"})) == set()
+
+
 @pytest.mark.parametrize("path", ["CHANGELOG.md", "docs/changelog/12.md", ".changeset/a.md", "CHANGES.rst"])
 def test_an_entry_anywhere_is_an_entry(path: str) -> None:
     assert signals(ruled(LOG, BEFORE, {**AFTER, path: "entry\n"}, title="fix: x")) == set()

@@ -33,6 +33,7 @@ WIDER = [
 ]  # fmt: skip
 AS_BEFORE = [
     (PY, "assert x == 3", "assert x == 4"),
+    (PY, "assert x >3", "assert x > 3"),
     (PY, "assert 'a' in x", "assert x == 'a'"),
     (PY, "assert abs(x - y) < 100", "assert abs(x - y) < 0.01"),
     (PY, "assert x == pytest.approx(3, rel=0.001)", "assert x == pytest.approx(4, rel=0.002)"),
