@@ -32,6 +32,7 @@ from worker.system_clock import SystemClock
 if TYPE_CHECKING:
     from worker.domain.feedback import Letter
     from worker.domain.greeting import Greeting
+    from worker.domain.siblings import Place
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing
     from worker.github.source import GitHubPullSource
@@ -58,6 +59,7 @@ OF_JOBS: Final = (
     "worker.store.demotions",
     "worker.store.purse",
     "worker.store.rubrics",
+    "worker.store.siblings",
 )
 """What a judging on a laptop may do without."""
 
@@ -133,12 +135,18 @@ class Court(Value):
         if not self._reception().greet(greeting):
             self.store.greetings.goes_on(greeting, GOES_ON)
 
+    def settle(self, place: "Place") -> None:
+        """Have the checks of a commit say together what they should. May be called again."""
+        from worker.settling import Settling
+
+        Settling(self.store.siblings, self.checks, self.store.checks(), self.store.pulls, self.source).settle(place)
+
     def _reception(self) -> "Reception":
         from worker.publish import CheckDesk
         from worker.reception import Reception
 
         checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
-        desk, operators = CheckDesk(self.checks, checks), self.settings.authors
+        desk, operators = CheckDesk(self.checks, checks, self.store.siblings), self.settings.authors
         return Reception(
             desk, checks, self.store.pulls, self.store.ledger, self.listing, self.clock, operators, deadline
         )
@@ -209,7 +217,7 @@ class Court(Value):
     def _board(self) -> "CheckDesk":
         from worker.publish import CheckDesk
 
-        return CheckDesk(self.checks, self.store.checks())
+        return CheckDesk(self.checks, self.store.checks(), self.store.siblings)
 
 
 def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:

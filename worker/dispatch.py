@@ -22,6 +22,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import Ask, JudgeRequest
+from worker.domain.siblings import Place
 from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
 from worker.ports import Clock
 from worker.queue import JudgeQueue
@@ -45,6 +46,7 @@ ERRANDS: Final = 8
 
 FOLLOW: Final = "look into what happened"
 CONCLUDE: Final = "judge a whole pull request"
+TOGETHER: Final = "settle the checks of a commit"
 GREET: Final = "greet a repository"
 TIDY: Final = "tidy"
 CATCH_UP: Final = "catch up"
@@ -77,6 +79,8 @@ class Clerk(Protocol):
     def tell(self, letter: Letter) -> None: ...
 
     def greet(self, greeting: Greeting) -> None: ...
+
+    def settle(self, place: Place) -> None: ...
 
     def tidy(self) -> None: ...
 
@@ -211,12 +215,14 @@ class Dispatcher:
         return {errand.name for errand in self._errands.values()}
 
     def _look_into(self, pool: ThreadPoolExecutor) -> None:
-        """One happening and one verdict on a whole at a time: a revert is looked into after its merge."""
+        """One happening, one verdict on a whole and one commit at a time: a revert is looked into after its merge."""
         under_way = self._under_way()
         if FOLLOW not in under_way and (happened := self._store.happenings.next()):
             self._start(pool, self._following(happened))
         if CONCLUDE not in under_way and (due := self._store.outcomes.next_due()):
             self._start(pool, self._concluding(due))
+        if TOGETHER not in under_way and (commit := self._store.siblings.next()):
+            self._start(pool, self._settling(*commit))
         is_time = GREET not in under_way and time.monotonic() >= self._next_greeting
         if is_time and (seen := self._store.greetings.next()):
             self._next_greeting = time.monotonic() + GREETING_S
@@ -256,6 +262,18 @@ class Dispatcher:
             work=lambda clerk: clerk.conclude(due),
             done=lambda: self._store.outcomes.done(due),
             fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
+        )
+
+    def _settling(self, place: Place, attempt: int) -> Errand:
+        """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
+        return Errand(
+            name=TOGETHER,
+            work=lambda clerk: clerk.settle(place),
+            done=lambda: None,
+            later=lambda delay: self._store.siblings.later(place, delay),
+            again_s=OPEN_AGAIN_S,
+            attempt=attempt,
+            fields=place.model_dump(),
         )
 
     def _answering_group(self, opened: OpenGroup) -> Errand:

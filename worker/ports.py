@@ -21,6 +21,7 @@ from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryNa
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef
+from worker.domain.siblings import Together
 from worker.domain.value import Value
 from worker.domain.verdict import Tokens
 
@@ -224,7 +225,9 @@ class CheckRegistry(Protocol):
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
         ...
 
-    def concluded(self, pull: PullRef, head_sha: Sha) -> None: ...
+    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> None:
+        """It has its conclusion. *check*: which one it is, where that may not be known yet."""
+        ...
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         """The checks of this pull request that were opened and not concluded yet."""
@@ -236,6 +239,26 @@ class CheckRegistry(Protocol):
 
     def newest(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
+        ...
+
+
+class Siblings(Protocol):
+    """Pull requests of one commit, and what each one's check says by itself. May be called twice; raises Unavailable."""
+
+    def says(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together:
+        """Note what this one's is about to say, and see what it is said beside."""
+        ...
+
+    def told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+        """GitHub was told this, as things were in that version; where they changed meanwhile, somebody looks again."""
+        ...
+
+    def comes(self, pull: PullRef, head_sha: Sha) -> None:
+        """This head, where its check said something before, is its newest one again."""
+        ...
+
+    def leaves(self, pull: PullRef) -> None:
+        """This one is closed: it counts no more where its check said anything last."""
         ...
 
 

@@ -2,7 +2,8 @@
 
 Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that was
 judged, by the judge that still holds the pull request; and one head has one check run. A head that moved is not an
-error: its check is cancelled, naming the newer commit, and the newer request will speak.
+error: its check is cancelled, naming the newer commit, and the newer request will speak. Where several pull requests have one
+head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.settling` keeps them so).
 """
 
 import contextlib
@@ -16,11 +17,13 @@ from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
+from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
-from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource
+from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource, Siblings
 from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci, waiting_for_github
 from worker.render.decisions import Called, unjudged, with_people
+from worker.render.siblings import together
 from worker.render.standing import begun, said_why
 
 
@@ -108,15 +111,16 @@ class CheckBoard:
     def close(self, request: JudgeRequest) -> None:
         """The pull request was closed: nobody waits for its checks any more."""
         self._lease.keep()
-        self._desk.finish_all(request, closed())
+        self._desk.close(request)
 
 
 class CheckDesk:
-    """The check runs of one pull request, as GitHub and the registry know them."""
+    """The check runs of one pull request, as GitHub and the registry know them. *siblings* None: nobody else has their heads."""
 
-    def __init__(self, checks: CheckPublisher, registry: CheckRegistry) -> None:
+    def __init__(self, checks: CheckPublisher, registry: CheckRegistry, siblings: Siblings | None = None) -> None:
         self._checks = checks
         self._registry = registry
+        self._siblings = siblings
 
     def open(self, request: JudgeRequest, head_sha: Sha, content: CheckContent | None = None) -> bool:
         """Give this head its check run, and cancel the unfinished ones of older heads. False: somebody judges it already.
@@ -132,7 +136,9 @@ class CheckDesk:
         elif check is None:
             self._adopt(request, head_sha)
         elif was_resting := self._registry.is_resting(request.pull, head_sha):
-            self._checks.update(request, check, said)
+            self._update(request, head_sha, check, said)
+        elif self._siblings is not None:
+            self._siblings.comes(request.pull, head_sha)
         self.supersede(request, newest)
         if not was_resting or check is None:
             return True
@@ -151,10 +157,10 @@ class CheckDesk:
             self._create(request, head_sha, begun(request.trigger))
         elif head_sha not in self._registry.open_checks(request.pull):
             self._registry.opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
-            self._checks.update(request, check, begun(request.trigger))
+            self._update(request, head_sha, check, begun(request.trigger))
         elif self._registry.is_resting(request.pull, head_sha):
             if request.trigger not in ARRIVALS or not self._registry.is_announced(request.pull, head_sha):
-                self._checks.update(request, check, begun(request.trigger))
+                self._update(request, head_sha, check, begun(request.trigger))
             self._registry.opened(request.pull, head_sha, check)
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
@@ -163,25 +169,42 @@ class CheckDesk:
         if check is None:
             self._create(request, head_sha, content)
             return
-        self._checks.update(request, check, content)
+        self._update(request, head_sha, check, content)
         if content.conclusion is not None or content.is_queued:
             self._note(request, head_sha, check, content)
 
     def _note(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
         """What everybody knows of a check run that says this."""
         pull = request.pull
-        if content.is_queued:
+        if content.conclusion is not None:
+            self._registry.concluded(pull, head_sha, check)
+        elif content.is_queued:
             self._registry.rests(pull, head_sha, check, is_watched=content.is_watched)
         else:
             self._registry.opened(pull, head_sha, check)
-        if content.conclusion is not None:
-            self._registry.concluded(pull, head_sha)
+
+    def _update(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
+        """Have it say this, as far as the other pull requests of this head let it."""
+        beside = self._beside(request.pull, head_sha, content)
+        shown = content if beside is None else together(content, beside.others, is_here=beside.is_here)
+        self._checks.update(request, check, shown)
+        self._told(request.pull, head_sha, beside, shown)
+
+    def _beside(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together | None:
+        return self._siblings.says(pull, head_sha, content) if self._siblings else None
+
+    def _told(self, pull: PullRef, head_sha: Sha, beside: Together | None, shown: CheckContent) -> None:
+        """GitHub shows it. Whoever is alone and stands in the way of a merge may not have been alone all the time: no harm in that."""
+        if self._siblings is None or beside is None:
+            return
+        if beside.others or strictness(state_of(shown)) is Strictness.PASSES:
+            self._siblings.told(pull, head_sha, beside.version, shown)
 
     def supersede(self, request: JudgeRequest, newest: Sha) -> None:
         """Cancel the unfinished checks of every other head, naming the newer commit."""
         for head_sha, check in self._registry.open_checks(request.pull).items():
             if head_sha != newest:
-                self._checks.update(request, check, superseded(newest))
+                self._update(request, head_sha, check, superseded(newest))
                 self._registry.concluded(request.pull, head_sha)
 
     def end_begun(self, request: JudgeRequest, newest: Sha) -> None:
@@ -195,8 +218,14 @@ class CheckDesk:
         self._adopt_all(request, self._registry.begun(request.pull))
         for head_sha, check in self._registry.open_checks(request.pull).items():
             with contextlib.suppress(Gone):
-                self._checks.update(request, check, content)
+                self._update(request, head_sha, check, content)
             self._registry.concluded(request.pull, head_sha)
+
+    def close(self, request: JudgeRequest) -> None:
+        """Nobody waits for this pull request's checks any more, and none of another one waits for it."""
+        self.finish_all(request, closed())
+        if self._siblings is not None:
+            self._siblings.leaves(request.pull)
 
     def fail(self, request: JudgeRequest, reason: str) -> None:
         """Say on every unfinished check that nobody judged, and why; on the head asked for if there is none yet."""
@@ -208,13 +237,13 @@ class CheckDesk:
         """Say on every unfinished check until when nobody can judge."""
         for head_sha, check in self._registry.open_checks(request.pull).items():
             content = waiting_for_github(until)
-            self._checks.update(request, check, content)
+            self._update(request, head_sha, check, content)
             self._registry.rests(request.pull, head_sha, check, is_watched=content.is_watched, is_put_off=True)
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> None:
         """Close a check that is still unfinished; one that was concluded meanwhile stays as it is."""
         if self._registry.open_checks(request.pull).get(head_sha) == check:
-            self._checks.update(request, check, failed(reason, request.delivery_id))
+            self._update(request, head_sha, check, failed(reason, request.delivery_id))
             self._registry.concluded(request.pull, head_sha)
 
     def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
@@ -237,6 +266,9 @@ class CheckDesk:
             unless_created.callback(self._registry.release, request.pull, head_sha)
             is_new = request.trigger is not Trigger.SWEEP and self._registry.is_first(request.pull, head_sha)
             make = self._checks.make if is_new else self._checks.create  # a sweep looks for what we forgot
-            check = make(request, head_sha, content)
+            beside = self._beside(request.pull, head_sha, content)
+            shown = content if beside is None else together(content, beside.others, is_here=beside.is_here)
+            check = make(request, head_sha, shown)
             unless_created.pop_all()
         self._note(request, head_sha, check, content)
+        self._told(request.pull, head_sha, beside, shown)

@@ -23,7 +23,7 @@ from tests.world.sender import Sender
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
-from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS, LETTERS
+from worker.domain.waiting import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS
 
 SECONDS = 40.0
 """How long a world may take to settle before the test calls it broken."""
@@ -219,6 +219,7 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     asks += [text for text in client.hvals(ASKS.texts.name) if repository.name in text]
     asks += [text for text in client.hvals(HAPPENINGS.texts.name) if f'"repository_id":{repository.id},' in text]
     asks += [text for text in client.hvals(GROUPS.texts.name) if f'"repository_id":{repository.id},' in text]
+    asks += [text for text in client.hvals(COMMITS.texts.name) if f'"repository_id":{repository.id},' in text]
     asks += [one for one in client.hkeys(LETTERS.texts.name) if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
     asks += [one for one in client.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000) if one.startswith(watch)]

@@ -57,7 +57,8 @@ class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already.
 
     `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes. `gives_way`: where nobody remembers
-    the head's check run and GitHub has one that is concluded, that one stays as it is.
+    the head's check run and GitHub has one that is concluded, that one stays as it is. `is_idle`: the pull request waits for its
+    author and can't be merged as it is, so that no other one of the same commit waits for it.
     """
 
     title: str
@@ -69,6 +70,7 @@ class CheckContent(Value):
     is_queued: bool = False
     is_watched: bool = True
     gives_way: bool = False
+    is_idle: bool = False
 
 
 def external_id(number: int) -> str:

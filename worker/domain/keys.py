@@ -87,6 +87,11 @@ def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha)
     return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
 
 
+def shown(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+    """What the checks of one commit say, by pull request, each by itself: the state in a word, and the texts, encrypted."""
+    return Key(f"assay:{installation}:shown:{repository}:{head_sha}", "hash", ttl=MONTH)
+
+
 @lru_cache(maxsize=1024)
 def window(installation: InstallationId, repository: RepositoryId, base: BaseMark | None) -> Key:
     """The quiet window that the configuration at a base sets, in milliseconds: the door reads no configuration.
@@ -335,6 +340,7 @@ OF_PULLS: Final = (
     "merges",
     "heads",
     "arrival",
+    "shown",
     "note",
     "window",
     "resting",

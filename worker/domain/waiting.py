@@ -40,3 +40,6 @@ LETTERS: Final = _line("letters")
 
 GROUPS: Final = _line("groups")
 """Merge groups nobody answered yet: what each is and how far it got, and how often it was looked at since somebody put it off."""
+
+COMMITS: Final = _line("commits")
+"""Commits of several pull requests whose checks may not say together what they should, by the name of the `shown` key."""

@@ -57,6 +57,7 @@ def draft() -> CheckContent:
         "description gets an `assay` block, or when somebody with write access comments `/rejudge`.",
         is_queued=True,
         is_watched=False,
+        is_idle=True,
     )
 
 

@@ -109,11 +109,17 @@ class RedisChecks:
             note.model_dump_json(),
         )
 
+    def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+        """Its check run, if it is there already."""
+        found = text(self._wire.call("GET", keys.check(pull, head_sha).name))
+        return CheckRunId(int(found)) if found and not found.startswith(MAKING) else None
+
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         run(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
 
-    def concluded(self, pull: PullRef, head_sha: Sha) -> None:
-        run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha)
+    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> None:
+        known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
+        run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known)
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != BEGUN}

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from worker.store.rubrics import Rubrics
     from worker.store.setup import Setup
     from worker.store.shelf import Shelf
+    from worker.store.siblings import RedisSiblings
     from worker.store.tokens import Tokens
 
 VERSION: Final = pattern(r"^redis_version:(\d+)\.(\S*)", re.MULTILINE)
@@ -189,6 +190,13 @@ class Store(Value):
         from worker.store.checks import RedisChecks  # noqa: PLC0415 - a laptop has no check runs
 
         return RedisChecks(self.wire, self.timing)
+
+    @property
+    def siblings(self) -> "RedisSiblings":
+        """What the checks of one commit say together."""
+        from worker.store.siblings import RedisSiblings  # noqa: PLC0415 - as above
+
+        return RedisSiblings(self.wire, self.codec, self.timing)
 
     def purse(self, caps: "Caps", clock: "Clock") -> "RedisPurse":
         """The money for models, under these caps."""

@@ -18,7 +18,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request import DRAFT_TOO, Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
+from worker.domain.waiting import ASKS, COMMITS, GREETINGS, HAPPENINGS
 from worker.settings import Timing
 from worker.store.lua import Call, Script, call_of, run, sent
 from worker.store.reading import read
@@ -225,8 +225,19 @@ def shut(wire: Wire, pull: PullRef, left: timedelta) -> None:
 
 
 def to_shut(pull: PullRef, left: timedelta) -> Call:
-    on = [keys.pull(pull), keys.checks(pull), *_remembered(pull)]
-    return call_of(Script.SHUT, on, lifetime_s(on[0]), milliseconds(left.total_seconds()))
+    on = [keys.pull(pull), keys.checks(pull), COMMITS.order, COMMITS.texts, *_remembered(pull)]
+    left_ms = milliseconds(left.total_seconds())
+    return call_of(Script.SHUT, on, lifetime_s(on[0]), left_ms, shown_of(pull), place_of(pull))
+
+
+def shown_of(pull: PullRef) -> str:
+    """How the names of the keys begin that say what is shown at the commits of its repository."""
+    return keys.prefix("shown", pull.installation_id, pull.repository_id)
+
+
+def place_of(pull: PullRef) -> str:
+    """What tells of a commit of its repository, up to the commit itself (`worker.domain.siblings.Place`)."""
+    return f'{{"installation_id":{pull.installation_id},"repository_id":{pull.repository_id},"head_sha":"'
 
 
 def reopen(wire: Wire, pull: PullRef) -> None:

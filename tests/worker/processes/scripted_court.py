@@ -22,6 +22,7 @@ from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Lease
@@ -242,6 +243,9 @@ class ScriptedCourt:
 
     def greet(self, greeting: Greeting) -> None:
         self.world.note("greeted", repository=greeting.repository)
+
+    def settle(self, place: Place) -> None:
+        """Nobody shares a commit here."""
 
     def tidy(self) -> None:
         """Nothing is kept here that grows old."""

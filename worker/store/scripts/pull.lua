@@ -15,6 +15,7 @@
 --   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
 --   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
 --   eval      the evaluation that was begun last
+--   said      the newest head that its check said anything about
 --   done answer       token of the last FINISH and what it was told
 -- Times are milliseconds of the server's clock. Every script may be sent twice.
 local call, A, max = redis.call, ARGV, math.max
@@ -132,4 +133,29 @@ end
 local function close(keep_s)
   call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting', 'news', 'look')
   call('EXPIRE', pull, keep_s)
+end
+
+-- The pull requests whose checks said something of one commit. Its hash `shown` holds by number a word, and beside it: `:own`
+-- the texts, sealed; `:as` a hash of what GitHub was told last, if nothing was said since; `:left`, it is known to be no open
+-- one of this head any more. `v` grows with everything that any of them says.
+local function siblings(shown)
+  local numbers = {}
+  for _, field in ipairs(call('HKEYS', shown)) do
+    if string.match(field, '^%d+$') then numbers[#numbers + 1] = field end
+  end
+  return numbers
+end
+
+-- Whether a pull request, by the name of its hash, is open as far as we know, and this is its head.
+local function is_at(name, head)
+  local at = call('HMGET', name, 'head', 'over')
+  return not at[2] and (not at[1] or at[1] == head)
+end
+
+-- Somebody has to look whether the checks of this commit say together what they should. One alone does.
+local function look_together(commits, texts, shown, place, at)
+  if #siblings(shown) < 2 then return end
+  call('HINCRBY', shown, 'v', 1)
+  call('HSET', texts, shown, place)
+  call('ZADD', commits, 'LT', at, shown)
 end

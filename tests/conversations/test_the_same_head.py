@@ -1,0 +1,109 @@
+"""Several pull requests of one head: GitHub looks at one check of a name for a commit, whoever's it is."""
+
+import pytest
+
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.people import Person
+from tests.world.pulls import Pull, Repository
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+LAX = {**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"}
+
+
+def again(here: Repository, person: Person, first: Pull, base: str = "release", **more: object) -> Pull:
+    """The same branch is proposed once more, for another one."""
+    path, body = f"/repos/{here.name}/pulls", {"title": "Again", "body": "", "head": first.branch, "base": base, **more}
+    made = here.github.user(person.login, "POST", path, **body)
+    return Pull(here, made["number"], first.source, first.branch)
+
+
+def released(world: World, files: dict[str, str] = PROJECT) -> Repository:
+    here = world.repository(files)
+    world.github.verb("push", repo=here.name, branch="release", files={"NEWS.md": "Soon.\n"})
+    return here
+
+
+def states(pull: Pull) -> list[str | None]:
+    """What every check run of the head comes to, whichever of them GitHub takes."""
+    return [run["conclusion"] or run["status"] for run in pull.runs_of(pull.head)]
+
+
+def test_none_of_two_pull_requests_of_one_head_passes_before_both_are_accepted(world: World) -> None:
+    here = released(world)
+    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
+    first = world.agent.opens(RETRY)
+    world.settles()
+    second = again(here, world.agent, first)
+    world.settles()
+
+    assert states(first) == ["failure", "failure"]
+    assert not world.alice.merges(first).is_merged
+    assert second.check.title == f"Accepted here, but #{first.number} of the same commit is rejected"
+    assert second.verdict["decision"] == "accept", "its own verdict stays readable"
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.comments(first, "/rejudge force")
+    world.settles()
+    assert states(first) == ["success", "success"]
+    assert second.check.title.startswith("Accepted")
+    assert world.alice.merges(first).is_merged
+
+
+@pytest.mark.slow
+def test_a_persons_pull_request_of_a_rejected_head_lets_nothing_pass_until_the_other_one_is_closed(
+    world: World,
+) -> None:
+    here = released(world, LAX)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    world.github.verb("push", repo=here.name, branch="fix", files=RETRY, **{"as": "bob"})
+    first = again(here, world.agent, Pull(here, 0, here.name, "fix"), base="main")
+    world.settles()
+    second = again(here, world.bob, first)
+    world.settles()
+    assert states(first) == ["failure", "failure"]
+    assert not world.alice.merges(first).is_merged
+    assert second.check.title == f"Skipped here, but #{first.number} of the same commit is rejected"
+
+    world.agent.closes(first)
+    world.settles()
+    assert states(second) == ["skipped", "skipped"]
+    assert second.check.title == "Skipped: written by a person"
+
+
+@pytest.mark.slow
+def test_a_head_that_one_of_two_pull_requests_leaves_is_the_other_ones_alone(world: World) -> None:
+    here = released(world)
+    world.model.answers(accept(RETRY_AT)).answers(reject("weak_test", RETRY_AT))
+    first = world.agent.opens(RETRY)
+    world.settles()
+    path, ref = f"/repos/{here.name}/git/refs", "refs/heads/copy"
+    here.github.user(world.alice.login, "POST", path, ref=ref, sha=first.head)
+    copy = Pull(here, 0, first.source, "copy")
+    second = again(here, world.agent, copy)
+    world.settles()
+    assert states(first) == ["failure", "failure"]
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(second, {"more.py": "MORE = 1\n"})
+    world.settles()
+    assert states(first) == ["success", "success"]
+    assert world.alice.merges(first).is_merged
+
+
+@pytest.mark.slow
+def test_a_draft_of_the_same_head_holds_nobody_and_is_judged_when_it_is_ready(world: World) -> None:
+    here = released(world)
+    world.model.answers(accept(RETRY_AT))
+    first = world.agent.opens(RETRY)
+    world.settles()
+    second = again(here, world.agent, first, draft=True)
+    world.settles()
+    assert states(first) == ["success", "success"]
+    assert second.check.title == f"As #{first.number}, which is accepted"
+
+    world.model.answers(reject("weak_test", RETRY_AT))
+    world.agent.marks_ready(second)
+    world.settles()
+    assert states(first) == ["failure", "failure"]
+    assert not world.alice.merges(first).is_merged

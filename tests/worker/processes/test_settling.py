@@ -1,0 +1,211 @@
+"""Check runs of one commit come to say together what they should, whoever writes, dies or was not heard of meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.worker.processes.scripted_court import Checks, World
+from tests.worker.store.played import HEAD, NEWER, pull, wish
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.dossier import Dossier
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
+from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.siblings import Place
+from worker.errors import Forbidden, Gone
+from worker.publish import CheckDesk
+from worker.render.check import closed
+from worker.render.standing import draft, old
+from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
+from worker.store.connection import Store
+from worker.store.wire import Argument, Reply, Wire
+
+HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
+ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
+REJECTED = CheckContent("Rejected", "No.", conclusion=Conclusion.FAILURE)
+HELD = "failure: Accepted here, but #1 of the same commit is rejected"
+
+
+@dataclass
+class Heads:
+    """Where GitHub says that the head of each pull request is; None: it is closed."""
+
+    at: dict[int, Sha | None] = field(default_factory=dict[int, Sha | None])
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        raise AssertionError(request)
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        head_sha = self.at.get(request.pull.number, HEAD)
+        if head_sha is None:
+            raise Gone("closed")
+        return head_sha
+
+
+class Meanwhile(Checks):
+    """While the next check run is written, something else happens."""
+
+    def __init__(self, store: Store, happens: Callable[[], None]) -> None:
+        super().__init__(store)
+        self._happens: list[Callable[[], None]] = [happens]
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        if self._happens:
+            self._happens.pop()()
+        super().update(request, check, content)
+
+
+@pytest.fixture
+def desk(store: Store) -> CheckDesk:
+    return CheckDesk(Checks(store), store.checks(), store.siblings)
+
+
+def settling(store: Store, checks: Checks | None = None, heads: Heads | None = None) -> Settling:
+    return Settling(store.siblings, checks or Checks(store), store.checks(), store.pulls, heads or Heads())
+
+
+def comes(store: Store, desk: CheckDesk, number: int, content: CheckContent) -> None:
+    store.pulls.want(wish(number))
+    desk.write(wish(number), HEAD, content)
+
+
+def shown(world: World) -> list[str]:
+    return [said for _, said in sorted(world.checks().items())]
+
+
+def test_the_others_are_shown_anew_and_then_nobody_has_to_write(store: Store, desk: CheckDesk, world: World) -> None:
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 2, ACCEPTED)
+    desk.write(wish(1), HEAD, REJECTED)
+    assert shown(world) == ["failure: Rejected", "success: Accepted"]
+    assert settling(store).settle(HERE)
+    assert shown(world) == ["failure: Rejected", HELD]
+    written = len(world.story("wrote"))
+    assert settling(store).settle(HERE)
+    assert len(world.story("wrote")) == written
+    desk.write(wish(1), HEAD, ACCEPTED)
+    assert settling(store).settle(HERE)
+    assert shown(world) == ["success: Accepted", "success: Accepted"]
+
+
+def test_who_comes_second_is_never_shown_alone(store: Store, desk: CheckDesk, world: World) -> None:
+    comes(store, desk, 1, REJECTED)
+    comes(store, desk, 2, ACCEPTED)
+    assert shown(world) == ["failure: Rejected", HELD]
+
+
+def test_one_that_nobody_asked_for_is_shown_by_the_repository_of_the_others(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    desk.open(wish(2, trigger=Trigger.SWEEP), HEAD, old())
+    assert store.pulls.request(pull(2)) is None
+    comes(store, desk, 1, REJECTED)
+    assert settling(store).settle(HERE)
+    assert shown(world)[1].startswith("failure: Passes here")
+
+
+def test_a_check_run_of_a_closed_pull_request_says_what_the_open_one_does(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 2, draft())
+    desk.close(wish(2))
+    settling(store).settle(HERE)
+    assert shown(world) == ["success: Accepted", "success: As #1, which is accepted"]
+    desk.close(wish(1))
+    settling(store).settle(HERE)
+    assert shown(world) == ["success: Accepted", f"cancelled: {closed().title}"]
+
+
+@pytest.mark.parametrize("head_sha", [None, NEWER])
+def test_nobody_is_held_by_one_that_left_without_our_being_told(
+    store: Store, desk: CheckDesk, world: World, head_sha: Sha | None
+) -> None:
+    comes(store, desk, 1, REJECTED)
+    comes(store, desk, 2, ACCEPTED)
+    store.siblings.tells(HERE, 2)
+    assert settling(store, heads=Heads({1: head_sha})).settle(HERE)
+    assert shown(world) == ["success: As #2, which is accepted", "success: Accepted"]
+
+
+def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: CheckDesk, world: World) -> None:
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 2, ACCEPTED)
+    desk.write(wish(1), HEAD, REJECTED)
+    slow = Meanwhile(store, lambda: desk.write(wish(2), HEAD, REJECTED))
+    assert settling(store, slow).settle(HERE)
+    assert shown(world) == ["failure: Rejected", "failure: Rejected"]
+
+
+def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_right(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    def comes_and_is_settled() -> None:
+        comes(store, desk, 1, REJECTED)
+        settling(store).settle(HERE)
+
+    comes(store, desk, 2, draft())
+    CheckDesk(Meanwhile(store, comes_and_is_settled), store.checks(), store.siblings).write(wish(2), HEAD, ACCEPTED)
+    assert shown(world) == ["failure: Rejected", "success: Accepted"]
+    assert store.siblings.next() == (HERE, 1)
+    assert settling(store).settle(HERE)
+    assert shown(world) == ["failure: Rejected", HELD]
+
+
+def test_where_nothing_can_be_written_nobody_tries_for_ever(store: Store, desk: CheckDesk) -> None:
+    class Refusing(Checks):
+        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+            raise Forbidden(f"{request.repository} {check} {content.title}")
+
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 2, REJECTED)
+    assert settling(store, Refusing(store)).settle(HERE)
+
+
+def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckDesk, world: World) -> None:
+    numbers = range(2, MOST_LOOKS * MOST_AT_ONCE + 3)
+    for number in numbers:
+        comes(store, desk, number, ACCEPTED)
+    while not settling(store).settle(HERE):
+        pass
+    comes(store, desk, 1, REJECTED)
+    before = len(world.story("wrote"))
+    assert not settling(store).settle(HERE)
+    assert len(world.story("wrote")) - before == MOST_LOOKS * MOST_AT_ONCE
+    assert settling(store).settle(HERE)
+    assert len(world.story("wrote")) - before == len(numbers)
+    assert {said.partition(":")[0] for said in shown(world)} == {"failure"}
+
+
+def test_one_whose_check_run_is_being_made_is_left_to_its_maker(store: Store, desk: CheckDesk, world: World) -> None:
+    comes(store, desk, 1, REJECTED)
+    store.pulls.want(wish(2))
+    store.checks().claim(pull(2), HEAD)
+    store.siblings.says(pull(2), HEAD, ACCEPTED)
+    assert settling(store).settle(HERE)
+    assert shown(world) == ["failure: Rejected"]
+
+
+def test_where_one_is_alone_a_word_costs_one_call_more_and_github_nothing(store: Store) -> None:
+    class Counting(Wire):
+        calls = 0
+
+        def call(self, *command: Argument) -> Reply:
+            type(self).calls += 1
+            return super().call(*command)
+
+    def cost(content: CheckContent, *, shares: bool) -> int:
+        wire = Counting(store.url.get_secret_value(), 5)
+        counted = Store(wire, store.codec, store.url, store.timing)
+        before = Counting.calls
+        CheckDesk(Checks(store), counted.checks(), counted.siblings if shares else None).write(wish(), HEAD, content)
+        wire.close()
+        return Counting.calls - before
+
+    store.pulls.want(wish())
+    for content in (draft(), REJECTED, ACCEPTED):  # the scripts are known then
+        cost(content, shares=True)
+    assert cost(draft(), shares=True) - cost(draft(), shares=False) == 1
+    assert cost(REJECTED, shares=True) - cost(REJECTED, shares=False) == 1
+    assert cost(ACCEPTED, shares=True) - cost(ACCEPTED, shares=False) == 2
+    assert cost(ACCEPTED, shares=True) == 4, "an id and a conclusion were noted in two calls before"
