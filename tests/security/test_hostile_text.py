@@ -202,7 +202,7 @@ def comments(said: str) -> Iterator[str]:
     """Everything that Assay writes into a conversation."""
     for one in verdicts(said):
         on_record = [entry("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
-        yield feedback.feedback(on_record, "4f" * 16, 5).replace("<!-- assay:" + "4f" * 16 + " -->", "")
+        yield feedback.feedback(on_record, 5)
     yield answers.unknown(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
     asked = ask().model_copy(update={"login": said, "reason": said})
     yield from (answers.refused(asked, why, Role.READ, said) for why in Refusal)
