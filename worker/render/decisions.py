@@ -13,7 +13,7 @@ from worker.domain.suspension import when
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Verdict
 from worker.render.check import BODY_BYTES
-from worker.render.markdown import code, joined, prose
+from worker.render.markdown import blocks, code, joined, prose
 from worker.render.visible import fit, one_line
 from worker.render.words import TITLE_BYTES
 
@@ -124,4 +124,4 @@ def _called(called: Called) -> str:
 
 
 def _above(content: CheckContent, *notes: str) -> CheckContent:
-    return replace(content, summary=joined([*notes, content.summary], BODY_BYTES))
+    return replace(content, summary=joined([*notes, *blocks(content.summary)], BODY_BYTES))

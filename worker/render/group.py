@@ -14,7 +14,7 @@ from worker.domain.merge_group import GroupEnd
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Accept
 from worker.render.check import BODY_BYTES
-from worker.render.markdown import address, link, prose
+from worker.render.markdown import address, blocks, joined, link, prose
 from worker.render.visible import fit, one_line
 from worker.render.words import TITLE_BYTES, category_words
 
@@ -150,7 +150,7 @@ def stopped(place: Place, stops: Stops) -> CheckContent:
     summary = f"{words.why}\n\n**Next step:** {words.step}, then put it into the queue again."
     return CheckContent(
         title=fit(words.title.format(**told), TITLE_BYTES),
-        summary=fit(summary.format(**told), BODY_BYTES),
+        summary=joined(blocks(summary.format(**told)), BODY_BYTES),
         conclusion=Conclusion.FAILURE if stops.why is Why.REJECTED else Conclusion.ACTION_REQUIRED,
     )
 
@@ -164,7 +164,7 @@ def judged(place: Place, content: CheckContent, parent: EvalId) -> CheckContent:
     return replace(
         content,
         title=fit(f"Merge group of {place.name}: {content.title}", TITLE_BYTES),
-        summary=fit(f"{about}\n\n{content.summary}", BODY_BYTES),
+        summary=joined([about, *blocks(content.summary)], BODY_BYTES),
     )
 
 

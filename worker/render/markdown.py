@@ -2,7 +2,7 @@
 
 Does not know verdicts. Invariant: `prose`, `code` and `fenced` turn any string into Markdown that shows
 that string and nothing else: no markup, HTML, link, image, mention, reference or new block, also in a
-table's cell. `joined` never exceeds its limit and never cuts inside a block.
+table's cell. `joined` never exceeds its limit and never cuts inside a block; `blocks` finds those of a page again.
 """
 
 import re
@@ -21,6 +21,8 @@ GAP: Final = "&#8203;"
 ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
 CODE_SPAN: Final = pattern(r"(?<!`)`([^`]+)`(?!`)")
 BACKTICKS: Final = pattern("`+")
+FENCE: Final = pattern(r"^(?P<ticks>`{3,})(?P<language>[^`]*)$")
+"""The line that a code block of ours begins or ends with. One with further backticks is a code span."""
 PUNCTUATION: Final = pattern(r"[!-/:-@\[-`{-~]")
 
 SPECIAL: Final = pattern(
@@ -103,12 +105,37 @@ def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> 
     return "\n".join([*shown, f"- … and {left} more"] if left else shown)
 
 
-def joined(blocks: Sequence[str], limit: int) -> str:
+def blocks(page: str) -> tuple[str, ...]:
+    """The blocks of a page of ours, which `joined` puts together again: a fence and what is folded stay whole."""
+    found, parts, fence, depth = list[str](), list[str](), "", 0
+    for part in page.split("\n\n"):
+        parts.append(part)
+        for line in part.split("\n"):
+            fence = _fence_after(fence, line)
+            if not fence:
+                depth += line.startswith("<details>") - line.startswith("</details>")
+        if not fence and depth <= 0:
+            found.append("\n\n".join(parts))
+            parts, depth = [], 0
+    return (*found, "\n\n".join(parts)) if parts else tuple(found)
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """The fence that stands open after this line."""
+    run = FENCE.match(line)
+    if run is None:
+        return fence
+    if not fence:
+        return run["ticks"]
+    return "" if not run["language"] and len(run["ticks"]) >= len(fence) else fence
+
+
+def joined(parts: Sequence[str], limit: int) -> str:
     """Blocks with blank lines between, as many as fit into *limit* bytes; says so if one did not."""
     note = "*Cut here: the rest does not fit into a check run.*"
-    whole = "\n\n".join(blocks)
+    whole = "\n\n".join(parts)
     if len(whole.encode()) <= limit:
         return whole
-    ends = [*accumulate(len(block.encode()) + 2 for block in blocks)]
-    kept = blocks[: bisect_right(ends, limit - len(note.encode()))]
+    ends = [*accumulate(len(block.encode()) + 2 for block in parts)]
+    kept = parts[: bisect_right(ends, limit - len(note.encode()))]
     return "\n\n".join([*kept, note])

@@ -10,7 +10,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES, judging
-from worker.render.markdown import joined
+from worker.render.markdown import blocks, joined
 
 ANYHOW: Final = "Somebody with write access can have it judged all the same: comment `/rejudge`."
 SET_IN: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
@@ -88,4 +88,4 @@ def said_why(content: CheckContent, trigger: Trigger) -> CheckContent:
     if trigger not in AGAIN:
         return content
     note = f"*Judged again, since {AGAIN[trigger][0]}.*"
-    return replace(content, summary=joined([note, content.summary], BODY_BYTES))
+    return replace(content, summary=joined([note, *blocks(content.summary)], BODY_BYTES))

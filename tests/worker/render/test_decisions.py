@@ -68,6 +68,12 @@ def test_a_long_reason_fits_and_a_full_page_gives_way_as_a_whole() -> None:
     assert content.text == "text"
 
 
+def test_of_a_page_that_is_too_long_the_first_blocks_are_still_read() -> None:
+    full = CheckContent(title="Rejected", summary=f"Above.\n\n{'x' * BODY_BYTES}", text="")
+    content = with_people(full, Said(override=override()), rejected())
+    assert "Above.\n\n*Cut here" in content.summary
+
+
 def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None:
     pointer = rejected().evidence[0].model_copy(update={"note": "é" * 3_000})
     verdict = rejected(evidence=(pointer,) * 20)

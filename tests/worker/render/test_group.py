@@ -11,8 +11,9 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.merge_group import GroupEnd
+from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason
-from worker.render.check import check_content
+from worker.render.check import BODY_BYTES, check_content
 from worker.render.group import (
     STOPS,
     Place,
@@ -26,6 +27,7 @@ from worker.render.group import (
     stopped,
     waiting,
 )
+from worker.render.markdown import fenced
 
 PLACE = Place("https://github.com", "acme/widgets", 12)
 OURS = Published(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
@@ -182,6 +184,16 @@ def test_every_other_reason_says_what_to_do(why: Why, published: Published | Non
 
 def test_every_reason_has_words() -> None:
     assert set(STOPS) == set(Why)
+
+
+def test_a_verdict_on_the_group_that_is_too_long_is_cut_between_blocks() -> None:
+    shown_code = fenced("x = 1\n\n" * 10_000)
+    content = replace(check_content(rejected(), dossier()), summary=f"Above.\n\n{shown_code}\n\nBelow.")
+    said = judged(PLACE, content, EvalId("0199aaaa-0000-7000-8000-000000000001")).summary
+    assert len(said.encode()) <= BODY_BYTES
+    assert "Above." in said
+    assert "```" not in said
+    assert said.endswith("*Cut here: the rest does not fit into a check run.*")
 
 
 def test_a_verdict_on_the_group_says_what_it_is_about() -> None:

@@ -6,7 +6,7 @@ from markdown_it.token import Token
 
 from tests.worker.render.rendered import ACTIVE, GITHUB, shown
 from tests.worker.render.samples import HOSTILE
-from worker.render.markdown import address, bullets, code, fenced, joined, link, prose, table
+from worker.render.markdown import address, blocks, bullets, code, fenced, joined, link, prose, table
 from worker.render.visible import exact_line, one_line, visible
 
 TRICKY = st.text(st.sampled_from("ab1 `*_[]()<>!|\\~#@&;:/.$-+=\t\n\x1b\u202eé漢"), max_size=40)
@@ -82,9 +82,41 @@ def test_a_long_list_says_how_much_it_left_out() -> None:
     assert bullets(["a", "b", "c"], 1) == "- a\n- … and 2 more"
 
 
+PARTS = st.one_of(
+    TRICKY.map(prose),
+    TRICKY.map(code),
+    st.lists(TRICKY, max_size=3).map(lambda lines: fenced("\n\n".join(lines), "text")),
+    st.lists(TRICKY.map(prose), min_size=1, max_size=4).map(bullets),
+    st.lists(st.tuples(TRICKY.map(code), TRICKY.map(prose)), max_size=3).map(lambda rows: table(("a", "b"), rows)),
+    st.tuples(TRICKY.map(code), TRICKY.map(lambda words: fenced(f"{words}\n\n<details>", "json"))).map(
+        lambda pair: f"<details><summary>Folded</summary>\n\n{pair[0]}\n\n{pair[1]}\n\n</details>"
+    ),
+)
+
+
+@given(st.lists(PARTS.filter(bool), max_size=8))
+def test_the_blocks_of_a_page_are_found_again(parts: list[str]) -> None:
+    assert list(blocks("\n\n".join(parts))) == (parts or [""])
+
+
+@given(st.lists(PARTS.filter(bool), max_size=8), st.integers(min_value=60, max_value=400))
+def test_a_page_that_is_cut_shows_what_is_left_as_before(parts: list[str], limit: int) -> None:
+    cut = joined(blocks("\n\n".join(parts)), limit)
+    assert len(cut.encode()) <= limit
+    kept = cut.split("*Cut here")[0].rstrip("\n")
+    assert "\n\n".join(parts).startswith(kept)
+    assert [one.type for one in tokens(cut)][: len(tokens(kept))] == [one.type for one in tokens(kept)]
+    assert "*Cut here" not in cut or tokens(cut)[-3].type == "paragraph_open"
+
+
+def test_a_fence_that_nobody_closed_is_one_block_to_the_end() -> None:
+    assert blocks("a\n\n```text\nb\n\nc\n```` d\n\ne") == ("a", "```text\nb\n\nc\n```` d\n\ne")
+    assert blocks("````\na\n\n```\n\nb\n````\n\nc") == ("````\na\n\n```\n\nb\n````", "c")
+
+
 @given(st.lists(st.text(max_size=50), max_size=8), st.integers(min_value=60, max_value=200))
-def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(blocks: list[str], limit: int) -> None:
-    text = joined(blocks, limit)
+def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(parts: list[str], limit: int) -> None:
+    text = joined(parts, limit)
     assert len(text.encode()) <= limit
-    if text != "\n\n".join(blocks):
+    if text != "\n\n".join(parts):
         assert text.endswith("*Cut here: the rest does not fit into a check run.*")
