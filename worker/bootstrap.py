@@ -32,6 +32,7 @@ from worker.system_clock import SystemClock
 if TYPE_CHECKING:
     from worker.domain.feedback import Letter
     from worker.domain.greeting import Greeting
+    from worker.domain.merge_group import MergeGroup
     from worker.domain.siblings import Place
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing
@@ -194,6 +195,10 @@ class Court(Value):
 
         newest, limit = self.store.checks().newest, self.settings.round_limit
         Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit).tell(letter)
+
+    def close_group(self, group: "MergeGroup", check: CheckRunId) -> None:
+        """Close the check of a merge group that nobody answered in time."""
+        self.groups.expire(group, check)
 
     def judge_group(self, taken: "TakenGroup") -> None:
         self.groups.judge(taken)

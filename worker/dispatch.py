@@ -21,6 +21,7 @@ from worker.domain.feedback import Letter
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest
 from worker.domain.siblings import Place
 from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
@@ -75,6 +76,8 @@ class Clerk(Protocol):
     def conclude(self, due: Due) -> None: ...
 
     def answer_group(self, opened: OpenGroup) -> None: ...
+
+    def close_group(self, group: MergeGroup, check: CheckRunId) -> None: ...
 
     def tell(self, letter: Letter) -> None: ...
 
@@ -285,7 +288,7 @@ class Dispatcher:
             done=lambda: None,
             later=lambda delay: self._store.groups.later(opened.queued, delay),
             again_s=GROUP_AGAIN_S,
-            fields={"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha},
+            fields=about_group(group),
         )
 
     def _telling(self, opened: OpenLetter) -> Errand:
@@ -336,23 +339,29 @@ class Dispatcher:
         )
 
     def _close(self, pool: ThreadPoolExecutor, late: OverdueCheck) -> None:
-        request = self._store.pulls.request(late.pull)
-        done = lambda: self._checks.concluded(late.pull, late.head_sha)  # noqa: E731 - used twice below
-        if request is None:
-            done()
-            return
-        errand = Errand(
-            name="close overdue check",
-            work=lambda clerk: self._expire(clerk, request, late),
-            done=done,
-            fields=about(request, late.head_sha),
-        )
-        LOG.warning("a check is older than its deadline", extra=errand.fields)
-        self._start(pool, errand)
+        """One of a pull request or merge group that nobody knows any more is only let go."""
+        pull, head_sha, check = late.pull, late.head_sha, late.check
+        request = self._store.pulls.request(pull)
+        group = self._store.groups.known((pull.installation_id, pull.repository_id, head_sha))
+        if request is not None:
+            asked = request
+            self._expire(pool, late, lambda clerk: clerk.close_overdue(asked, head_sha, check), about(asked, head_sha))
+        elif group is not None:
+            told = group
+            self._expire(pool, late, lambda clerk: clerk.close_group(told, check), about_group(told))
+        else:
+            self._checks.concluded(pull, head_sha)
 
-    def _expire(self, clerk: Clerk, request: JudgeRequest, late: OverdueCheck) -> None:
-        clerk.close_overdue(request, late.head_sha, late.check)
-        measuring.happened(self._store, Count.OVERDUE)
+    def _expire(
+        self, pool: ThreadPoolExecutor, late: OverdueCheck, work: Callable[[Clerk], None], fields: dict[str, object]
+    ) -> None:
+        def close(clerk: Clerk) -> None:
+            work(clerk)
+            measuring.happened(self._store, Count.OVERDUE)
+
+        done = lambda: self._checks.concluded(late.pull, late.head_sha)  # noqa: E731 - a name for what follows
+        LOG.warning("a check is older than its deadline", extra=fields)
+        self._start(pool, Errand(name="close overdue check", work=close, done=done, fields=fields))
 
     def _start(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
         self._errands[pool.submit(self._perform, errand)] = errand
@@ -391,3 +400,8 @@ class Dispatcher:
                 errand.done()
             case _ as never:
                 assert_never(never)
+
+
+def about_group(group: MergeGroup) -> dict[str, object]:
+    """Which merge group the log tells of."""
+    return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}

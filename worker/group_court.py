@@ -12,8 +12,9 @@ from worker.board import Silent
 from worker.domain.audit import Heard
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
+from worker.domain.ids import CheckRunId
 from worker.domain.manifest import web_url
-from worker.domain.merge_group import MergeGroup
+from worker.domain.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import RubricRefused
@@ -28,6 +29,8 @@ from worker.ports import CheckPublisher, CheckRegistry, Clock
 from worker.publish import CheckDesk
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
+from worker.render.group import Place, failed
+from worker.render.words import OVERDUE
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -60,6 +63,10 @@ class GroupCourt(Value):
             clock=self.clock,
             terms=Terms(timedelta(seconds=self.settings.timing.group_wait), self.settings.retries, self._site_url),
         ).answer(opened)
+
+    def expire(self, group: MergeGroup, check: CheckRunId) -> None:
+        """Close the check of a group that nobody answered in time, unless somebody did meanwhile."""
+        self._screen().expire(group, check, self._site_url)
 
     def judge(self, taken: TakenGroup) -> None:
         """Judge a merge group that differs from what was accepted."""
@@ -135,6 +142,14 @@ class GroupScreen(Value):
             requested_at=group.at,
         )
         CheckDesk(self.checks(number), self.registry).write(request, group.head_sha, content)
+
+    def expire(self, group: MergeGroup, check: CheckRunId, site_url: str) -> None:
+        """Close a check run that says no end yet; one that was concluded meanwhile stays as it is."""
+        if self.registry.open_checks(_nobodys(group)).get(group.head_sha) != check:
+            return
+        found = pull_of(group.head_ref, group.base_ref)
+        number = 0 if isinstance(found, Refusal) else found
+        self.show(group, number, failed(Place(site_url, group.repository, number), OVERDUE))
 
     def is_open(self, group: MergeGroup) -> bool:
         """Whether a check run was made, or its making was begun, that says no end yet."""

@@ -89,6 +89,11 @@ class Groups:
         known = read(MergeGroup, text(kept))
         return self.put(known.model_copy(update={"delivery_id": delivery_id, "at": at}))
 
+    def known(self, place: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
+        """The group at this commit, as long as it is waited for or not long over."""
+        kept = self._wire.call("GET", keys.group(*place).name)
+        return read_or_leave(MergeGroup, text(kept)) if kept else None
+
     def next(self) -> OpenGroup | None:
         """The group that was not looked at for longest, for a while."""
         hold = milliseconds(self._timing.open_hold)

@@ -21,6 +21,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
@@ -199,6 +200,9 @@ class ScriptedCourt:
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         self._desk().expire(request, head_sha, check, "overdue")
+
+    def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
+        self.world.note("closed group", head=group.head_sha, check=check)
 
     def answer(self, ask: Ask) -> None:
         self.world.note("asked", delivery=ask.delivery_id)

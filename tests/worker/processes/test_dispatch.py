@@ -244,6 +244,18 @@ def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
 
 
 @pytest.mark.usefixtures("dispatcher")
+def test_the_watchdog_closes_a_merge_groups_check_too(
+    here: Settings, redis_server: Redis, store: Store, world: World
+) -> None:
+    waiting = group()
+    store.groups.put(waiting)
+    with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
+        late.checks().opened(pull(0), waiting.head_sha, CheckRunId(5))
+    assert becomes(lambda: [one["head"] for one in world.story("closed group")] == [waiting.head_sha])
+    assert becomes(lambda: not store.wire.call("ZCARD", keys.DEADLINES.name))
+
+
+@pytest.mark.usefixtures("dispatcher")
 def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
     here: Settings, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
