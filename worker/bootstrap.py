@@ -121,10 +121,10 @@ class Court(Value):
         lease.keep()
         self._board().fail(request, reason)
 
-    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None:
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
         """Say on the pull request's unfinished checks until when GitHub can't be asked."""
         lease.keep()
-        self._board().put_off(request, until)
+        self._board().put_off(request, until, is_away=is_away)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._reception().open(request, head_sha)

@@ -11,20 +11,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import timedelta
-from math import inf
-from typing import Final, Protocol, assert_never
+from typing import Final, assert_never
 
 from worker import measuring
-from worker.domain.feedback import Letter
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import Happening
-from worker.domain.ids import CheckRunId, Sha
+from worker.apart import Apart
 from worker.domain.merge_group import MergeGroup
-from worker.domain.request import Ask, JudgeRequest
 from worker.domain.siblings import Place
-from worker.errors import Bug, Drop, GiveUp, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.errand import Clerk, Errand, rule_of
+from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.ports import Clock
 from worker.queue import JudgeQueue
 from worker.resuming import resume
@@ -61,49 +56,7 @@ OPEN_AGAIN_S: Final = 2.0
 GROUP_AGAIN_S: Final = 10.0
 """The same for a merge group: a queue waits for it."""
 
-
-class Clerk(Protocol):
-    """What errands need of a court. Raises `worker.errors`."""
-
-    def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
-
-    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
-
-    def answer(self, ask: Ask) -> None: ...
-
-    def follow(self, happening: Happening) -> None: ...
-
-    def conclude(self, due: Due) -> None: ...
-
-    def answer_group(self, opened: OpenGroup) -> None: ...
-
-    def close_group(self, group: MergeGroup, check: CheckRunId) -> None: ...
-
-    def tell(self, letter: Letter) -> None: ...
-
-    def greet(self, greeting: Greeting) -> None: ...
-
-    def settle(self, place: Place) -> None: ...
-
-    def tidy(self) -> None: ...
-
-    def catch_up(self) -> None: ...
-
-
 OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
-
-
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off; *again_s*: at most so long."""
-
-    name: str
-    work: Callable[[Clerk], None]
-    done: Callable[[], None]
-    later: Callable[[timedelta], None] = lambda _: None
-    again_s: float = inf
-    attempt: int = 1
-    fields: dict[str, object] = field(default_factory=dict[str, object])
 
 
 class Dispatcher:
@@ -125,6 +78,7 @@ class Dispatcher:
         self._next_catching_up = 0.0
         self._next_greeting = 0.0
         self._errands: dict[Future[None], Errand] = {}
+        self._apart = Apart(self._timing.retry_gap)
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
         """Dispatch until stopped."""
@@ -239,6 +193,7 @@ class Dispatcher:
             done=lambda: self._store.greetings.done(greeting),
             later=lambda delay: self._store.greetings.later(greeting, delay),
             attempt=seen.attempt,
+            installation=greeting.installation_id,
             fields={"repository": greeting.repository},
         )
 
@@ -250,6 +205,7 @@ class Dispatcher:
             done=lambda: self._store.happenings.done(happening),
             later=lambda delay: self._store.happenings.later(happening, delay),
             attempt=happened.attempt,
+            installation=happening.installation_id,
             fields={
                 "delivery_id": happening.delivery_id,
                 "what": happening.what,
@@ -276,6 +232,7 @@ class Dispatcher:
             later=lambda delay: self._store.siblings.later(place, delay),
             again_s=OPEN_AGAIN_S,
             attempt=attempt,
+            installation=place.installation_id,
             fields=place.model_dump(),
         )
 
@@ -288,6 +245,7 @@ class Dispatcher:
             done=lambda: None,
             later=lambda delay: self._store.groups.later(opened.queued, delay),
             again_s=GROUP_AGAIN_S,
+            installation=group.installation_id,
             fields=about_group(group),
         )
 
@@ -299,6 +257,7 @@ class Dispatcher:
             done=lambda: self._store.letters.done(letter),
             later=lambda delay: self._store.letters.later(letter, delay),
             attempt=opened.attempt,
+            installation=letter.pull.installation_id,
             fields={
                 "delivery_id": letter.delivery_id,
                 "repository_id": letter.pull.repository_id,
@@ -315,6 +274,7 @@ class Dispatcher:
             done=lambda: self._store.pulls.opened(request.pull, head_sha),
             later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
             again_s=OPEN_AGAIN_S,
+            installation=request.pull.installation_id,
             fields=about(request, head_sha),
         )
 
@@ -330,6 +290,7 @@ class Dispatcher:
             done=lambda: self._store.asks.done(ask),
             later=lambda delay: self._store.asks.later(ask, delay),
             attempt=asked.attempt,
+            installation=ask.pull.installation_id,
             fields={
                 "delivery_id": ask.delivery_id,
                 "repository": ask.repository,
@@ -359,9 +320,16 @@ class Dispatcher:
             work(clerk)
             measuring.happened(self._store, Count.OVERDUE)
 
-        done = lambda: self._checks.concluded(late.pull, late.head_sha)  # noqa: E731 - a name for what follows
+        errand = Errand(
+            name="close overdue check",
+            work=close,
+            done=lambda: self._checks.concluded(late.pull, late.head_sha),
+            later=lambda delay: self._checks.overdue_later(late, delay),
+            installation=late.pull.installation_id,
+            fields=fields,
+        )
         LOG.warning("a check is older than its deadline", extra=fields)
-        self._start(pool, Errand(name="close overdue check", work=close, done=done, fields=fields))
+        self._start(pool, errand)
 
     def _start(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
         self._errands[pool.submit(self._perform, errand)] = errand
@@ -376,28 +344,41 @@ class Dispatcher:
             errand = self._errands.pop(future)
             error = future.exception()
             if error is None:
-                errand.done()
+                self._done(errand)
             elif isinstance(error, Exception):
                 self._failed(errand, error)
             else:
                 raise error
 
+    def _done(self, errand: Errand) -> None:
+        self._apart.over(errand.key)
+        errand.done()
+
     def _failed(self, errand: Errand, error: Exception) -> None:
-        rule = RetryRule(self._settings.retries, timedelta(seconds=min(self._timing.retry_delay, errand.again_s)))
-        fields = errand.fields | {"errand": errand.name, "attempt": errand.attempt}
-        match classify(error, errand.attempt, rule):
+        rule, attempt = rule_of(errand, self._settings), errand.attempt
+        if isinstance(
+            error, Outage
+        ):  # not all errands know how often they were tried: those are tried until they are done
+            attempt = max(attempt, min(self._apart.failed(errand.key), rule.outage_attempts))
+        fields = errand.fields | {"errand": errand.name, "attempt": attempt}
+        match classify(error, attempt, rule):
             case RetryIn(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
                 errand.later(delay)
+            case WaitOut(delay):
+                LOG.info("errand waits: %s", error, extra=fields)
+                now = time.monotonic()
+                at = self._apart.place(errand.installation, now + delay.total_seconds(), now)
+                errand.later(timedelta(seconds=at - now))
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)
                 errand.later(at - self._clock.now())
             case Drop(reason) | GiveUp(reason):
                 LOG.warning("errand dropped: %s", reason, extra=fields)
-                errand.done()
+                self._done(errand)
             case Bug():
                 LOG.error("errand failed", exc_info=error, extra=fields)
-                errand.done()
+                self._done(errand)
             case _ as never:
                 assert_never(never)
 

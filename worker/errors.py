@@ -7,7 +7,8 @@
     │   └── (others)          a file, an option, a checkout: where, expected, found
     ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
     ├── Unavailable           a server can't be reached or answers errors; trying again may help
-    │   └── RateLimited       ... not before a stated time
+    │   ├── RateLimited       ... not before a stated time
+    │   └── Outage            GitHub answers nobody, or not this: what is to be done there is waited out, for hours
     ├── BudgetReached         a cap stands before a question to a model; the judge says so in its verdict
     ├── Gone                  nobody is waiting for an answer any more (deleted, closed, uninstalled)
     └── LeaseLost             another judge took over; stop without writing
@@ -16,9 +17,12 @@ Does not retry or sleep. Invariant: adapters raise these and nothing of their SD
 is a bug, and a bug is raised, never judged.
 """
 
+from bisect import bisect_left
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from math import ceil
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.value import Value
 
@@ -71,6 +75,10 @@ class RateLimited(Unavailable):
         self.retry_at = retry_at
 
 
+class Outage(Unavailable):
+    """*what* is away: a broken connection, no answer in time, a 5xx. What it refuses (4xx) is none."""
+
+
 class BudgetReached(AssayError):
     """Asking could cost *asked_usd*, and *level* has no room for it. Nothing was reserved.
 
@@ -104,6 +112,12 @@ class RetryAt(Value):
     at: datetime
 
 
+class WaitOut(Value):
+    """An outage: try again after so long. That counts as no try, since nothing was tried."""
+
+    delay: timedelta
+
+
 class GiveUp(Value):
     """Publish `judge_unavailable` with this reason."""
 
@@ -120,11 +134,11 @@ class Bug(Value):
     """Not one of ours: log the traceback, tell the check that Assay failed, raise."""
 
 
-Fate = RetryIn | RetryAt | GiveUp | Drop | Bug
+Fate = RetryIn | RetryAt | WaitOut | GiveUp | Drop | Bug
 
 
 def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noqa: PLR0911 - one return a fate
-    """Say what the job does about *error*; *attempt* counts from 1."""
+    """Say what the job does about *error*; *attempt* counts from 1, of outages apart from all else."""
     match error:
         case LeaseLost():
             return Drop("another judge took over")
@@ -134,6 +148,8 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return GiveUp(str(error))
         case RateLimited(retry_at=at):  # however often: it is no failure, and it says itself when it is over
             return RetryAt(at)
+        case Outage() if attempt <= retry.outage_attempts:
+            return WaitOut(retry.outage_delay(attempt))
         case Unavailable() if attempt > retry.attempts:
             return GiveUp(str(error))
         case Unavailable():
@@ -142,9 +158,34 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return Bug()
 
 
+GROWS_FOR: Final = 40
+"""After so many tries the longest wait is reached, however short the first was."""
+
+SHORTEST: Final = 1 / 40
+"""Of the longest wait: no shorter one waits an outage out, or trying would become all that is done."""
+
+
 class RetryRule(Value):
-    """Retries after the first try: `first_delay`, then *factor* times as long each."""
+    """Retries after the first try: `first_delay`, then *factor* times as long each.
+
+    Of an outage for `outage` in all, at most `longest` apart; never fewer than of anything else.
+    """
 
     attempts: int
     first_delay: timedelta
     factor: int = 3
+    longest: timedelta = timedelta(minutes=10)
+    outage: timedelta = timedelta(0)
+
+    def outage_delay(self, attempt: int) -> timedelta:
+        """How long to wait after so many tries in vain."""
+        grown = self.first_delay.total_seconds() * self.factor ** min(attempt - 1, GROWS_FOR)
+        longest = self.longest.total_seconds()
+        return timedelta(seconds=min(longest, max(grown, longest * SHORTEST)))
+
+    @property
+    def outage_attempts(self) -> int:
+        """After how many tries in vain an outage is taken for more than that."""
+        passed = list(accumulate(self.outage_delay(attempt) for attempt in range(1, GROWS_FOR + 1)))
+        beyond = max(0, ceil((self.outage - passed[-1]) / self.longest))
+        return max(self.attempts, min(bisect_left(passed, self.outage) + 1, GROWS_FOR) + beyond)

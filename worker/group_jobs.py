@@ -12,7 +12,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Final, Protocol, assert_never
 
-from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.jobs import FAILED, SCENE, Scene, caught
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -73,11 +73,10 @@ def _judge(scene: Scene, taken: TakenGroup) -> None:
 
 def _after(scene: Scene, taken: TakenGroup, error: Exception) -> None:
     """Say what becomes of the group. Raises the error where it is a bug."""
-    rule = RetryRule(scene.settings.retries, timedelta(seconds=scene.settings.timing.retry_delay))
     later, queued = scene.store.groups.later, taken.open.queued
     fields = {"group": taken.lease.group.id, "attempt": taken.open.attempt}
-    match classify(error, taken.open.attempt, rule):
-        case RetryIn(delay):
+    match classify(error, taken.open.attempt, scene.settings.retry_rule):
+        case RetryIn(delay) | WaitOut(delay):
             LOG.warning("tried again in %s: %s", delay, error, extra=fields)
             later(queued, delay)
         case RetryAt(at):

@@ -21,7 +21,7 @@ from rq.job import Job
 from worker import measuring
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, PullRef
-from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, RetryRule, Unavailable, classify
+from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Clock, Lease
@@ -48,7 +48,7 @@ class Bench(Protocol):
 
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
 
-    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None: ...
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None: ...
 
 
 OpenBench = Callable[[Settings, Store], AbstractContextManager[Bench]]
@@ -147,7 +147,7 @@ class Sitting:
     def __init__(self, scene: Scene, taken: Taken) -> None:
         self._scene = scene
         self._taken = taken
-        self._rule = RetryRule(scene.settings.retries, timedelta(seconds=scene.settings.timing.retry_delay))
+        self._rule = scene.settings.retry_rule
         self._open_bench: OpenBench = resolve_name(scene.court)
         self._fields = {
             **about(taken.request),
@@ -189,10 +189,16 @@ class Sitting:
                 assert_never(never)
 
     def _after_error(self, error: Exception) -> End:
-        match classify(error, self._taken.attempt, self._rule):
+        attempt = self._taken.aways + 1 if isinstance(error, Outage) else self._taken.attempt
+        match classify(error, attempt, self._rule):
             case RetryIn(delay):
                 LOG.warning("tried again in %s: %s", delay, error, extra=self._fields)
                 return End(Finish.RETRY, delay)
+            case WaitOut(delay):
+                LOG.warning("GitHub is away, tried again in %s: %s", delay, error, extra=self._fields)
+                if attempt > self._rule.attempts:  # else it may be over before anybody reads of it
+                    self._put_off(self._scene.clock.now() + delay, is_away=True)
+                return End(Finish.AWAY, delay)
             case RetryAt(at):
                 LOG.warning("tried again at %s: %s", at, error, extra=self._fields)
                 self._put_off(at)
@@ -208,27 +214,34 @@ class Sitting:
             case _ as never:
                 assert_never(never)
 
-    def _put_off(self, until: datetime) -> None:
+    def _put_off(self, until: datetime, *, is_away: bool = False) -> None:
         """Tell the check until when nobody judges, if as much can be told."""
-        error = caught(partial(self._tell_until, until))
+        error = caught(partial(self._tell_until, until, is_away=is_away))
         if error is not None:
             LOG.info("the check can't be told: %s", error, extra=self._fields)
 
-    def _tell_until(self, until: datetime) -> None:
+    def _tell_until(self, until: datetime, *, is_away: bool) -> None:
         with self._open_bench(self._scene.settings, self._scene.store) as bench:
-            bench.put_off(self._taken.request, self._taken.lease, until)
+            bench.put_off(self._taken.request, self._taken.lease, until, is_away=is_away)
 
     def _give_up(self, reason: str) -> End:
-        """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone."""
+        """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone.
+
+        While GitHub is away there is no end to it: else a check would stay open that nobody knows of, and a verdict be lost that
+        is on record. Each try is a judging first, so that it is published when GitHub is back.
+        """
         LOG.warning("no verdict: %s", reason, extra=self._fields)
         error = caught(partial(self._tell, reason))
         if error is None:
             measuring.happened(self._scene.store, Count.GIVEN_UP)
             return End(Finish.JUDGED)
-        fate = classify(error, max(1, self._taken.attempt - self._rule.attempts), self._rule)
+        attempt = 1 if isinstance(error, Outage) else max(1, self._taken.attempt - self._rule.attempts)
+        fate = classify(error, attempt, self._rule)
         match fate:
             case RetryIn(delay):
                 return End(Finish.RETRY, delay)
+            case WaitOut():
+                return End(Finish.AWAY, self._rule.longest)
             case RetryAt(at):
                 return End(Finish.PUT_OFF, at - self._scene.clock.now())
             case GiveUp() | Drop() | Bug():

@@ -21,7 +21,16 @@ from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Gone
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource, Siblings
-from worker.render.check import check_content, closed, failed, judging, superseded, waiting_for_ci, waiting_for_github
+from worker.render.check import (
+    check_content,
+    closed,
+    failed,
+    judging,
+    superseded,
+    waiting_for_ci,
+    waiting_for_github,
+    waiting_out,
+)
 from worker.render.decisions import Called, unjudged, with_people
 from worker.render.siblings import together
 from worker.render.standing import begun, said_why
@@ -233,10 +242,10 @@ class CheckDesk:
             self.write(request, request.head_sha, failed(reason, request.delivery_id))
         self.finish_all(request, failed(reason, request.delivery_id))
 
-    def put_off(self, request: JudgeRequest, until: datetime) -> None:
-        """Say on every unfinished check until when nobody can judge."""
+    def put_off(self, request: JudgeRequest, until: datetime, *, is_away: bool = False) -> None:
+        """Say on every unfinished check until when nobody can judge. *is_away*: GitHub fails, else it lets us ask no more."""
+        content = waiting_out(until) if is_away else waiting_for_github(until)
         for head_sha, check in self._registry.open_checks(request.pull).items():
-            content = waiting_for_github(until)
             self._update(request, head_sha, check, content)
             self._registry.rests(request.pull, head_sha, check, is_watched=content.is_watched, is_put_off=True)
 

@@ -10,6 +10,7 @@ import binascii
 import os
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,7 +21,7 @@ from worker.domain.config import Authors, Handling
 from worker.domain.money import Caps
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.errors import SettingError
+from worker.errors import RetryRule, SettingError
 
 T = TypeVar("T")
 
@@ -84,6 +85,8 @@ class Timing(Value):
     sweep: float = 5.0
     tick: float = 0.1
     retry_delay: float = 15.0
+    github_delay: float = 600.0
+    github_outage: float = 21_600.0
     asking: float = 600.0
     outage_delay: float = 600.0
     forget_after: float = 604_800.0
@@ -98,6 +101,11 @@ class Timing(Value):
     redis_timeout: float = 5.0
     redis_wait: float = 60.0
     stop_grace: float = 10.0
+
+    @property
+    def retry_gap(self) -> float:
+        """How far apart what failed because GitHub was away is tried again, of one installation."""
+        return self.retry_delay / 3
 
 
 MAY_BE_ZERO: Final = frozenset(
@@ -154,6 +162,16 @@ class Settings(Value):
     server: ServerAccess | None = None
     authors: Authors = Authors()
     timing: Timing = Timing()
+
+    @property
+    def retry_rule(self) -> RetryRule:
+        """How often, and after how long, what failed is tried again."""
+        return RetryRule(
+            self.retries,
+            timedelta(seconds=self.timing.retry_delay),
+            longest=timedelta(seconds=self.timing.github_delay),
+            outage=timedelta(seconds=self.timing.github_outage),
+        )
 
     def require_app(self) -> AppCredentials:
         """The App's credentials, or the SettingError of the first one that is missing."""

@@ -201,6 +201,18 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_TICK", "seconds between two looks at what is due", "0.1", "keep it"),
     Variable("ASSAY_RETRY_DELAY", "seconds before the first retry, then three times as long each", "15", "keep it"),
     Variable(
+        "ASSAY_GITHUB_DELAY",
+        "the longest that a retry waits while GitHub does not answer, in seconds",
+        "600",
+        "keep it",
+    ),
+    Variable(
+        "ASSAY_GITHUB_OUTAGE",
+        "seconds for which what GitHub does not answer is tried again before the check says so, if it can be told",
+        "21600",
+        "your choice",
+    ),
+    Variable(
         "ASSAY_ASKING",
         "seconds after the first question about a change in which further ones may begin",
         "600",

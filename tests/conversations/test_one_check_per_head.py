@@ -101,14 +101,48 @@ def test_a_rate_limit_that_is_used_up_is_waited_out_until_its_reset(world: World
     assert len(pull.checks_of(pull.head)) == 1
 
 
-def test_github_being_down_for_long_is_no_verdict(world: World) -> None:
+@pytest.mark.slow
+def test_github_being_down_for_longer_than_is_waited_is_no_verdict(another_world: Open) -> None:
+    world = another_world({"ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"})
     world.repository(PROJECT)
-    world.github.fault("POST /graphql", status=502, count=50)
+    world.github.fault("POST /graphql", status=502, count=500)
     pull = world.agent.opens(STUB)
     world.settles()
+    world.github.clear_faults()
 
     assert pull.check.conclusion == "action_required"
     assert not world.alice.merges(pull).is_merged
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("match", ["", "POST /graphql"])
+def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(another_world: Open, match: str) -> None:
+    """*match*: all of GitHub, or one endpoint of it."""
+    told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.5", "ASSAY_CHECK_DEADLINE": "4"}
+    world = another_world(told)
+    here = world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.github.fault(match, status=502, count=1_000_000)
+    late.arrives()
+
+    went_wrong = lambda: [one["at"] for one in world.github.requests(here.name) if one["status"] == 502]  # noqa: E731 - asked again
+    world.until(
+        lambda: bool(at := went_wrong()) and at[-1] - at[0] > 8_000,
+        "GitHub was away twice as long as a check may be open",
+    )
+    assert len(went_wrong()) < 150, "nobody storms it"
+    [run] = here.checks
+    assert run["conclusion"] is None
+    assert bool(match) is str(run["output"]["title"]).startswith("Waiting for GitHub: tried again after")
+    world.github.clear_faults()
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(world.model.asked) == 1
+    assert len(pull.checks_of(pull.head)) == 1
+    assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
 
 
 @pytest.mark.parametrize("count", [10, *rare(1, 100)])

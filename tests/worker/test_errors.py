@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from worker.domain.value import replace
 from worker.errors import (
     Bug,
     Drop,
@@ -12,26 +13,30 @@ from worker.errors import (
     GiveUp,
     Gone,
     LeaseLost,
+    Outage,
     RateLimited,
     RetryAt,
     RetryIn,
     RetryRule,
     RubricRefused,
     Unavailable,
+    WaitOut,
     classify,
 )
 
 RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=15))
 AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-OUTAGE = Unavailable("GitHub", "502")
+DOWN = Unavailable("Redis", "no answer")
+AWAY = Outage("GitHub", "502")
+HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelta(hours=6))
 
 
 @pytest.mark.parametrize(
     ("error", "attempt", "fate"),
     [
-        (OUTAGE, 1, RetryIn(timedelta(seconds=15))),
-        (OUTAGE, 3, RetryIn(timedelta(seconds=135))),
-        (OUTAGE, 4, GiveUp("GitHub is unavailable: 502")),
+        (DOWN, 1, RetryIn(timedelta(seconds=15))),
+        (DOWN, 3, RetryIn(timedelta(seconds=135))),
+        (DOWN, 4, GiveUp("Redis is unavailable: no answer")),
         (RateLimited("GitHub", AT), 1, RetryAt(AT)),
         (RateLimited("GitHub", AT), 99, RetryAt(AT)),
         (Forbidden("no"), 1, GiveUp("no")),
@@ -41,8 +46,8 @@ OUTAGE = Unavailable("GitHub", "502")
         (KeyError("x"), 1, Bug()),
     ],
     ids=[
-        "first outage",
-        "third outage",
+        "first failure",
+        "third failure",
         "too many",
         "limit",
         "limit, however often",
@@ -55,3 +60,28 @@ OUTAGE = Unavailable("GitHub", "502")
 )
 def test_every_error_has_one_fate(error: Exception, attempt: int, fate: Fate) -> None:
     assert classify(error, attempt, RULE) == fate
+
+
+def test_while_github_is_away_each_wait_is_longer_up_to_the_longest() -> None:
+    waits = [classify(AWAY, attempt, HOURS) for attempt in (1, 2, 3, 4, 5, 39)]
+    assert waits == [WaitOut(timedelta(seconds=seconds)) for seconds in (15, 45, 135, 405, 600, 600)]
+
+
+def test_an_outage_is_waited_out_for_as_long_as_is_set_and_no_longer() -> None:
+    waited = sum((HOURS.outage_delay(one) for one in range(1, HOURS.outage_attempts + 1)), timedelta(0))
+    assert timedelta(hours=6) <= waited < timedelta(hours=6, minutes=10)
+    assert classify(AWAY, HOURS.outage_attempts + 1, HOURS) == GiveUp("GitHub is unavailable: 502")
+
+
+@pytest.mark.parametrize(("outage", "attempts"), [(0, 3), (15, 3), (600, 4), (601, 5), (86_400, 147)])
+def test_an_outage_is_tried_as_often_as_it_takes_and_no_less_often_than_anything_else(
+    outage: float, attempts: int
+) -> None:
+    rule = replace(HOURS, outage=timedelta(seconds=outage))
+    assert rule.outage_attempts == attempts
+    assert isinstance(classify(AWAY, attempts, rule), WaitOut)
+
+
+def test_without_a_delay_an_outage_is_not_all_that_is_worked_on() -> None:
+    rule = RetryRule(attempts=3, first_delay=timedelta(0), outage=timedelta(hours=6))
+    assert rule.outage_delay(1) == rule.outage_delay(1000) == timedelta(seconds=15)

@@ -43,6 +43,7 @@ FAST: Mapping[str, str] = {
     "ASSAY_TICK": "0.02",
     "ASSAY_RETRIES": "2",
     "ASSAY_RETRY_DELAY": "0.2",
+    "ASSAY_GITHUB_DELAY": "4",
     "ASSAY_OUTAGE_RETRIES": "0",
     "ASSAY_CI_POLL": "0.2",
     "ASSAY_CI_WAIT": "60",

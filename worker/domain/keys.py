@@ -197,6 +197,11 @@ def rate(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:rate", "hash", ttl=timedelta(hours=1))
 
 
+def retries(installation: InstallationId) -> Key:
+    """Pull requests that wait until GitHub answers again, by when it is tried: one after the other."""
+    return Key(f"assay:{installation}:retries", "zset", ttl=MONTH)
+
+
 def swept(installation: InstallationId) -> Key:
     """Which page of an installation's repositories the next sweep begins with."""
     return Key(f"assay:{installation}:swept", "string", ttl=MONTH)

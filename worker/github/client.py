@@ -22,7 +22,7 @@ from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from worker.domain.ids import InstallationId
-from worker.errors import Forbidden, Unavailable
+from worker.errors import Forbidden, Outage
 from worker.github.budget import Budget, Need
 from worker.github.errors import GITHUB, Transient, Unauthorized, of_graphql, reset_time, told
 from worker.github.replies import GraphAnswer
@@ -381,7 +381,7 @@ def understood(parse: Callable[[], Answer], path: str) -> Answer:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the whole answer"
-        raise Unavailable(GITHUB, f"answered {path} with what is not its answer ({place}: {first['msg']})") from error
+        raise Outage(GITHUB, f"answered {path} with what is not its answer ({place}: {first['msg']})") from error
 
 
 def graphql_url(base_url: str) -> str:

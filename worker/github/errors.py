@@ -14,7 +14,7 @@ from typing import Final
 from githubkit.exception import GitHubException, RateLimitExceeded, RequestError, RequestFailed, RequestTimeout
 from pydantic import ValidationError
 
-from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import AssayError, Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.github.queries import AT_HEAD, DEFAULTS_ALIAS
 from worker.github.replies import GraphError, Refusal
 
@@ -61,7 +61,7 @@ class Unauthorized(AssayError):
         self.credential = credential
 
 
-class Transient(Unavailable):
+class Transient(Outage):
     """Worth asking again at once: a broken connection, a 5xx."""
 
 
@@ -77,7 +77,7 @@ def told(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 
         case RequestFailed():
             return _refused(error, now)
         case RequestTimeout():
-            return Unavailable(GITHUB, "no answer in time")
+            return Outage(GITHUB, "no answer in time")
         case RequestError(exc=GitHubException() as inner):
             return told(inner, now)
         case RequestError(exc=AssayError() as ours):

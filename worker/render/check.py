@@ -182,6 +182,17 @@ def waiting_for_github(until: datetime) -> CheckContent:
     )
 
 
+def waiting_out(until: datetime) -> CheckContent:
+    """GitHub fails at something that judging takes, for longer than a moment."""
+    return CheckContent(
+        title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
+        summary="GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict "
+        f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
+        "This says nothing about the change.",
+        is_queued=True,
+    )
+
+
 def superseded(newer_sha: Sha) -> CheckContent:
     """The head moved; the newer commit has a check of its own."""
     return CheckContent(

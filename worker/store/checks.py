@@ -7,6 +7,7 @@ open has a deadline.
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Final
 
 from worker.domain import keys
@@ -139,6 +140,11 @@ class RedisChecks:
         hold = milliseconds(self._timing.open_hold)
         notes = items(run(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
         return tuple(read(OverdueCheck, text(note)) for note in notes)
+
+    def overdue_later(self, late: OverdueCheck, delay: timedelta) -> None:
+        """It could not be closed now: `overdue` gives it again after *delay*."""
+        name = keys.check(late.pull, late.head_sha).name
+        run(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
 
     def stray(self) -> tuple[OverdueCheck, ...]:
         """Open check runs that nobody will conclude: their pull request is not to be judged, and has not been for a while."""

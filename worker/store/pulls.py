@@ -65,6 +65,7 @@ class Finish(StrEnum):
     JUDGED = "judged"
     RETRY = "retry"
     PUT_OFF = "put_off"
+    AWAY = "away"
     WAIT = "wait"
     AGAIN = "again"
     OUTAGE = "outage"
@@ -92,12 +93,16 @@ class HeldLease(Value):
 
 
 class Taken(Value):
-    """A judging that may begin. *attempt* counts from 1; `waiting_since`: how long this head waits for CI."""
+    """A judging that may begin. *attempt* counts from 1; `waiting_since`: how long this head waits for CI.
+
+    `aways`: how often in a row it ended because GitHub was away, which counts as no attempt.
+    """
 
     lease: HeldLease
     request: JudgeRequest
     attempt: int
     waiting_since: datetime | None
+    aways: int = 0
 
 
 class Pulls:
@@ -154,12 +159,13 @@ class Pulls:
         reply = items(self._run(Script.TAKE, [keys.pull(pull)], fence, token, milliseconds(self._timing.lease)))
         if text(reply[0]) != "go":
             return None
-        _, attempt, flags, request, waiting, came, head = reply
+        _, attempt, flags, request, waiting, came, head, aways = reply
         return Taken(
             lease=HeldLease(self, pull, token, fence),
             request=_arrived(_asked(_request(request), text(flags).split()), text(head), text(came)),
             attempt=whole(attempt),
             waiting_since=datetime.fromtimestamp(float(text(waiting)) / 1000, UTC) if waiting else None,
+            aways=whole(aways),
         )
 
     def seize(self, request: JudgeRequest) -> HeldLease:
@@ -195,15 +201,16 @@ class Pulls:
         later: JudgeRequest | None = None,
         head_sha: Sha | None = None,
     ) -> Answer:
-        """End a judging. *wait* matters to RETRY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it.
+        """End a judging. *wait* matters to RETRY, PUT_OFF, AWAY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it.
 
         *head_sha*: the head that got a verdict, which is the newest one unless something was heard meanwhile.
         """
-        key = keys.pull(lease.pull)
+        key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
         wait_ms = max(0, milliseconds(wait.total_seconds()))
         request = later.model_dump_json() if later else ""
-        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "")
-        return Answer(text(self._run(Script.FINISH, [key], *told)))
+        gap_ms = milliseconds(self._timing.retry_gap)
+        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "", gap_ms)
+        return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""

@@ -24,7 +24,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Place
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Lease
 from worker.publish import CheckDesk
@@ -163,6 +163,8 @@ class ScriptedCourt:
         match word:
             case "unavailable":
                 raise Unavailable("GitHub", "502")
+            case "away":
+                raise Outage("GitHub", "502")
             case "limited":
                 raise RateLimited("GitHub", datetime.now(UTC) + timedelta(seconds=float(rest)))  # noqa: TID251 - played
             case "forbidden":
@@ -187,8 +189,11 @@ class ScriptedCourt:
 
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
         lease.keep()
-        if self.world.next_step(request.pull) == "mute":
+        step = self.world.next_step(request.pull)
+        if step == "mute":
             raise ZeroDivisionError("the check can't be told")
+        if step == "away":
+            raise Outage("GitHub", "502")
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
         content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
         self._desk().write(request, head_sha, content)
@@ -199,6 +204,7 @@ class ScriptedCourt:
             self._desk().open(request, head_sha)
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000})))
         self._desk().expire(request, head_sha, check, "overdue")
 
     def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
@@ -260,9 +266,9 @@ class ScriptedCourt:
     def tell(self, letter: Letter) -> None:
         """Nobody here wants to be told."""
 
-    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime) -> None:
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
         lease.keep()
-        self.world.note("put off", pull=name_of(request.pull), until=until.isoformat())
+        self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
 
     def _desk(self) -> CheckDesk:
         return CheckDesk(Checks(self.store), self.store.checks())

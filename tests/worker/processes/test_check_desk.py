@@ -10,7 +10,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest, Trigger
 from worker.errors import Gone, Unavailable
 from worker.publish import CheckBoard, CheckDesk
-from worker.render.check import closed, judging, waiting_for_github
+from worker.render.check import closed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
@@ -133,6 +133,13 @@ def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(store: Store, de
     desk.restart(wish(), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging"}
     assert not store.checks().is_resting(pull(), HEAD)
+
+
+def test_one_that_waits_until_github_is_back_says_so(store: Store, desk: CheckDesk, world: World) -> None:
+    desk.restart(wish(), HEAD)
+    desk.put_off(wish(), AT, is_away=True)
+    assert world.checks() == {NAME: f"in_progress: {waiting_out(AT).title}"}
+    assert store.checks().is_resting(pull(), HEAD)
 
 
 class Witness:

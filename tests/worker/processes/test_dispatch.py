@@ -1,7 +1,9 @@
 """The dispatcher, in a thread, against a real Redis and a real queue that nobody works on."""
 
+import dataclasses
 import logging
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId
 from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS
+from worker.errand import Errand, rule_of
 from worker.queue import JOB, judge_queue, rq_connection
-from worker.settings import Settings
+from worker.settings import Settings, Timing
 from worker.store.connection import Store, open_store
 from worker.store.measures import Span
 from worker.store.wire import text
@@ -116,6 +119,36 @@ def test_a_check_that_github_did_not_create_is_created_soon(
         assert becomes(world.checks)
 
 
+AWAY = replace(QUICK, github_delay=0.2, github_outage=3)
+
+
+@pytest.mark.parametrize("outage", [AWAY.github_outage, 0])
+def test_a_check_that_github_is_away_for_is_opened_when_it_is_back(
+    here: Settings, store: Store, world: World, outage: float
+) -> None:
+    world.order(pull(1001), *["away"] * 6)
+    with dispatching(replace(here, timing=replace(AWAY, open_hold=3600, github_outage=outage))):
+        store.pulls.want(wish())
+        assert becomes(world.checks)
+
+
+def test_an_overdue_check_that_github_is_away_for_is_closed_when_it_is_back(
+    here: Settings, store: Store, world: World
+) -> None:
+    store.pulls.want(wish())
+    world.order(pull(2001), *["away"] * 4)
+    with dispatching(replace(here, timing=replace(AWAY, open_hold=3600, check_deadline=1))):
+        assert becomes(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
+
+
+def test_what_somebody_looks_at_now_waits_for_less_while_github_is_away(here: Settings) -> None:
+    settings = replace(here, timing=Timing())
+    errand = Errand(name="answer command", work=lambda _: None, done=lambda: None)
+    long, soon = rule_of(errand, settings), rule_of(dataclasses.replace(errand, again_s=2), settings)
+    assert [long.outage_delay(one).total_seconds() for one in (1, 9)] == [15, 600]
+    assert [soon.outage_delay(one).total_seconds() for one in (1, 9)] == [2, 12]
+
+
 def test_a_check_that_waits_for_a_rate_limit_is_not_opened_before(here: Settings, store: Store, world: World) -> None:
     world.order(pull(1001), "limited 3600")
     with dispatching(here):
@@ -136,6 +169,40 @@ def test_a_command_is_answered_and_becomes_a_judging(
     assert becomes(lambda: len(queued()) == 1)
     assert len(world.story("asked")) == 2
     assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
+
+
+def test_a_command_that_github_is_away_for_is_answered_when_it_is_back(
+    here: Settings, store: Store, world: World
+) -> None:
+    world.order(pull(), *["away"] * 8)
+    with dispatching(replace(here, timing=AWAY)):
+        store.asks.put(command())
+        assert becomes(lambda: len(world.story("asked")) == 9)
+        assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
+
+
+def test_what_github_is_away_for_longer_than_is_waited_is_dropped_and_said(
+    here: Settings, store: Store, world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.order(pull(), *["away"] * 8)
+    with dispatching(replace(here, timing=replace(AWAY, github_outage=0))):
+        store.asks.put(command())
+        assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
+    assert len(world.story("asked")) == 3, "as often as anything else"
+
+
+def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
+    here: Settings, store: Store, world: World
+) -> None:
+    away = replace(QUICK, retry_delay=0.6, github_delay=0.6)
+    for number in range(1, 5):
+        world.order(pull(number + 1000), "away")
+    with dispatching(replace(here, timing=replace(away, open_hold=3600))):
+        begun = time.monotonic()
+        for number in range(1, 5):
+            store.pulls.want(wish(number))
+        assert becomes(lambda: len(world.checks()) == 4)
+    assert time.monotonic() - begun >= 0.6 + 3 * away.retry_gap - 0.05
 
 
 @pytest.mark.usefixtures("dispatcher")

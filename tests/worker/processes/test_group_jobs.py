@@ -59,7 +59,7 @@ def test_a_job_that_was_started_twice_judges_once(scene: Scene, store: Store, wo
     assert len(world.story("group judged")) == 1
 
 
-@pytest.mark.parametrize("trouble", ["unavailable", "limited 60", "gone"])
+@pytest.mark.parametrize("trouble", ["unavailable", "away", "limited 60", "gone"])
 def test_what_passes_is_looked_at_again_and_counts_as_no_try(
     scene: Scene, store: Store, world: World, trouble: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.worker.processes.scripted_court import GIVEN_UP, World
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
 from worker.domain.request import Trigger
+from worker.domain.value import replace
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings
@@ -27,7 +28,10 @@ Run = Callable[[], int | None]
 @pytest.fixture
 def run(here: Settings, store: Store) -> Run:
     """Judge what is due next; its fence, or None when nothing is."""
+    return running(here, store)
 
+
+def running(here: Settings, store: Store) -> Run:
     def next_one() -> int | None:
         given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
         if given is None:
@@ -71,6 +75,53 @@ def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, worl
         becomes_due(store, pull())
         assert run()
     assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
+    run: Run, store: Store, world: World
+) -> None:
+    world.order(pull(), *["away"] * 8)
+    store.pulls.want(wish())
+    for _ in range(8):
+        assert run()
+        assert run() is None, "not before its time"
+        becomes_due(store, pull())
+    assert world.checks() == {}
+    run()
+    assert check(world) == "failure: judged"
+    told = [one["away"] for one in world.story("put off")]
+    assert told == [True] * 6, "what passes in a moment is not told"
+
+
+def test_an_outage_that_lasts_longer_than_is_waited_is_told_if_it_can_be(
+    here: Settings, store: Store, world: World
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), *["away"] * 3)
+    store.pulls.want(wish())
+    for _ in range(3):
+        run()
+        becomes_due(store, pull())
+    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+@pytest.mark.parametrize("first", ["away", "bug x"])
+def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_back(
+    here: Settings, store: Store, world: World, first: str
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), *["away"] * 2)  # as often as anything is tried
+    world.order(pull(), *[first, "away"] * 10)  # the judging, and telling that there is none
+    store.pulls.want(wish())
+    for _ in range(12):
+        with contextlib.suppress(JudgingFailed):
+            assert run()
+        becomes_due(store, pull())
+    assert world.checks() == {}
+    run()
+    assert check(world) == "failure: judged"
     assert run() is None
 
 

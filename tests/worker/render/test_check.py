@@ -53,6 +53,7 @@ from worker.render.check import (
     superseded,
     waiting_for_ci,
     waiting_for_github,
+    waiting_out,
 )
 
 OBSERVED = dossier(policy=Policy(mode="observe"))
@@ -391,6 +392,17 @@ def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
             is_watched=True,
         )
     )
+
+
+def test_an_outage_of_github_is_told_with_the_time_of_the_next_try_and_a_promise() -> None:
+    told = waiting_out(datetime(2026, 11, 20, 23, 59, tzinfo=UTC))
+    assert (told.title, told.summary) == snapshot(
+        (
+            "Waiting for GitHub: tried again after 23:59 UTC",
+            "GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict that is on record already is shown then; the next try is after 23:59 UTC (2026-11-20). This says nothing about the change.",
+        )
+    )
+    assert (told.is_queued, told.conclusion) == (True, None)
 
 
 def test_titles_name_what_there_is_to_name() -> None:

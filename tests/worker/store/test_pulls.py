@@ -1,7 +1,7 @@
 """The coalescing rules, each against a real server."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, pairwise
 
 import pytest
 
@@ -23,6 +23,7 @@ from worker.settings import Timing
 from worker.store.connection import Store, open_store
 from worker.store.door import Outcome
 from worker.store.pulls import AlreadyJudged, Answer, Finish, Given, Limits, Taken
+from worker.store.wire import items, text
 
 WIDE = Limits(per_installation=10, total=100)
 QUEUE = "rq:queue:judge"
@@ -222,6 +223,52 @@ def test_what_is_put_off_waits_and_counts_as_no_try(store: Store) -> None:
         assert store.pulls.finish(one.lease, Finish.PUT_OFF, timedelta(hours=1)) is Answer.LATER
         assert given(store) is None
         becomes_due(store, pull())
+
+
+def test_what_waits_until_github_is_back_counts_no_try_and_how_often_it_was_away(store: Store) -> None:
+    store.pulls.want(wish())
+    for aways in range(4):
+        one = taken(store)
+        assert (one.attempt, one.aways) == (1, aways)
+        assert store.pulls.finish(one.lease, Finish.AWAY, timedelta(hours=1)) is Answer.LATER
+        assert given(store) is None
+        becomes_due(store, pull())
+    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+    store.pulls.want(wish())
+    assert taken(store).aways == 0, "it is counted in a row"
+
+
+@pytest.mark.parametrize("how", [Finish.WAIT, Finish.AGAIN, Finish.OUTAGE, Finish.JUDGED])
+def test_what_ended_otherwise_was_not_ended_by_github(store: Store, how: Finish) -> None:
+    store.pulls.want(wish())
+    store.pulls.finish(taken(store).lease, Finish.AWAY)
+    becomes_due(store, pull())
+    store.pulls.finish(taken(store).lease, how, later=wish())
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    assert taken(store).aways == 0
+
+
+def test_what_github_stopped_of_one_installation_is_tried_again_one_after_the_other(store: Store) -> None:
+    others = pull(installation=200)
+    store.pulls.want(wish(installation=200))
+    for number in range(1, 7):
+        store.pulls.want(wish(number))
+    for number in range(7):
+        job = store.pulls.next_due(f"apart-{number}", Limits(10, 10))
+        assert job is not None
+        one = store.pulls.take(job.request.pull, job.fence)
+        assert one is not None
+        store.pulls.finish(one.lease, Finish.AWAY, timedelta(seconds=60))
+    gap = round(store.timing.retry_gap * 1000)
+    due = items(store.wire.call("ZRANGE", keys.due(pull().installation_id).name, 0, -1, "WITHSCORES"))
+    at = [float(text(one)) for one in due[1::2]]
+    assert len(at) == 6
+    assert gap > 0
+    assert all(after - before >= gap - 1 for before, after in pairwise(at))
+    assert at[-1] - at[0] < 6 * gap
+    elsewhere = text(store.wire.call("ZSCORE", keys.due(others.installation_id).name, keys.pull(others).name))
+    assert abs(float(elsewhere) - at[0]) < 1000, "no installation waits for another"
 
 
 def test_waiting_for_ci_counts_no_try_and_remembers_since_when(store: Store) -> None:

@@ -1,6 +1,9 @@
 """Check runs that were left open by whoever wrote too late and died before he could say so."""
 
-from tests.worker.store.played import HEAD, NEWER, pull, wish
+import time
+from datetime import timedelta
+
+from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.store.test_pulls import taken
 from worker.domain import keys
 from worker.domain.ids import CheckRunId
@@ -9,6 +12,7 @@ from worker.settings import Timing
 from worker.store.checks import OverdueCheck
 from worker.store.connection import Store
 from worker.store.pulls import Finish
+from worker.store.wire import text
 
 CHECK = CheckRunId(77)
 
@@ -52,3 +56,32 @@ def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
     store.pulls.finish(again.lease, Finish.JUDGED)
     assert not store.pulls.want_for(pull(), CHECK)
+
+
+def overdue(store: Store) -> None:
+    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+
+
+def test_an_open_check_is_left_to_the_judge_who_waits_until_github_is_back(store: Store) -> None:
+    store.pulls.want(wish())
+    store.checks().opened(pull(), HEAD, CHECK)
+    store.pulls.finish(taken(store).lease, Finish.AWAY, timedelta(hours=1))
+    overdue(store)
+    assert store.checks().overdue() == store.checks().stray() == ()
+    becomes_due(store, pull())
+    store.pulls.finish(taken(store).lease, Finish.JUDGED)
+    overdue(store)
+    store.wire.call("HSET", keys.pull(pull()).name, "aways", 1)  # an older version closes it and leaves the count
+    assert [one.check for one in store.checks().overdue()] == [CHECK], "nobody waits for anything any more"
+
+
+def test_an_overdue_check_that_can_not_be_closed_now_comes_again_later(store: Store) -> None:
+    store.checks().opened(pull(), HEAD, CHECK)
+    overdue(store)
+    [late] = store.checks().overdue()
+    store.checks().overdue_later(late, timedelta(hours=1))
+    name = keys.check(pull(), HEAD).name
+    assert float(text(store.wire.call("ZSCORE", keys.DEADLINES.name, name))) > (time.time() + 3500) * 1000
+    store.checks().concluded(pull(), HEAD)
+    store.checks().overdue_later(late, timedelta(hours=1))
+    assert store.wire.call("ZSCORE", keys.DEADLINES.name, name) is None, "one that was concluded stays so"

@@ -1,28 +1,50 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull   ARGV token how wait_ms keep_s later head
--- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a try); put_off (likewise, counts as none); wait (for other checks, counts as none); again (the head moved);
--- outage (judged in vain: after wait_ms the request `later`, unless something newer is waiting)
+-- KEYS pull retries   ARGV token how wait_ms keep_s later head gap_ms
+-- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
+-- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
+-- installation); wait (for other checks, counts as none); again (the head moved); outage (judged in vain: after wait_ms the
+-- request `later`, unless something newer is waiting)
 -- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
+
+-- The first time from `at` on that has this gap to all others at which something of the installation is tried again.
+local function apart(at, gap)
+  call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  call('ZREM', KEYS[2], pull)
+  for _ = 1, 2000 do
+    local near = call('ZRANGE', KEYS[2], '(' .. (at - gap), '(' .. (at + gap), 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    if not near[1] then break end
+    at = near[2] + gap
+  end
+  call('ZADD', KEYS[2], at, pull)
+  call('EXPIRE', KEYS[2], A[4])
+  return at
+end
+
 local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
 back()
 lose_own()
-if how == 'retry' or how == 'put_off' then
-  call('HSET', pull, 'after', now + A[3])
-  if how == 'put_off' then call('HINCRBY', pull, 'tries', -1) end
+if how == 'retry' or how == 'put_off' or how == 'away' then
+  local at = now + A[3]
+  if how ~= 'retry' then call('HINCRBY', pull, 'tries', -1) end
+  if how == 'away' then
+    at = apart(math.floor(at), tonumber(A[7])) -- whole: a range is asked for as text, which holds no more digits
+    call('HINCRBY', pull, 'aways', 1)
+  end
+  call('HSET', pull, 'after', at)
 elseif how == 'wait' then
-  call('HDEL', pull, 'tries')
+  call('HDEL', pull, 'tries', 'aways')
   if not unread then -- else the new event has set `due`, and it may be about another head
     call('HSETNX', pull, 'waiting', now)
     local look = num('look') -- they moved while it was looked at
     call('HSET', pull, 'due', look > 0 and math.min(now + A[3], max(now, look)) or now + A[3])
   end
 elseif how == 'outage' and not unread then
-  call('HDEL', pull, 'tries', 'waiting')
+  call('HDEL', pull, 'tries', 'aways', 'waiting')
   call('HSET', pull, 'due', now + A[3], 'req', A[5])
 else
-  call('HDEL', pull, 'tries', 'waiting')
+  call('HDEL', pull, 'tries', 'aways', 'waiting')
   answer = (unread or how == 'again') and 'again' or 'closed'
   if how == 'judged' and not unread and A[6] ~= '' then
     call('HDEL', pull, 'rests')

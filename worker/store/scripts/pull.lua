@@ -8,6 +8,7 @@
 --   quiet     the quiet window that `due` was set by
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
+--   aways     how often in a row GitHub was away when it was judged
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
 --   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
@@ -131,7 +132,7 @@ local function end_with(ledger, key)
 end
 
 local function close(keep_s)
-  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'waiting', 'news', 'look')
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'aways', 'waiting', 'news', 'look')
   call('EXPIRE', pull, keep_s)
 end
 

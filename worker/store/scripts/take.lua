@@ -12,4 +12,4 @@ if state == 'given' then
 else
   call('ZADD', 'assay:out', now + A[3], pull)
 end
-return {'go', get('tries'), get('flags') or '', get('req'), get('waiting') or '', get('came') or '', get('head') or ''}
+return {'go', get('tries'), get('flags') or '', get('req'), get('waiting') or '', get('came') or '', get('head') or '', get('aways') or 0}
