@@ -26,7 +26,7 @@ from worker.render.check import judging
 from worker.settings import Settings, Timing, read_settings
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
-from worker.store.lua import Script, digest
+from worker.store.lua import Script, digest, source
 from worker.store.pulls import Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
@@ -43,7 +43,7 @@ class Overtaking(Wire):
 
     def call(self, *command: Argument) -> Reply:
         reply = super().call(*command)
-        if digest(self._after) in command:
+        if digest(self._after) in command or source(self._after) in command:  # Redis may not know it yet
             lease_runs_out(self._store, self._ref)
         return reply
 
