@@ -124,6 +124,10 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("installation", "deleted"): Row(
             on_repository.app_left, "all about it is forgotten after `ASSAY_FORGET_AFTER`"
         ),
+        ("installation", "new_permissions_accepted"): Row(
+            on_repository.app_may_more,
+            "the token that has the old ones is dropped; nothing else is remembered of what was refused",
+        ),
         ("installation", "suspend"): nothing("GitHub refuses us until it is unsuspended", "suspended"),
         ("installation", "unsuspend"): nothing("the sweep finds what was missed", "unsuspended"),
         ("installation_repositories", "added"): Row(
@@ -139,7 +143,9 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("repository", "renamed"): nothing(
             "repositories are known by number; later events bring the name", "repository"
         ),
+        ("member", "added"): nothing(NO_MEMORY, "permissions"),
         ("member", "edited"): nothing(NO_MEMORY, "permissions"),
+        ("member", "removed"): nothing(NO_MEMORY, "permissions"),
         ("membership", "added"): nothing(NO_MEMORY, "permissions"),
         ("membership", "removed"): nothing(NO_MEMORY, "permissions"),
         ("team", "edited"): nothing(NO_MEMORY, "permissions"),

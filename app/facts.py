@@ -187,15 +187,17 @@ class Seen(Fact, frozen=True, kw_only=True):
 
 
 class AppMoved(Fact, frozen=True, kw_only=True):
-    """The App was installed somewhere, or taken out, or may see more or less.
+    """The App was installed somewhere, or taken out, or may see more or less, or do more.
 
-    `new`: repositories that it did not see before. `gone`: those that it does not see any more.
+    `new`: repositories that it did not see before. `gone`: those that it does not see any more. `may_more`: permissions that it
+    had asked for were given to it.
     """
 
     installation_id: InstallationId
     is_there: bool
     new: tuple[Seen, ...] = ()
     gone: tuple[RepositoryId, ...] = ()
+    may_more: bool = False
 
 
 PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked

@@ -31,6 +31,7 @@ from app.facts import (
 )
 from app.noting import to_happening
 from app.wishes import to_request
+from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, base_mark
@@ -143,6 +144,8 @@ class Intake:
     def _move(self, event: AppMoved, at: datetime) -> door.Outcome:
         """All about an installation that left is forgotten, unless it is back in time."""
         leaving = self.store.leaving()
+        if event.may_more:
+            self.store.vault.drop(keys.token(event.installation_id))  # what it may do was said when it was made
         if event.is_there:
             leaving.is_back(event.installation_id)
             self.store.arrivals.gone(event.installation_id, event.gone)

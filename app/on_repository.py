@@ -101,6 +101,10 @@ def app_came(delivery: Delivery) -> AppMoved:
     return AppMoved(installation_id=payload.installation.id, is_there=True, new=tuple(map(_seen, new)), gone=gone)
 
 
+def app_may_more(delivery: Delivery) -> AppMoved:
+    return AppMoved(installation_id=delivery.read(InstallationPayload).installation.id, is_there=True, may_more=True)
+
+
 def app_left(delivery: Delivery) -> AppMoved:
     return AppMoved(installation_id=delivery.read(InstallationPayload).installation.id, is_there=False)
 

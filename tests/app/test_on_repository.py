@@ -110,3 +110,8 @@ def test_the_app_learns_which_repositories_it_sees_no_more() -> None:
 def test_the_app_was_taken_out() -> None:
     given = seen("installation", {"installation": {"id": 1}, "action": "deleted"})
     assert given == AppMoved(installation_id=InstallationId(1), is_there=False)
+
+
+def test_permissions_that_were_given_are_told() -> None:
+    given = seen("installation", {"installation": {"id": 1}, "action": "new_permissions_accepted"})
+    assert given == AppMoved(installation_id=InstallationId(1), is_there=True, may_more=True)

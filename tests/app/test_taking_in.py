@@ -173,6 +173,16 @@ def test_a_merge_group_is_handed_on(intake: Intake) -> None:
     assert took(intake, event) is Outcome.DUPLICATE
 
 
+def test_permissions_that_were_given_take_the_token_that_has_the_old_ones(intake: Intake) -> None:
+    for installation in (1, 2):
+        intake.store.vault.put(keys.token(InstallationId(installation)), b"ghs_old", timedelta(hours=1))
+    more = AppMoved(installation_id=InstallationId(1), is_there=True, may_more=True)
+    assert [took(intake, more), took(intake, more)] == [Outcome.NOTED] * 2
+    left = [intake.store.vault.get(keys.token(InstallationId(one))) for one in (1, 2)]
+    assert left == [None, b"ghs_old"]
+    assert kept(intake, GREETINGS.order) == 0
+
+
 def test_repositories_that_are_new_to_us_are_greeted_and_who_leaves_is_remembered(intake: Intake) -> None:
     assert took(intake, INSTALLED) is Outcome.NOTED
     assert kept(intake, GREETINGS.order) == 1

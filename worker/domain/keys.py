@@ -177,6 +177,11 @@ def vault(name: str) -> Key:
     return Key(f"assay:vault:{name}", "string", ttl=timedelta(hours=1))
 
 
+def token(installation: InstallationId) -> str:
+    """Under which name the vault has an installation's token."""
+    return f"token:{installation}"
+
+
 def purse(installation: InstallationId, day: str) -> Key:
     """What an installation spends on a day: `spent` in all, `repo:<id>` of each repository, and what its replies say."""
     return Key(f"assay:{installation}:purse:{day}", "hash", ttl=timedelta(days=8))

@@ -262,7 +262,7 @@ class AppAccess:
         self._rates = rates
         self._credentials = settings.require_app()
         self._settings = settings
-        self._tokens = SharedTokens(vault)
+        self._vault = vault
         self._clock = clock
         self._lock = Lock()
         self._apis: dict[InstallationId, Api] = {}
@@ -278,15 +278,17 @@ class AppAccess:
         return api
 
     def _open(self, installation_id: InstallationId) -> Api:
+        tokens = SharedTokens(self._vault, installation_id)
+
         def connect(key: SecretStr) -> Callable[[], Connection]:
             auth = AppInstallationAuthStrategy(
                 self._credentials.app_id, key.get_secret_value(), installation_id=installation_id
             )
-            return lambda: connected(self._settings, auth, self._tokens)
+            return lambda: connected(self._settings, auth, tokens)
 
         connects = [connect(key) for key in self._credentials.private_keys]
         budget = None if self._rates is None else Budget(installation_id, self._rates, self._clock)
-        return InstallationApi(connects, self._settings.github_api_url, self._tokens, Knows(self._clock, budget))
+        return InstallationApi(connects, self._settings.github_api_url, tokens, Knows(self._clock, budget))
 
     def close(self) -> None:
         for api in self._apis.values():

@@ -10,25 +10,28 @@ from typing import NoReturn
 from githubkit.cache import BaseCache, BaseCacheStrategy
 from githubkit.exception import CacheUnsupportedError
 
+from worker.domain import keys
+from worker.domain.ids import InstallationId
 from worker.ports import Vault
 
 
 class SharedTokens(BaseCache):
-    """githubkit's cache of credentials, kept in a Vault."""
+    """githubkit's cache of credentials, kept in a Vault: one installation's token, under a name that the door knows, too."""
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, installation: InstallationId) -> None:
         self._vault = vault
+        self._name = keys.token(installation)
         self._refused: set[str] = set()
 
     def get(self, key: str) -> str | None:
-        sealed = self._vault.get(key)
+        sealed = None if _is_jwt(key) else self._vault.get(self._name)
         token = None if sealed is None else sealed.decode()
         return None if token in self._refused else token
 
     def set(self, key: str, value: str, ex: timedelta) -> None:
         """Keep a new token. A clock that runs an hour ahead leaves no time to keep it."""
         if not _is_jwt(key) and ex > timedelta():
-            self._vault.put(key, value.encode(), ex)
+            self._vault.put(self._name, value.encode(), ex)
 
     def refuse(self, token: str) -> None:
         """GitHub does not take this token any more. Another worker may have put a newer one since."""

@@ -91,3 +91,6 @@ class Vault:
         key = keys.vault(name)
         sealed = self._wire.call("GET", key.name)
         return self._codec.open(blob(sealed), key.name) if sealed else None
+
+    def drop(self, name: str) -> None:
+        self._wire.call("DEL", keys.vault(name).name)

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from tests.worker.github.conftest import INSTALLATION, Drawer, Place
 from tests.world.github_bench import GitHub
+from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
@@ -111,6 +112,16 @@ def test_a_refused_token_is_made_anew_and_the_request_sent_again(
     assert vault.kept != old
     refused = [one for one in place.github.requests(place.name, "unknown") if one["status"] == 401]
     assert len(refused) == 1
+
+
+def test_a_token_that_was_dropped_is_made_anew_at_the_next_request(
+    place: Place, access: AppAccess, vault: Drawer
+) -> None:
+    look(access, place)
+    assert vault.kept.pop(keys.token(INSTALLATION))
+    before = tokens_made(place.github)
+    look(access, place)
+    assert tokens_made(place.github) - before == 1
 
 
 def test_a_token_that_another_worker_renewed_is_used(place: Place, settings: Settings, vault: Drawer) -> None:
