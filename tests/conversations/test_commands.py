@@ -116,9 +116,17 @@ def test_pain_25_an_override_is_of_one_commit_by_name_and_reason_and_gone_on_the
     told = next(one for one in comments(world) if "Earlier verdicts" in one)
     assert told.startswith(f"A maintainer overrode the verdict on `{pull.head[:12]}`. Nothing is left to do here.")
 
+    overridden = pull.head
     world.agent.pushes(pull, {})
     world.settles()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", verdict["eval_id"])
+
+    world.agent.goes_back(pull, overridden)
+    world.settles()
+    assert pull.head == overridden
+    assert pull.check[1:] == ("neutral", "Overridden by @alice: The fix is urgent, see @bob."), "it is that very commit"
+    assert "where the branch comes back to it" in pull.text
+    assert len(world.model.asked) == 1
 
 
 NO_COMMANDS = (

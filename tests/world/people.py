@@ -83,6 +83,11 @@ class Person:
         order = {"repo": pull.source, "branch": pull.branch, "files": files, "force": True, "as": self.login}
         return str(self.github.verb("push", **order)["sha"])
 
+    def goes_back(self, pull: Pull, sha: str) -> None:
+        """Force the branch back to a commit that it was at."""
+        order = {"repo": pull.source, "branch": pull.branch, "to": sha, "force": True, "as": self.login}
+        self.github.verb("push", **order)
+
     def comments(self, pull: Pull, body: str) -> Comment:
         return Comment(self._does("POST", f"/issues/{pull.number}/comments", body=body)["id"])
 

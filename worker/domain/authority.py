@@ -74,7 +74,7 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
             by_author=False,
             needs_reason=True,
             spelled="/override REASON",
-            does="Lets this commit pass, by your name and reason. The verdict stays as it is; the next push ends it.",
+            does="Lets this commit pass, by your name and reason. The verdict stays as it is; it holds for this commit alone.",
         ),
         CommandName.PAUSE: Right(
             least=Role.MAINTAIN,

@@ -69,7 +69,7 @@ def _overridden(content: CheckContent, override: Override) -> CheckContent:
     who = f"@{one_line(override.login)}"
     note = (
         f"**Overridden by {code(override.login)}** at {when(override.at)}: {prose(override.reason)}\n\n"
-        f"This holds for this commit alone, and ends with the next push. {_below(override)}"
+        f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_below(override)}"
     )
     title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)
     return replace(_above(content, note), title=title, conclusion=Conclusion.NEUTRAL)

@@ -46,7 +46,7 @@ def test_an_override_says_who_and_why_and_how_long() -> None:
     assert note == snapshot("""\
 **Overridden by `alice`** at 2026-11-20 12:00 UTC: A hotfix.
 
-This holds for this commit alone, and ends with the next push. The verdict stays as it is; its text follows.
+This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. The verdict stays as it is; its text follows.
 
 """)
     assert content.annotations == check_content(rejected(), dossier()).annotations
@@ -55,7 +55,7 @@ This holds for this commit alone, and ends with the next push. The verdict stays
 def test_an_override_of_a_commit_without_a_verdict_says_that_there_is_none() -> None:
     content, note = shown(Said(override=override(eval_id=None)), None)
     assert content.conclusion is Conclusion.NEUTRAL
-    assert note.endswith("ends with the next push. There was no verdict then.\n\n")
+    assert note.endswith("where the branch comes back to it. There was no verdict then.\n\n")
     assert content.summary.endswith("No verdict was made on this commit.")
 
 

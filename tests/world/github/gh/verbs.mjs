@@ -200,19 +200,17 @@ function faultsAndCounts(on, world, table) {
   table.on("GET /_bench/state", (call) => state(world, call.query.get("repo"), call.query.getAll("part")));
 }
 
-/** Writes one commit with these files (null deletes) and moves, or makes, the branch. */
-async function push(world, { repo, branch, from, files = {}, message = "Change", author, force = false, as = "alice" }) {
+/** Writes one commit with these files (null deletes) and moves, or makes, the branch; with `to`, it moves to a commit that is there. */
+async function push(world, { repo, branch, from, files = {}, message = "Change", author, force = false, as = "alice", to }) {
   const old = await world.tip(repo, branch).catch(() => null);
   const parent = force || !old ? await world.tip(repo, from ?? "main") : old;
   const entries = await Promise.all(Object.entries(files).map(([path, file]) => entry(world, repo, path, file)));
   const tree = await world.admin("POST", `/repos/${repo}/git/trees`, await over(world, repo, parent.tree.sha, entries));
   const who = { name: as, email: `${as}@users.noreply.github.com`, date: new Date().toISOString(), ...author };
-  const commit = await world.admin("POST", `/repos/${repo}/git/commits`, {
-    message,
-    tree: tree.sha,
-    parents: [parent.sha],
-    author: who,
-  });
+  const made = { message, tree: tree.sha, parents: [parent.sha], author: who };
+  const commit = to
+    ? await world.admin("GET", `/repos/${repo}/git/commits/${to}`)
+    : await world.admin("POST", `/repos/${repo}/git/commits`, made);
   await world.ref(repo, `heads/${branch}`, commit.sha);
   const sender = await world.admin("GET", `/users/${encodeURIComponent(as)}`);
   world.send("push", repo, {
