@@ -32,13 +32,17 @@ class Requirement(Value):
 
 
 class Gate(Value):
-    """`installed` None: the App is not installed there, and nothing more is known."""
+    """`installed` None: the App is not installed there, and nothing more is known.
+
+    `teams`: those that own files there. Nobody tells an App who is in them.
+    """
 
     repository: str
     installed: Installed | None = None
     branch: str = ""
     required: tuple[Requirement, ...] = ()
     has_queue: bool | None = None
+    teams: tuple[str, ...] = ()
 
 
 class Hold(StrEnum):

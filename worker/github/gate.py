@@ -11,13 +11,14 @@ from urllib.parse import quote
 from pydantic import RootModel, SecretStr
 
 from worker.domain.check import CHECK_NAME
+from worker.domain.codeowners import PLACES, rules_of
 from worker.domain.gate import Gate, Requirement
 from worker.domain.ids import InstallationId, RepositoryName
 from worker.domain.value import replace
 from worker.errors import AssayError, Forbidden, Gone
 from worker.github.client import Api, Call, key_api, token_access
 from worker.github.examine import of_installation
-from worker.github.replies import InstallationView, Reply
+from worker.github.replies import Blob, InstallationView, Reply
 from worker.ports import Clock
 from worker.settings import Settings
 
@@ -25,6 +26,14 @@ QUEUE: Final = """
 query AssayQueue($owner: String!, $name: String!, $branch: String!) {
   repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
 }
+"""
+
+OWNERS: Final = f"""
+query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: String!" for at in range(len(PLACES)))}) {{
+  repository(owner: $owner, name: $name) {{
+    {" ".join(f"place_{at}: object(expression: $place_{at}) {{ ... on Blob {{ text }} }}" for at in range(len(PLACES)))}
+  }}
+}}
 """
 
 
@@ -82,6 +91,12 @@ class QueuedRepository(Reply):
     repository: Queued
 
 
+class Owning(Reply):
+    """One field for each place where CODEOWNERS may stand."""
+
+    repository: dict[str, Blob | None]
+
+
 def look(settings: Settings, clock: Clock, repository: RepositoryName) -> Gate:
     """Ask GitHub as the App. Raises AssayError for what it can't do without."""
     app = settings.require_app()
@@ -109,7 +124,8 @@ def _looked(settings: Settings, clock: Clock, repository: RepositoryName, api: A
         rules = _rules(inside, repository, branch)
         required = (*_classic(inside, repository, branch), *_ruled(rules))
         is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(inside, repository, branch)
-        return Gate(repository, of_installation(found), branch, required, is_queued)
+        teams = _teams(inside, repository, branch)
+        return Gate(repository, of_installation(found), branch, required, is_queued, teams)
 
 
 def _classic(api: Api, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
@@ -144,6 +160,19 @@ def _has_queue(api: Api, repository: RepositoryName, branch: str) -> bool | None
     except AssayError:
         return None
     return found.repository.mergeQueue is not None
+
+
+def _teams(api: Api, repository: RepositoryName, branch: str) -> tuple[str, ...]:
+    """Teams that CODEOWNERS names, by the first of the files that GitHub reads."""
+    owner, _, name = repository.partition("/")
+    places = {f"place_{at}": f"{branch}:{place}" for at, place in enumerate(PLACES)}
+    try:
+        found = api.query(OWNERS, {"owner": owner, "name": name, **places}, Owning).repository
+    except AssayError:
+        return ()
+    texts = (blob.text for place in places if (blob := found.get(place)) is not None)
+    rules = rules_of(next((text for text in texts if text is not None), ""))
+    return tuple(dict.fromkeys(one.name for rule in rules for one in rule.owners if one.team is not None))
 
 
 def _pinned(app_id: int | None) -> int | None:

@@ -14,6 +14,8 @@ from worker.render.doctor import Examined, Health
 PERMISSIONS: Final = "App permissions"
 REQUIRED: Final = "Required check"
 QUEUE: Final = "Merge queue"
+OWNERS: Final = "Code owners"
+MOST_TEAMS: Final = 5
 OPT_INS: Final = {OptIn.COMMENTS: "Comments", OptIn.MERGE_QUEUE: QUEUE}
 SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
 
@@ -78,6 +80,19 @@ def gate_lines(gate: Gate, our_app_id: int, slug: str) -> Iterator[Examined]:
     yield Examined("Installed", Health.OK, f"on {gate.repository} (installation {gate.installed.id})")
     yield _required(gate, our_app_id, slug)
     yield _queue(gate, gate.installed)
+    if gate.teams:
+        words = (
+            f"{named(gate.teams)} own{'s' if len(gate.teams) == 1 else ''} files. Assay asks a team for a review, but does not read "
+            "who is in it (that takes a permission on the whole organization): for a team counts the review of whoever may "
+            "override, so of the roles maintain and admin."
+        )
+        yield Examined(OWNERS, Health.OK, words)
+
+
+def named(teams: Sequence[str]) -> str:
+    """The first few of them, by name."""
+    left = len(teams) - MOST_TEAMS
+    return ", ".join(teams[:MOST_TEAMS]) + (f" and {left} more teams" if left > 0 else "")
 
 
 def _required(gate: Gate, our_app_id: int, slug: str) -> Examined:

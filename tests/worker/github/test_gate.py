@@ -69,6 +69,14 @@ def test_an_old_server_tells_names_only_and_knows_no_rulesets(place: Place, sett
     assert seen(settings, place).required == (Requirement("branch protection", None),)
 
 
+def test_teams_that_own_files_are_told_by_the_file_that_github_reads(place: Place, settings: Settings) -> None:
+    assert seen(settings, place).teams == ()
+    place.push("main", {"docs/CODEOWNERS": "* @acme/none\n", "CODEOWNERS": "*.py @alice @acme/web\n/x @acme/web\n"})
+    assert seen(settings, place).teams == ("acme/web",)
+    place.github.fault("AssayOwners", kind="status", status=502, count=9)
+    assert seen(settings, place).teams == ()
+
+
 def test_an_unprotected_branch_says_nothing(place: Place, settings: Settings) -> None:
     place.github.fault("GET /repos/[^/]+/[^/]+/branches/main$", kind="status", status=200, body={"name": "main"})
     assert seen(settings, place).required == ()

@@ -6,6 +6,7 @@ from inline_snapshot import snapshot
 
 from worker.domain.gate import Gate, Installed, Requirement
 from worker.domain.permissions import CORE, OptIn, asked
+from worker.domain.value import replace
 from worker.render.columns import Page
 from worker.render.doctor import Examined, doctor_report
 from worker.render.gate import gate_lines, installation_lines, permission_lines
@@ -17,6 +18,21 @@ URL = "https://github.com/organizations/acme/settings/installations/100"
 
 def told(lines: Iterable[Examined]) -> str:
     return doctor_report(list(lines), Page(110)).rpartition("\n\n")[0] + "\n"
+
+
+def test_teams_that_own_files_are_named_with_whose_review_counts_for_them() -> None:
+    one, many = (replace(gate(OURS), teams=tuple(f"acme/t{at}" for at in range(count))) for count in (1, 7))
+    assert told(gate_lines(one, OURS, "assay")).partition("ok       Code owners")[2] == snapshot("""\
+             acme/t0 owns files. Assay asks a team for a review, but does not read who is
+                                 in it (that takes a permission on the whole organization): for a team counts
+                                 the review of whoever may override, so of the roles maintain and admin.
+""")
+    assert told(gate_lines(many, OURS, "assay")).partition("ok       Code owners")[2] == snapshot("""\
+             acme/t0, acme/t1, acme/t2, acme/t3, acme/t4 and 2 more teams own files. Assay
+                                 asks a team for a review, but does not read who is in it (that takes a
+                                 permission on the whole organization): for a team counts the review of
+                                 whoever may override, so of the roles maintain and admin.
+""")
 
 
 def installed(permissions: dict[str, str], account: str = "acme", *, is_suspended: bool = False) -> Installed:
