@@ -16,6 +16,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role, role_of
+from worker.judge.heuristics.spec_violation.ends import lengths, shown_whole
 from worker.judge.heuristics.spec_violation.titles import Strings, strings_of
 
 _MOST_CLAIMS: Final = 200
@@ -97,7 +98,7 @@ class _Known(Value):
 
     @classmethod
     def of(cls, change: Change) -> "_Known":
-        whole = dict(change.texts)
+        whole = {**shown_whole(change), **change.texts}
         for file in change.files:
             if file.head is not None:
                 whole[file.path] = file.head
@@ -140,6 +141,8 @@ def _checked(text: str, criterion: str, case: Case, known: _Known) -> Iterator[W
         yield from _missing_line(pointer, path, len(text_lines(known.whole[path])))
         yield from _missing_name(pointer, path, known)
     elif path in known.shown:
+        if path in lengths(known.change):
+            yield from _missing_line(pointer, path, lengths(known.change)[path])
         yield from _unshown_name(pointer, path, known.shown[path])
 
 
@@ -167,12 +170,19 @@ def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Kno
         return
     name = path.rpartition("/")[2]
     is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
-    is_file = _FILE.fullmatch(path) is not None and is_placed
+    is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, known))
     is_gone = any(one.rpartition("/")[2] == name for one in known.gone)
     is_elsewhere = is_gone or any(_may_mean(path, one, known.roots) for one in known.there)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
     yield Wrong(What.FILE, words, is_sure=is_file and not is_elsewhere and not announced)
+
+
+def _has_known_ending(path: str, known: _Known) -> bool:
+    """Whether it is called as files of this repository are, in a folder: words with a dot in them are not."""
+    folder, _, name = path.rpartition("/")
+    ending = name.rpartition(".")[2]
+    return " " not in path and bool(folder) and any(one.endswith(f".{ending}") for one in known.there)
 
 
 def _may_mean(cited: str, path: str, roots: frozenset[str]) -> bool:

@@ -30,6 +30,16 @@ def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None,
     return Change(dossier_of({}, AFTER, texts=False, files=[*there, *missing], case=case))
 
 
+@pytest.mark.parametrize(("place", "expected"), [("data/b.golden", FILE), ("data/b.other", DOUBT), ("b.golden", DOUBT)])
+def test_a_missing_file_is_one_if_it_is_called_as_files_of_the_repository_are(place: str, expected: str) -> None:
+    change = plain_dossier(
+        diff_of({}, {"data/a.golden": "x\n"}),
+        files=[{"path": place, "exists": False}],
+        case={"summary": "s", "ac_coverage": [{"criterion": "A", "addressed_by": "data/a.golden", "evidence": place}]},
+    )
+    assert [name for name, *_ in found(Change(change))] == [expected]
+
+
 @pytest.mark.parametrize(
     "place",
     [
