@@ -123,7 +123,7 @@ def _start(target: str) -> str:
         return ""
     is_method = _METHOD.fullmatch(target) is not None
     is_method = is_method or target in _METHODS
-    return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$]){_DEFINES}"
+    return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$])(?:globalThis\.)?{_DEFINES}"
 
 
 _OF_MODULE: Final = pattern(r"([a-z_]\w*)(\.[a-z_].*)", re.DOTALL)

@@ -118,7 +118,7 @@ def _tells_of_a_tool(file: ChangedFile, change: Change) -> bool:
 
 
 _TOOL: Final = pattern(
-    r"\b(?:re-?gen\w*|generat\w+|codegen|autogen\w*|vendor\w*|upstream|sync\w*|bindgen|protoc|go generate)\b",
+    r"\b(?:re-?gen\w*|generat(?!ional)\w+|codegen|autogen\w*|vendor\w*|upstream|sync\w*|bindgen|protoc|go generate)\b",
     re.IGNORECASE,
 )
 _PLAIN_FOLDER: Final = pattern(

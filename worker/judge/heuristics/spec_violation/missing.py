@@ -135,7 +135,8 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
     for file in change.production():
         if not covers_path(rule.scope, file.path) or file.language not in _languages(rule):
             continue
-        stood_there = frozenset(name for line in file.diff.removed for name in _NAMED.findall(line.text[:1_000]))
+        named = _DEFINED if file.language is Language.PYTHON else _NAMED
+        stood_there = frozenset(name for line in file.diff.removed for name in named.findall(line.text[:1_000]))
         for source in file.sources:
             for function in functions_of(source):
                 if function.first not in file.added_lines or function.name in stood_there:
@@ -191,6 +192,7 @@ def _is_outside_strings(before: str, text: str) -> bool:
 _OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
 
 
+_DEFINED: Final = pattern(r"\bdef\s+(\w+)\s*\(")
 _NAMED: Final = pattern(r"(\w+)\s*\(")
 
 

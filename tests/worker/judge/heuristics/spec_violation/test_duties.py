@@ -165,6 +165,11 @@ def test_a_function_that_stood_there_before_is_not_new() -> None:
     assert signals(ruled(rule, {"src/a.py": "def f(a):\n    g()\n"}, {"src/a.py": "def f(b):\n    g()\n"})) == set()
 
 
+def test_a_function_that_was_only_called_before_is_new() -> None:
+    rule = "All public functions must have docstrings."
+    assert signals(ruled(rule, {"src/a.py": "f(1)\n"}, {"src/a.py": "def f(b):\n    g()\n"})) == {"docstring_missing"}
+
+
 TESTS = "Every change of behaviour comes with a test."
 
 

@@ -23,6 +23,7 @@ def judged(after: Texts, before: Texts = NOTHING, rule: str = RULE, title: str =
 def test_an_edit_beside_hand_written_code_that_nothing_explains_is_a_fact() -> None:
     assert judged({}) == {FACT}
     assert judged({"lib/gen/b.py": "OTHER = 3\n"}) == {FACT}
+    assert judged({}, title="Support generational collectors") == {FACT}
 
 
 @pytest.mark.parametrize("title", ["Regenerate the client", "Sync with upstream", "chore: update generated files"])
