@@ -55,7 +55,8 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request", "reopened"): Row(on_pull.reopened, "judged after the quiet window"),
         ("pull_request", "ready_for_review"): Row(partial(on_pull.changed, PullReady), AGAIN_AT_ONCE),
         ("pull_request", "converted_to_draft"): Row(
-            partial(on_pull.changed, PullDrafted), "what was not judged yet waits until it is ready"
+            partial(on_pull.changed, PullDrafted),
+            "what was not judged yet waits until it is ready or somebody asks; a judging that began goes on",
         ),
         ("pull_request", "edited"): Row(
             on_pull.edited,

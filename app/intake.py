@@ -160,9 +160,13 @@ class Intake:
 
 
 def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
-    """The same pull request for another reason. One delivery may be about several."""
+    """The same pull request for another reason. One delivery may be about several.
+
+    What was last told of it may be old: who judges asks GitHub for the head, and whether it is a draft.
+    """
     own = DeliveryId(f"{delivery_id}-{request.pull.repository_id}-{request.pull.number}")
     changes = {"head_sha": None, "trigger": trigger, "delivery_id": own, "requested_at": at, "outages": 0}
+    changes["draft"] = False
     return request.model_copy(update=changes)
 
 

@@ -110,9 +110,9 @@ class Reception(Value):
 
 
 def late(request: JudgeRequest) -> JudgeRequest:
-    """Somebody began to judge while the check was written: it may say what was true before."""
+    """Somebody began to judge while the check was written: it may say what was true before, also of a draft that is none."""
     changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(f"late-{request.delivery_id}"), "head_sha": None}
-    return request.model_copy(update=changes)
+    return request.model_copy(update={**changes, "draft": False})
 
 
 def was_heard_of(pull: PullRef, head_sha: Sha, pulls: Pulls, ledger: Ledger) -> bool:

@@ -32,10 +32,13 @@ def shelve(store: Store, request: JudgeRequest, fence: int, outcome: Outcome) ->
 
 
 def waiting(request: JudgeRequest, fence: int) -> JudgeRequest:
-    """What is asked for when the pause is over: whatever head is the newest then. Its delivery is told by the first one's id."""
+    """What is asked for when the pause is over: whatever head is the newest then. Its delivery is told by the first one's id.
+
+    Who looks then asks GitHub whether it is a draft: as one it would wait here for ever, though somebody had asked for it.
+    """
     first = RESUMED.sub("", request.delivery_id)
     changes = {"head_sha": None, "trigger": Trigger.RESUMED, "delivery_id": DeliveryId(f"resumed-{fence}-{first}")}
-    return request.model_copy(update=changes)
+    return request.model_copy(update={**changes, "draft": False})
 
 
 def resume(store: Store, clock: Clock) -> int:

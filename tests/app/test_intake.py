@@ -94,7 +94,7 @@ def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
 
 
 def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
-    known = to_request(PullPushed(**HEAD, author=AuthorKind.AGENT), DeliveryId("d-0"), AT)
+    known = to_request(PullPushed(**HEAD, author=AuthorKind.AGENT, draft=True), DeliveryId("d-0"), AT)
     made = again(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
     assert made == JudgeRequest(
         **HERE,

@@ -210,7 +210,11 @@ class Pulls:
         request = later.model_dump_json() if later else ""
         gap_ms = milliseconds(self._timing.retry_gap)
         told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "", gap_ms)
-        return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
+        if head_sha is None:
+            return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
+        pull = lease.pull
+        heads = keys.heads(pull.installation_id, pull.repository_id, head_sha)
+        return Answer(text(self._run(Script.FINISH, [key, retries, heads], *told, pull.number, lifetime_s(heads))))
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""

@@ -143,7 +143,8 @@ def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store,
     assert opened(store, reception, AuthorKind.AGENT) == "in_progress: Judging"
 
 
-def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks) -> None:
+@pytest.mark.parametrize("draft", [False, True])
+def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, looks: Looks, *, draft: bool) -> None:
     class Slow(Checks):
         """While it writes, a judge begins."""
 
@@ -155,10 +156,11 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
     checks.rests(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
     desk = CheckDesk(Slow(store), checks)
     reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
-    opened(store, reception, AuthorKind.AGENT)
+    opened(store, reception, AuthorKind.AGENT, draft=draft)
     request = store.pulls.request(pull())
     assert request is not None
     assert request.trigger is Trigger.LATE
+    assert store.pulls.plan(pull()) is not None, "also of a draft: who was told so late asks GitHub"
 
 
 def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1) -> OpenPull:

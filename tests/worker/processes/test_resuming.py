@@ -44,6 +44,12 @@ def test_what_was_left_for_a_pause_is_asked_for_when_it_is_over(store: Store) ->
     assert resumed(store) == 0, "once"
 
 
+def test_a_draft_that_somebody_asked_for_in_a_pause_does_not_wait_when_it_is_over(store: Store) -> None:
+    shelve(store, wish(trigger=Trigger.REVIEW, draft=True), 7, PAUSED)
+    assert resumed(store) == 1
+    assert store.pulls.plan(pull()) is not None
+
+
 def test_a_pause_of_everything_keeps_all_waiting(store: Store) -> None:
     store.switches.pause_all(Suspension(by="alice"))
     shelve(store, wish(), 7, PAUSED)

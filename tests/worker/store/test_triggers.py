@@ -219,7 +219,6 @@ def test_who_found_a_draft_leaves_it_waiting_for_a_review_request_and_a_verdict_
     wanted(store, draft=True)
     assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=HEAD) is Answer.CLOSED
     assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
-    assert [one.draft for one in door.with_head(store.wire, At())] == [False], "what is asked later does not wait"
 
 
 def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(store: Store) -> None:
@@ -233,6 +232,44 @@ def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(
     assert store.checks().newest(pull()) == NEWER
     assert field(store, "came") == "", "that was the older one's"
     assert [nudged(store), nudged(store, NEWER)] == [Outcome.UNKNOWN, Outcome.COALESCED]
+
+
+def test_a_late_word_of_a_drafts_older_head_is_looked_into_and_set_right(store: Store) -> None:
+    wanted(store, head_sha=NEWER)
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=NEWER) is Answer.CLOSED
+    assert wanted(store, draft=True) is Outcome.QUEUED
+    assert near(due_in(store), 0)
+    assert store.wire.call("TTL", keys.pull(pull()).name) == -1
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=NEWER) is Answer.CLOSED
+    assert store.checks().newest(pull()) == NEWER
+
+
+def test_a_draft_that_is_pushed_to_again_and_again_is_looked_at_once(store: Store) -> None:
+    wanted(store)
+    judged(store)
+    for number in range(3):
+        wanted(store, head_sha=f"{number}" * 40, draft=True)
+        if number == 0:
+            judged(store)
+    assert due_in(store) is None
+
+
+def test_a_late_word_of_a_draft_does_not_keep_other_checks_from_waking_it(store: Store) -> None:
+    wanted(store)
+    assert ends_for_ci(store) is Answer.CLOSED
+    wanted(store, trigger=Trigger.EDITED, draft=True)
+    assert nudged(store) is Outcome.COALESCED
+    assert near(due_in(store), 2)
+
+
+def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> None:
+    wanted(store)
+    assert nudged(store, NEWER) is Outcome.UNKNOWN
+    found = taken(store)
+    later = by_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, head_sha=NEWER) is Answer.CLOSED
+    assert [one.pull.number for one in door.with_head(store.wire, At(NEWER))] == [1]
+    assert nudged(store, NEWER) is Outcome.COALESCED
 
 
 def test_what_is_heard_during_a_judging_names_the_newest_head(store: Store) -> None:

@@ -1,10 +1,11 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull retries   ARGV token how wait_ms keep_s later head gap_ms
+-- KEYS pull retries [heads]   ARGV token how wait_ms keep_s later head gap_ms number heads_s
 -- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
 -- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
 -- installation); wait (for other checks, counts as none); again (the head moved); outage (judged in vain: after wait_ms the
 -- request `later`, unless something newer is waiting)
--- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict
+-- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict. Perhaps no delivery named it: whatever
+-- is heard of that commit later is about this pull request, too
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
 
@@ -23,6 +24,10 @@ local function apart(at, gap)
 end
 
 local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
+if A[6] ~= '' then
+  call('SADD', KEYS[3], A[8])
+  call('EXPIRE', KEYS[3], A[9])
+end
 back()
 lose_own()
 if how == 'retry' or how == 'put_off' or how == 'away' then
@@ -48,9 +53,6 @@ else
   answer = (unread or how == 'again') and 'again' or 'closed'
   if how == 'judged' and not unread and A[6] ~= '' then
     call('HDEL', pull, 'rests')
-    if not get('flags') then -- nobody asked, so it is no draft: what is made of its request later is not to wait as one
-      call('HSET', pull, 'req', (string.gsub(get('req'), '"draft":true', '"draft":false')))
-    end
     if get('head') ~= A[6] then -- a delivery about an older head came last
       call('HDEL', pull, 'came', 'looks')
       call('HSET', pull, 'head', A[6])

@@ -44,9 +44,20 @@ if A[2] ~= '' then
 end
 
 if mode == 'hold' and flags == '' then
-  set('rests', 1) -- what is due stays due: this may be told late, and who judges asks GitHub whether it is a draft
+  -- what is due stays due, and what other checks may wake: this may be told late, and who judges asks GitHub whether it is a draft
+  set('rests', 1)
+  if not is_new then gone = {'over', 'ends'} end
+  local is_doubtful = is_new and not state and was[2] and not was[3]
+  if is_doubtful then -- a new head of what was no draft a moment ago: an old one that is told late is nobody's to wait for
+    set('state', 'due')
+    set('due', now)
+    set('since', now)
+    local at = max(now, tonumber(was[9] or 0))
+    call('ZADD', mine_key('due'), at, pull)
+    turn('due', at)
+  end
   local answer = written(state and 'coalesced' or 'queued')
-  if state then call('PERSIST', pull) else call('EXPIRE', pull, A[10]) end
+  if state or is_doubtful then call('PERSIST', pull) else call('EXPIRE', pull, A[10]) end
   return answer
 end
 
