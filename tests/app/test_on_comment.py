@@ -61,6 +61,15 @@ def test_a_bots_command_says_that_it_is_one() -> None:
     assert comment("/rejudge", user=BOT) == given
 
 
+def test_what_another_app_writes_in_a_persons_name_is_theirs_and_as_itself_a_bots() -> None:
+    through: dict[str, Any] = {"performed_via_github_app": {"id": OUR_APP + 1}}
+    assert comment("/rejudge", **through) == CommandGiven(**HERE, comment_id=55, **REJUDGE)
+    found = comment("/rejudge", user=BOT, **through)
+    assert isinstance(found, CommandGiven)
+    assert found.is_bot
+    assert comment("/rejuge", user=BOT, **through) == Ignored("bot_comment"), "and is not told what it misspelt"
+
+
 @pytest.mark.parametrize("body", ["Nice", "```\n/rejudge\n```"])
 def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
     assert comment(body) == PersonSpoke(**HERE)
