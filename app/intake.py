@@ -142,12 +142,16 @@ class Intake:
         return NOTED
 
     def _move(self, event: AppMoved, at: datetime) -> door.Outcome:
-        """All about an installation that left is forgotten, unless it is back in time."""
+        """All about an installation that left is forgotten, unless it is back in time.
+
+        What was taken from it or granted to it may be told late, after it left: that brings nobody back.
+        """
         leaving = self.store.leaving()
         if event.may_more:
             self.store.vault.drop(keys.token(event.installation_id))  # what it may do was said when it was made
         if event.is_there:
-            leaving.is_back(event.installation_id)
+            if event.new or not (event.gone or event.may_more):
+                leaving.is_back(event.installation_id)
             self.store.arrivals.gone(event.installation_id, event.gone)
             door.greet(self.store.wire, [to_greeting(event.installation_id, one, at) for one in event.new])
         else:

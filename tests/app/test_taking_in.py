@@ -192,6 +192,9 @@ def test_repositories_that_are_new_to_us_are_greeted_and_who_leaves_is_remembere
     gone = AppMoved(installation_id=InstallationId(1), is_there=True, gone=(RepositoryId(7),))
     assert took(intake, gone, "d-4") is Outcome.NOTED
     assert intake.store.arrivals.since(InstallationId(1), RepositoryId(7)) is None
-    assert took(intake, AppMoved(installation_id=InstallationId(1), is_there=False), "d-5") is Outcome.NOTED
+    assert (
+        took(intake, AppMoved(installation_id=InstallationId(1), is_there=True, may_more=True), "d-5") is Outcome.NOTED
+    )
+    assert kept(intake, keys.LEAVING) == 1, "told late"
     assert took(intake, INSTALLED, "d-3") is Outcome.NOTED
     assert kept(intake, keys.LEAVING) == 0
