@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.conversations.conftest import Open
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Group, Pull, Repository
 from tests.world.replies import accept, reject
@@ -74,6 +75,24 @@ def test_a_group_changed_by_conflict_resolution_is_judged_as_it_is(world: World)
     assert (verdict["subject"]["kind"], verdict["subject"]["head_sha"]) == ("merge_group", group.sha)
     assert (verdict["parent_eval_id"], verdict["carried_from"]) == (pull.verdict["eval_id"], None)
     assert pull.check.conclusion == "success", "the verdict on the pull request stays as it was"
+
+
+@pytest.mark.slow
+def test_pain_04_a_group_whose_judge_dies_is_closed_in_time_and_lets_nothing_pass(another_world: Open) -> None:
+    world = another_world({"ASSAY_CHECK_DEADLINE": "4", "ASSAY_LEASE": "20"})
+    here, pull = accepted(world)
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    group = here.queues(pull, files=RESOLVED)
+    thinking.was_asked()
+    world.product.kill("work")
+    world.product.start("work")
+
+    closed = answered(world, group)
+    assert (closed.check.conclusion, closed.check.title) == ("action_required", "Not judged: Assay failed")
+    assert "put the pull request into the queue again" in closed.summary
+    thinking.arrives()
+    closed.ends("invalidated")
+    world.settles(90)
 
 
 @pytest.mark.slow
