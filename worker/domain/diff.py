@@ -5,78 +5,61 @@ never takes more than linear time.
 """
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
 from worker.domain.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
+from worker.domain.diff_lines import DiffLine, LineKind, Lines, Shelf, numbered, texts
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
 
-class LineKind(StrEnum):
-    ADDED = "+"
-    REMOVED = "-"
-    CONTEXT = " "
-
-
-class DiffLine(NamedTuple):
-    """One line without its newline (a carriage return stays). A side's number is None where it has no such line."""
-
-    kind: LineKind
-    text: str
-    base_line: int | None
-    head_line: int | None
-    has_newline: bool = True
-
-
-class Hunk(Value):
-    """`section` is what git prints behind the second @@, `body` the lines as they stand in the diff."""
-
+class _Shape(NamedTuple):
     base_start: int
     base_count: int
     head_start: int
     head_count: int
     section: str
-    body: bytes
-
-    def __init__(  # noqa: PLR0913, PLR0917 - its fields; there are thousands of hunks, and this takes a third of the time
-        self, base_start: int, base_count: int, head_start: int, head_count: int, section: str, body: bytes
-    ) -> None:
-        fields = self.__dict__
-        fields["base_start"], fields["base_count"] = base_start, base_count
-        fields["head_start"], fields["head_count"] = head_start, head_count
-        fields["section"], fields["body"] = section, body
-
-    @cached_property
-    def lines(self) -> tuple[DiffLine, ...]:
-        """Made when first asked for: of most files of a large change nobody reads the lines."""
-        texts = self.body.decode("utf-8", "replace").split("\n")
-        return tuple(_numbered(texts[:-1], self.base_start, self.head_start))
+    shelf: Shelf
+    start: int
+    end: int
 
 
-_MakeLine = Callable[[type[DiffLine], tuple[LineKind, str, int | None, int | None, bool]], DiffLine]
+class Hunk(_Shape):
+    """`section` is what git prints behind the second @@, `body` the lines as they stand in the diff: *raw* from *start* to *end*.
+
+    A tuple that holds no text of its own: there are thousands of hunks, and to copy their lines took as long as to check
+    them. Two are equal that say the same, wherever they stand.
+    """
+
+    __slots__ = ()
+
+    @property
+    def body(self) -> bytes:
+        return self.shelf.raw[self.start : self.end]
+
+    def __eq__(self, other: object) -> bool:
+        return self._said() == other._said() if isinstance(other, Hunk) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        return (*self[:5], self.body)
+
+    @property
+    def lines(self) -> Lines:
+        return self.shelf.once((self.start, self.end), lambda: numbered(self.body, self.base_start, self.head_start))
+
+    def texts(self, kind: LineKind) -> tuple[str, ...]:
+        """What its added or removed lines say."""
+        return texts(self.shelf.raw, ((self.start, self.end),), kind)
 
 
-def _numbered(texts: list[str], base: int, head: int) -> list[DiffLine]:
-    """The lines of a hunk, each with its mark still before it. The tuples are made bare, which takes half as long."""
-    added, removed, context = LineKind.ADDED, LineKind.REMOVED, LineKind.CONTEXT
-    make: _MakeLine = vars(tuple)["__new__"]
-    lines: list[DiffLine] = []
-    for text in texts:
-        match text[:1]:
-            case "+":
-                lines.append(make(DiffLine, (added, text[1:], None, head, True)))
-                head += 1
-            case "-":
-                lines.append(make(DiffLine, (removed, text[1:], base, None, True)))
-                base += 1
-            case "\\":
-                lines[-1] = lines[-1]._replace(has_newline=False)
-            case _:  # git apply takes an empty line for an empty context line, since mail programs eat the space
-                lines.append(make(DiffLine, (context, text[1:], base, head, True)))
-                base, head = base + 1, head + 1
-    return lines
+_MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, str, Shelf, int, int]], Hunk]
 
 
 class FileDiff(Value):
@@ -105,13 +88,40 @@ class FileDiff(Value):
     def lines(self) -> Iterator[DiffLine]:
         return (line for hunk in self.hunks for line in hunk.lines)
 
-    @cached_property
-    def added(self) -> tuple[DiffLine, ...]:
-        return tuple(line for line in self.lines() if line.kind is LineKind.ADDED)
+    @property
+    def added(self) -> Lines:
+        return self._all_of(LineKind.ADDED)
 
-    @cached_property
-    def removed(self) -> tuple[DiffLine, ...]:
-        return tuple(line for line in self.lines() if line.kind is LineKind.REMOVED)
+    @property
+    def removed(self) -> Lines:
+        return self._all_of(LineKind.REMOVED)
+
+    @property
+    def added_texts(self) -> tuple[str, ...]:
+        """What the added lines say, for those who do not ask where: of a large change far cheaper than the lines."""
+        return self._texts_of(LineKind.ADDED)
+
+    @property
+    def removed_texts(self) -> tuple[str, ...]:
+        return self._texts_of(LineKind.REMOVED)
+
+    def added_that(self, look: Callable[[str], object]) -> Lines:
+        """The added lines to whose text *look* says yes: of most files none, and then no line is made."""
+        found = [at for at, text in enumerate(self.added_texts) if look(text)]
+        lines = self.added if found else ()
+        return tuple([lines[at] for at in found])
+
+    def _texts_of(self, kind: LineKind) -> tuple[str, ...]:
+        if not self.hunks:
+            return ()
+        shelf, spans = self.hunks[0].shelf, ((hunk.start, hunk.end) for hunk in self.hunks)
+        return shelf.once((texts, kind, self.hunks[0].start), lambda: texts(shelf.raw, spans, kind))
+
+    def _all_of(self, kind: LineKind) -> Lines:
+        if not self.hunks:
+            return ()
+        first = self.hunks[0]
+        return first.shelf.once((kind, first.start), lambda: tuple(line for line in self.lines() if line.kind is kind))
 
 
 class Diff(Value):
@@ -136,9 +146,10 @@ def parse_diff(raw: bytes) -> Diff:
     git prints none; never anything else.
     """
     reader = Reader(raw)
+    shelf = Shelf(reader.raw)
     files: list[FileDiff] = []
     while reader.line is not None:
-        files.append(_file(reader))
+        files.append(_file(reader, shelf))
     return Diff(files=tuple(files))
 
 
@@ -188,7 +199,7 @@ def _offset(hunk: Hunk, side: LineKind) -> int:
     return start - 1 if count else start
 
 
-def _file(reader: Reader) -> FileDiff:
+def _file(reader: Reader, shelf: Shelf) -> FileDiff:
     header = read_header(reader)
     return FileDiff(
         header.path,
@@ -197,28 +208,64 @@ def _file(reader: Reader) -> FileDiff:
         header.old_mode,
         header.new_mode,
         header.is_binary,
-        _hunks(reader),
+        _hunks(reader, shelf),
         header.blobs,
     )
 
 
-def _hunks(reader: Reader) -> tuple[Hunk, ...]:
+def _hunks(reader: Reader, shelf: Shelf) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
-    base_end = head_end = 0
+    _usual_hunks(reader, shelf, hunks)
     while reader.raw.startswith(b"@@", reader.at):
-        hunk = _hunk(reader)
-        # a side without lines starts behind the line that is named, not at it
-        base, head = hunk.base_start - (hunk.base_count > 0), hunk.head_start - (hunk.head_count > 0)
-        if base < base_end or head < head_end:
+        hunk = _hunk(reader, shelf)
+        above, begin = _end(hunks[-1]) if hunks else (0, 0), _begin(hunk)
+        if begin[0] < above[0] or begin[1] < above[1]:
             raise reader.wrong("the hunk begins before the one above it ends")
-        base_end, head_end = base + hunk.base_count, head + hunk.head_count
         hunks.append(hunk)
+        _usual_hunks(reader, shelf, hunks)
     if not reader.starts(START) and reader.line is not None:
         raise reader.wrong(f'expected the next hunk or file, found "{shown(reader.line)}"')
     return tuple(hunks)
 
 
-def _hunk(reader: Reader) -> Hunk:
+def _begin(hunk: Hunk) -> tuple[int, int]:
+    """How many lines stand before it on each side: a side without lines starts behind the line that is named, not at it."""
+    return hunk.base_start - (hunk.base_count > 0), hunk.head_start - (hunk.head_count > 0)
+
+
+def _end(hunk: Hunk) -> tuple[int, int]:
+    base, head = _begin(hunk)
+    return base + hunk.base_count, head + hunk.head_count
+
+
+def _usual_hunks(reader: Reader, shelf: Shelf, hunks: list[Hunk]) -> None:
+    """Take hunks as long as each is as its header says and has no odd line; what stops it, `_hunk` looks into.
+
+    In one piece, since a small hunk takes no longer than a few calls of functions.
+    """
+    raw, at, match, count = reader.raw, reader.at, _USUAL.match, reader.raw.count
+    make: _MakeHunk = vars(tuple)["__new__"]
+    base_end, head_end = _end(hunks[-1]) if hunks else (0, 0)
+    while (found := match(raw, at)) is not None:
+        old, olds, new, news, section = found.groups()
+        base_start, head_start = int(old), int(new)
+        base_count, head_count = int(olds or 1), int(news or 1)
+        base, head = base_start - (base_count > 0), head_start - (head_count > 0)
+        if base < base_end or head < head_end:
+            break
+        start, end = found.end(5) + 1, found.end()
+        lines, above = count(b"\n", start, end), start - 1
+        if lines != base_count + (count(b"\n+", above, end) if head_count else 0):
+            break
+        if lines != head_count + (count(b"\n-", above, end) if base_count else 0):
+            break
+        told = text_of(section) if section else ""
+        hunks.append(make(Hunk, (base_start, base_count, head_start, head_count, told, shelf, start, end)))
+        at, base_end, head_end = end, base + base_count, head + head_count
+    reader.at = at
+
+
+def _hunk(reader: Reader, shelf: Shelf) -> Hunk:
     raw = reader.raw
     found = _HUNK.match(raw, reader.at)
     if found is None:
@@ -237,7 +284,8 @@ def _hunk(reader: Reader) -> Hunk:
         reader.at = found.start(_FRAMED) + 1
         _refuse(reader, base_count, head_count)
     reader.at = end
-    return Hunk(base_start, base_count, head_start, head_count, text_of(section) if section else "", framed[1:])
+    told = text_of(section) if section else ""
+    return Hunk(base_start, base_count, head_start, head_count, told, shelf, found.start(_FRAMED) + 1, end)
 
 
 def _end_of_body(raw: bytes, start: int) -> int:
@@ -286,6 +334,10 @@ def _refuse(reader: Reader, base_left: int, head_left: int) -> NoReturn:
 _HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?([^\n]*)(\n(?:[-+ ][^\n]*\n)*+)")
 """A header with the lines below it, as far as each is of one side or both."""
 _FRAMED: Final = 6
+_USUAL: Final = pattern(
+    rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?([^\n]*)\n(?:[-+ ][^\n]*\n)*+(?=@@ |diff --git |\Z)"
+)
+"""A hunk with nothing odd in it, before the next one, the next file or the end."""
 _ODD: Final = (b"\n", b"\\")
 """How the other lines of a hunk begin: one that a mail program emptied, and what says that the one above has no newline."""
 _ENDS_BODY: Final = pattern(rb"\n(?![-+ \\\n])")

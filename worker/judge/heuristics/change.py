@@ -213,11 +213,11 @@ class Change(Remembering):
     @cached_property
     def removed_texts(self) -> frozenset[str]:
         """Every removed line of the whole diff, without its indentation: what was only moved stands here too."""
-        return frozenset(line.text.strip() for file in self.files for line in file.diff.removed)
+        return frozenset(text.strip() for file in self.files for text in file.diff.removed_texts)
 
     @cached_property
     def added_texts(self) -> frozenset[str]:
-        return frozenset(line.text.strip() for file in self.files for line in file.diff.added)
+        return frozenset(text.strip() for file in self.files for text in file.diff.added_texts)
 
     @cached_property
     def extended_classes(self) -> frozenset[str]:
@@ -228,7 +228,7 @@ class Change(Remembering):
 
 def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth]:
     """How deep we look at each file: all but a change of thousands of files is within bounds. Code before examples."""
-    sizes = [sum(len(hunk.body) for hunk in file.hunks) if paths.language_of(file.path) else 0 for file in files]
+    sizes = [sum(hunk.end - hunk.start for hunk in file.hunks) if paths.language_of(file.path) else 0 for file in files]
     whole, shown = _ALL_WHOLE, _ALL_SHOWN if sum(sizes) <= _ALL_SHOWN else _FEW_SHOWN
     depths = [Depth.WHOLE] * len(files)
     aside = {number: paths.role_of(file.path) in {Role.EXAMPLE, Role.FOREIGN} for number, file in enumerate(files)}

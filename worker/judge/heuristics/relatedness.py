@@ -90,7 +90,6 @@ def stems_of_all(names: Iterable[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in stems_of(name))
 
 
-@lru_cache(maxsize=32_768)
 def folded(name: str) -> str:
     """A name without case and underscores, so that it is the same in every language's spelling."""
     return name.replace("_", "").lower()

@@ -262,8 +262,11 @@ def text_of(node: "Node | None") -> str:
 
 
 def descendants(root: "Node") -> Iterator["Node"]:
-    """Every named node below *root* and itself, in the order of the text. Never deep recursion."""
-    stack = [root]
+    """Every named node below *root* and itself, in the order of the text. Never deep recursion.
+
+    A node keeps the children that it was asked for: those of a root of our own, nobody keeps.
+    """
+    stack = [root.walk().node or root]
     while stack:
         node = stack.pop()
         yield node

@@ -159,7 +159,7 @@ def _paired(file: ChangedFile) -> tuple[Pair, ...]:
 
 def _renamed_in_place(pairs: list[Pair], file: ChangedFile) -> Iterator[Pair]:
     """One test gone and one new whose names stand in the same run of changed lines are one test."""
-    runs = _runs(file)
+    runs = _runs(file) if pairs else {}
     gone: defaultdict[int, list[Test]] = defaultdict(list)
     new: defaultdict[int, list[Test]] = defaultdict(list)
     for base, head, _ in pairs:

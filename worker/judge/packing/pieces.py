@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.diff import Hunk
-from worker.domain.value import Value, replace
+from worker.domain.value import Value
 from worker.judge.views import size_of_hunk
 
 PIECE_BYTES: Final = 8_000
@@ -36,22 +36,23 @@ def pieces_of(hunks: tuple[Hunk, ...], most: int) -> tuple[tuple[Piece, ...], bo
 
 def _parts(hunk: Hunk) -> Iterator[Hunk]:
     """The hunk in parts of about so many bytes, cut between lines; a line alone is never cut."""
-    if len(hunk.body) <= PIECE_BYTES:
+    whole = hunk.body
+    if len(whole) <= PIECE_BYTES:
         yield hunk
         return
     base, head, start = _first(hunk.base_start, hunk.base_count), _first(hunk.head_start, hunk.head_count), 0
-    while start < len(hunk.body):
-        end = _cut(hunk.body, start)
-        body = hunk.body[start:end]
+    while start < len(whole):
+        end = _cut(whole, start)
+        body = whole[start:end]
         lines, added, removed = (_count(body, mark) for mark in (b"", b"+", b"-"))
         lines -= _count(body, b"\\")
-        yield replace(
-            hunk,
+        yield hunk._replace(
             base_start=base,
             base_count=lines - added,
             head_start=head,
             head_count=lines - removed,
-            body=body,
+            start=hunk.start + start,
+            end=hunk.start + end,
         )
         base, head, start = base + lines - added, head + lines - removed, end
 

@@ -3,7 +3,7 @@
 Does not know criteria. Invariant: bounded, and linear in the diff; a line counts for the most that it can prove.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
@@ -58,29 +58,27 @@ class Unit(NamedTuple):
     kind: Kind
     path: str
     words: tuple[str, ...]
-    names: tuple[str, ...]
-    """Each once; as tuples, since a change has thousands of lines and a set takes five times as much."""
+    """Each once; a tuple, since a change has thousands of lines and a set takes five times as much."""
 
 
 class Shown:
     """All units of a change, best first, by their words and names."""
 
     def __init__(self, change: Change) -> None:
-        units = sorted(islice(_units(change), _MOST_LINES), key=lambda unit: -(unit.kind.code + unit.kind.test))
-        self.by_word: defaultdict[str, list[Unit]] = defaultdict(list)
-        self.by_name: defaultdict[str, list[Unit]] = defaultdict(list)
-        for unit in units:
+        found = sorted(islice(_units(change), _MOST_LINES), key=lambda one: -(one[0].kind.code + one[0].kind.test))
+        self._counts: Counter[str] = Counter()
+        self._by_word: defaultdict[str, list[Unit]] = defaultdict(list)
+        self._by_name: defaultdict[str, list[Unit]] = defaultdict(list)
+        for unit, names in found:
+            self._counts.update(unit.words)
             for word in unit.words:
-                self.by_word[word].append(unit)
-            for name in unit.names:
-                self.by_name[name].append(unit)
-        self.size = len(units)
+                _keep(self._by_word[word], unit)
+            for name in names:
+                _keep(self._by_name[name], unit)
+        self.size = len(found)
         self.paths = tuple(file.path for file in change.files)
-        self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit in units)
-        self._texts = change.texts
-        self._notes = tuple(
-            line.text for file in change.files if file.role is not Role.TEST for line in file.diff.added
-        )
+        self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit, _ in found)
+        self._change = change
 
     def documents(self, words: tuple[str, ...]) -> bool:
         """Whether an added line of documentation in code speaks of one of the words."""
@@ -88,42 +86,52 @@ class Shown:
 
     @cached_property
     def _documented(self) -> frozenset[str]:
-        notes = (text[:_LONGEST_LINE] for text in islice(self._notes, _MOST_LINES) if _NOTE.match(text))
+        files = (file for file in self._change.files if file.role is not Role.TEST)
+        texts = (text for file in files for text in file.diff.added_texts)
+        notes = (text[:_LONGEST_LINE] for text in islice(texts, _MOST_LINES) if _NOTE.match(text))
         return frozenset(word for text in notes for word in stems_of_all(NAME.findall(text)))
 
     @cached_property
     def texts(self) -> frozenset[str]:
         """Names, folded, in the whole texts at head: what is there already."""
-        found = {name for text in self._texts.values() for name in NAME.findall(text[:_LONGEST_TEXT])}
+        found = {name for text in self._change.texts.values() for name in NAME.findall(text[:_LONGEST_TEXT])}
         return frozenset(map(folded, found))
 
     def weight(self, word: str) -> float:
         """How much it says that a line holds the word."""
-        count = len(self.by_word.get(word, ()))
+        count = self._counts[word]
         rare = log((self.size + 5) / (max(2, count) + 0.5)) + 0.1
         return rare if count else _UNKNOWN * rare
 
     def units_with(self, word: str) -> list[Unit]:
-        return self.by_word.get(word, [])[:_MOST_KEPT]
+        return self._by_word.get(word, [])
 
     def units_named(self, name: str) -> list[Unit]:
-        return self.by_name.get(name, [])[:_MOST_KEPT]
+        return self._by_name.get(name, [])
+
+
+def _keep(units: list[Unit], unit: Unit) -> None:
+    if len(units) < _MOST_KEPT:
+        units.append(unit)
 
 
 def shown_by(change: Change) -> Shown:
     return Shown(change)
 
 
-def _units(change: Change) -> Iterator[Unit]:
+_Named = tuple[Unit, tuple[str, ...]]
+
+
+def _units(change: Change) -> Iterator[_Named]:
+    """Each with its names."""
     for file in change.files:
-        is_test = file.role is Role.TEST
-        names = tuple(set(map(folded, NAME.findall(file.path))))
-        yield Unit(Kind.TEST_PATH if is_test else Kind.PATH, file.path, tuple(words_of_path(file.path)), names)
+        kind = Kind.TEST_PATH if file.role is Role.TEST else Kind.PATH
+        yield Unit(kind, file.path, tuple(words_of_path(file.path))), tuple(set(map(folded, NAME.findall(file.path))))
     for file in change.files:
         yield from _lines(file)
 
 
-def _lines(file: ChangedFile) -> Iterator[Unit]:
+def _lines(file: ChangedFile) -> Iterator[_Named]:
     is_test = file.role is Role.TEST or _has_inner_tests(file)
     for hunk in file.diff.hunks:
         if hunk.section:
@@ -136,14 +144,14 @@ def _has_inner_tests(file: ChangedFile) -> bool:
     """Whether it is a Rust file with its tests at its end, and the change is in some of them, as far as one can see."""
     if file.language is not Language.RUST:
         return False
-    return any(_INNER_TESTS.search(line.text[:_LONGEST_LINE]) for line in file.diff.added) or any(
+    return any(_INNER_TESTS.search(text[:_LONGEST_LINE]) for text in file.diff.added_texts) or any(
         "mod tests" in hunk.section for hunk in file.diff.hunks
     )
 
 
-def _unit(kind: Kind, path: str, text: str) -> Unit:
+def _unit(kind: Kind, path: str, text: str) -> _Named:
     names = NAME.findall(text[:_LONGEST_LINE])
-    return Unit(kind, path, tuple(stems_of_all(names)), tuple(set(map(folded, names))))
+    return Unit(kind, path, tuple(stems_of_all(names))), tuple(set(map(folded, names)))
 
 
 def _kind(line: DiffLine, *, is_test: bool) -> Kind:

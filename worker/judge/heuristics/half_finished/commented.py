@@ -8,7 +8,6 @@ from itertools import dropwhile
 from textwrap import dedent
 from typing import Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics import syntax
@@ -47,8 +46,8 @@ def commented_out_code(change: Change) -> Iterator[Place]:
 
 def _runs(file: ChangedFile, change: Change) -> Iterator[tuple[int, int]]:
     run: list[tuple[int, bool]] = []
-    for line in file.diff.added:
-        read = _read(line, file.language)
+    for line in file.diff.added_that(lambda text: _read(text, file.language) is not None):
+        read = _read(line.text, file.language)
         number = line.head_line or 0
         if run and (read is None or number != run[-1][0] + 1):
             yield from _told(run)
@@ -67,9 +66,9 @@ def _told(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
 _MOSTLY: Final = 0.75
 
 
-def _read(line: DiffLine, language: Language | None) -> str | None:
+def _read(text: str, language: Language | None) -> str | None:
     """The text of a line that is nothing but a comment."""
-    found = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(line.text[:_LONGEST])
+    found = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
     return None if found is None else found[1]
 
 

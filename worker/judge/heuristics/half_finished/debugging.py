@@ -120,8 +120,10 @@ def _added(
 ) -> Iterator[tuple[DiffLine, "re.Match[str]"]]:
     """New lines that begin as the rule of their language says, outside of strings and comments."""
     rule = rules.get(file.language) if file.language is not None else None
-    for line in file.diff.added if rule is not None else ():
-        found = rule.match(line.text[:_LONGEST]) if rule is not None else None
+    if rule is None:
+        return
+    for line in file.diff.added_that(lambda text: rule.match(text[:_LONGEST])):
+        found = rule.match(line.text[:_LONGEST])
         if found is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
             yield line, found
 

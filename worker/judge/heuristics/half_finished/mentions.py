@@ -73,7 +73,7 @@ def _made(change: Change) -> frozenset[str]:
 
 
 def _removed(change: Change) -> frozenset[str]:
-    lines = (line.text[:_LONGEST] for file in change.files for line in file.diff.removed)
+    lines = (text[:_LONGEST] for file in change.files for text in file.diff.removed_texts)
     return frozenset(word for line in lines for word in WORD.findall(line))
 
 

@@ -164,7 +164,7 @@ _ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "
 
 
 def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int, str]]:
-    for line in file.diff.added:
+    for line in file.diff.added_that(lambda text: _COMMENT.search(text[:_LONGEST])):
         comment = _COMMENT.search(line.text[:_LONGEST])
         if (
             comment is None

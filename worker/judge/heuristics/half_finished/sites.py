@@ -4,12 +4,12 @@ Does not know whether the last place is meant to stay. Invariant: at least two o
 way, and few are left.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
@@ -79,10 +79,11 @@ _MOST_ASKED: Final = 20_000
 def _done(change: Change) -> list[_Swap]:
     found = Counter(swap for file in change.files for swap in _swaps(file))
     enough = [swap for swap, count in found.items() if count >= _FEWEST]
-    lines = (line.text[:_LONGEST] for file in change.files if enough for line in file.diff.added)
-    added = Counter(word for text in lines for word in _WORD.findall(text))
+    lines = (text[:_LONGEST] for file in change.files if enough for text in file.diff.added_texts)
+    olds = frozenset(swap.old for swap in enough)
+    added = {word for text in lines for word in olds.intersection(_WORD.findall(text))}
     asked = change.once(_asked)
-    unfinished = (swap for swap in enough if not added[swap.old] or asked.issuperset(swap))
+    unfinished = (swap for swap in enough if swap.old not in added or asked.issuperset(swap))
     return list(islice(unfinished, _MOST_SWAPS))
 
 
@@ -93,31 +94,17 @@ def _asked(change: Change) -> frozenset[str]:
 
 
 def _swaps(file: ChangedFile) -> Iterator[_Swap]:
-    for removed, added in _runs(file):
+    for run in (run for hunk in file.diff.hunks for run in _RUN.finditer(hunk.body)):
+        removed, added = (one.decode("utf-8", "replace").split("\n")[:-1] for one in run.groups())
         if len(removed) == len(added):
             for old, new in zip(removed, added, strict=True):
-                swap = _swap(old.text[:_LONGEST], new.text[:_LONGEST])
+                swap = _swap(old[1:][:_LONGEST], new[1:][:_LONGEST])
                 if swap is not None:
                     yield swap
 
 
-def _runs(file: ChangedFile) -> Iterator[tuple[list[DiffLine], list[DiffLine]]]:
-    """Lines that took the place of others, hunk by hunk."""
-    for hunk in file.diff.hunks:
-        removed: list[DiffLine] = []
-        added: list[DiffLine] = []
-        for line in hunk.lines:
-            if line.head_line is None:
-                if added:
-                    yield removed, added
-                    removed, added = [], []
-                removed.append(line)
-            elif line.base_line is None:
-                added.append(line)
-            elif removed or added:
-                yield removed, added
-                removed, added = [], []
-        yield removed, added
+_RUN: Final = pattern(rb"^((?:-[^\n]*\n)++)(?:\\[^\n]*\n)?+((?:\+[^\n]*\n)*+)", re.MULTILINE)
+"""Removed lines, and what took their place."""
 
 
 def _swap(old: str, new: str) -> _Swap | None:

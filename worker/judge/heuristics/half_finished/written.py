@@ -100,7 +100,7 @@ def _find_all(change: Change) -> tuple[Written, ...]:
 
 def _touched(files: Iterable[ChangedFile]) -> Iterator[Written]:
     for file in files:
-        added = [] if _holds_a_conflict(file) else sorted(file.added_lines)
+        added = sorted(file.added_lines) if file.sources and not _holds_a_conflict(file) else []
         for source in file.sources if added else ():
             for function in functions_of(source):
                 if function.first <= added[-1] and function.last >= added[0] and not _is_cut(file, function):
@@ -114,7 +114,7 @@ def is_stand_in(function: Function) -> bool:
 
 def _holds_a_conflict(file: ChangedFile) -> bool:
     """Where a body ends in such a file no parser can tell."""
-    return any(line.text.startswith("<<<<<<<") for line in file.diff.added)
+    return any(text.startswith("<<<<<<<") for text in file.diff.added_texts)
 
 
 def _is_cut(file: ChangedFile, function: Function) -> bool:

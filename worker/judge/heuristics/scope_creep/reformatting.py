@@ -51,10 +51,9 @@ def _is_text(hunk: Hunk, file: ChangedFile) -> bool:
 
 
 def _changed(hunk: Hunk) -> int:
-    return sum(line.kind is not LineKind.CONTEXT for line in hunk.lines)
+    return len(hunk.texts(LineKind.ADDED)) + len(hunk.texts(LineKind.REMOVED))
 
 
 def _is_layout(hunk: Hunk) -> bool:
-    before = "".join(line.text for line in hunk.lines if line.kind is LineKind.REMOVED)
-    after = "".join(line.text for line in hunk.lines if line.kind is LineKind.ADDED)
+    before, after = ("".join(hunk.texts(kind)) for kind in (LineKind.REMOVED, LineKind.ADDED))
     return before != after and "".join(before.split()) == "".join(after.split()) != ""

@@ -5,7 +5,6 @@ tool) is an honest skip, and none of these.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.diff import DiffLine
@@ -140,8 +139,8 @@ def test_only(change: Change) -> Iterator[Place]:
     """
     for file in _test_files(change):
         only = _ONLY.get(file.language) if file.language is not None else None
-        found = (line for line in file.diff.added if only is not None and only.match(line.text[:_LONGEST]))
-        for line in islice(found, _MOST):
+        found = file.diff.added_that(lambda text, only=only: only.match(text[:_LONGEST])) if only is not None else ()
+        for line in found[:_MOST]:
             if not _is_old(line, change) and not _is_quoted(file, line):
                 yield Place("only this is left to run, the other tests around it are not", file.path, line.head_line)
 
@@ -176,7 +175,7 @@ def _all_disabled(change: Change) -> tuple[_Off, ...]:
 
 def _disabled(change: Change) -> Iterator[_Off]:
     for file in _test_files(change):
-        lines = [*islice((line for line in file.diff.added if _may_disable(line, file)), _MOST)]
+        lines = file.diff.added_that(lambda text, file=file: _may_disable(text, file))[:_MOST]
         if not lines:
             continue
         ran = [pair.head for pair in all_paired(change) if pair.file is file and pair.head and _ran(pair, file)]
@@ -224,17 +223,17 @@ _NEAR: Final = 3
 
 
 def _in_fragment(line: DiffLine, file: ChangedFile) -> str | None:
-    if file.head is not None or any(_may_disable(other, file) for other in file.diff.removed):
+    if file.head is not None or any(_may_disable(other, file) for other in file.diff.removed_texts):
         return None
     return skipped_in_hunk(line, file)
 
 
-def _may_disable(line: DiffLine, file: ChangedFile) -> bool:
-    if file.language is None or len(line.text) > _LONGEST:
+def _may_disable(text: str, file: ChangedFile) -> bool:
+    if file.language is None or len(text) > _LONGEST:
         return False
     for looks in (_MARK, _CALL, _WHOLE):
         look = looks.get(file.language)
-        if look is not None and look.match(line.text):
+        if look is not None and look.match(text):
             return True
     return False
 

@@ -47,7 +47,7 @@ def double_under_test(change: Change) -> Iterator[Place]:
     False alarms: 2 of 4932 clean changes with tests (0.0 %, at most 0.15 %).
     """
     files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
-    patching = {file.path for file in files if any(any(_names(line.text)) for line in file.diff.added)}
+    patching = {file.path for file in files if any(any(_names(text)) for text in file.diff.added_texts)}
     for pair in all_paired(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
             yield from _replaced(pair.head, pair.file, change.once(_defined))
@@ -89,8 +89,10 @@ def _names(text: str) -> Iterator[str]:
 
 def _own_module(file: ChangedFile) -> Iterator[Place]:
     subject = _subject(file.path)
-    text = file.head or "\n".join(line.text for line in file.diff.added)
-    for line in file.diff.added if subject else ():
+    text = file.head or "\n".join(file.diff.added_texts)
+    looks = {Language.JAVA: _MOCKED_TYPE.search, **dict.fromkeys(SCRIPTS, _MODULE.match)}
+    look = looks.get(file.language) if subject and file.language is not None else None
+    for line in file.diff.added_that(lambda text: look(text[:_LONGEST])) if look is not None else ():
         short = line.text[:_LONGEST]
         if file.language in SCRIPTS and _is_module(_MODULE.match(short), subject) and not _PARTLY.search(text):
             yield Place(f"the test of `{subject}` replaces the whole module", file.path, line.head_line)

@@ -148,7 +148,7 @@ def _tests_begin(file: ChangedFile) -> float:
 
 def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:
     """Added lines that may hold a mark at all."""
-    return tuple(line for line in file.diff.added if _HINT.search(line.text[:_LONGEST].lower()))
+    return file.diff.added_that(lambda text: _HINT.search(text[:_LONGEST].lower()))
 
 
 def _asks(text: str, file: ChangedFile) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import LineKind
@@ -135,17 +135,29 @@ _PAIRS: Final = pattern(r"[\"'`\d]\s*:\s*[\"'`\d-]|^\s*\w+:\s*[\"'`\d-]")
 def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production():
-        if any(look.search(line.text[:_LONGEST]) for line in file.diff.added):
-            if not change.once(_held).at:
+        if any(look.search(text[:_LONGEST]) for text in file.diff.added_texts):
+            if not change.once(_held).literals:
                 return
             yield file
 
 
 class Held(Value):
-    """What the changed tests hold: their text, and the numbers of the lines with each literal."""
+    """What the changed tests hold."""
 
     text: str
-    at: dict[str, set[int]]
+
+    @cached_property
+    def literals(self) -> frozenset[str]:
+        return frozenset(map(_core, {found[0] for found in _LITERAL.finditer(self.text)}))
+
+    @cached_property
+    def _lines(self) -> dict[str, set[int]]:
+        """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
+        found: defaultdict[str, set[int]] = defaultdict(set)
+        for number, text in enumerate(self.text.split("\n")):
+            for literal in _LITERAL.findall(text):
+                found[_core(literal)].add(number)
+        return found
 
     @cached_property
     def closed_up(self) -> str:
@@ -155,10 +167,11 @@ class Held(Value):
         if literal[:1] in _OPENS:
             return _closed_up(literal) in self.closed_up
         core = _core(literal)
-        return core in self.at or (len(core) >= _LONG and core in self.text)
+        return core in self.literals or (len(core) >= _LONG and core in self.text)
 
     def holds_both(self, one: str, other: str) -> bool:
-        return not self.at.get(_core(one), set[int]()).isdisjoint(self.at.get(_core(other), set[int]()))
+        literals = {_core(one), _core(other)}
+        return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
 
 
 _LONG: Final = 8
@@ -181,13 +194,8 @@ def _closed_up(text: str) -> str:
 
 def _held(change: Change) -> Held:
     files = (file for file in change.files if role_of(file.path) is Role.TEST or file.language is Language.RUST)
-    hunks = chain.from_iterable(_test_lines(file) for file in files)
-    lines = tuple(text[:_LONGEST] for text in hunks)
-    at: defaultdict[str, set[int]] = defaultdict(set)
-    for number, text in enumerate(lines):
-        for found in _LITERAL.findall(text):
-            at[_core(found)].add(number)
-    return Held("\n".join(lines), dict(at))
+    lines = (text[:_LONGEST] for file in files for text in _test_lines(file))
+    return Held("\n".join(lines))
 
 
 _LONGEST: Final = 1_000

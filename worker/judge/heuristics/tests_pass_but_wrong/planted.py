@@ -26,7 +26,7 @@ def verdict_planted(change: Change) -> Iterator[Place]:
     False alarms: 0 of 6233 clean changes with anything (0.0 %, at most 0.06 %).
     """
     for file in change.files:
-        text = "\n".join(line.text for line in file.diff.added)
+        text = "\n".join(file.diff.added_texts)
         if _DECISION.search(text) is None and not _is_order(text):
             continue
         lines = [line for line in file.diff.added if line.text.strip() not in change.removed_texts]

@@ -63,7 +63,7 @@ def sleep_added(change: Change) -> Iterator[Place]:
     for file in change.files:
         if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:
             continue
-        for edit in edits_of(file):
+        for edit in edits_of(file) if file.may_show(_SLEEPS) else ():
             line = _lone_sleep(edit)
             if line is not None:
                 yield Place("a sleep that only makes something likelier to be ready", file.path, line.head_line)

@@ -394,8 +394,9 @@ def _removed(file: ChangedFile) -> list[Stand]:
 
 
 def _find_removed(file: ChangedFile) -> list[Stand]:
-    at = {line: number for number, block in enumerate(blocks_of(file)) for line in block.removed}
-    return _stands(base_sources(file), at)
+    sources = base_sources(file)
+    at = {line: number for number, block in enumerate(blocks_of(file) if sources else ()) for line in block.removed}
+    return _stands(sources, at)
 
 
 def _added(file: ChangedFile) -> list[Stand]:
@@ -403,8 +404,9 @@ def _added(file: ChangedFile) -> list[Stand]:
 
 
 def _find_added(file: ChangedFile) -> list[Stand]:
-    at = {line: number for number, block in enumerate(blocks_of(file)) for line in block.added}
-    return _stands(file.sources, at)
+    sources = file.sources
+    at = {line: number for number, block in enumerate(blocks_of(file) if sources else ()) for line in block.added}
+    return _stands(sources, at)
 
 
 def _stands(sources: tuple[Source, ...], at: dict[int, int]) -> list[Stand]:

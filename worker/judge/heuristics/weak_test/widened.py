@@ -125,6 +125,8 @@ _ANY_ERROR: Final = pattern(
 
 def _errors(file: ChangedFile) -> "Iterator[DiffLine]":
     """Added lines that any error satisfies, where the removed ones of the block named one."""
+    if not any(_ONE_ERROR.search(text[:_LONGEST]) for text in file.diff.removed_texts):
+        return
     removed = {line.base_line: line for line in file.diff.removed}
     added = {line.head_line: line for line in file.diff.added}
     for block in blocks_of(file):

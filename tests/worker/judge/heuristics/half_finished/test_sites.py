@@ -96,3 +96,13 @@ def test_the_places_of_one_file_are_told_in_one_finding() -> None:
         "not here",
         "not here, and at 2 more places of this file",
     ]
+
+
+def test_a_line_without_its_newline_is_replaced_like_any_other() -> None:
+    mark = "\\ No newline at end of file\n"
+    diff = "".join(
+        f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x = old_name\n{mark}+x = new_name\n{mark}"
+        for name in ("a.py", "b.py")
+    )
+    change = Change(plain_dossier(diff, files=[{"path": "c.py", "text": "z = old_name\n"}]))
+    assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 1)]

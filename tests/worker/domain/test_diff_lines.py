@@ -1,0 +1,84 @@
+"""Lines of hunks: the same whenever they are made, and no more of them kept than there is room for."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.domain.diff import DiffLine, LineKind, parse_diff
+from worker.domain.diff_lines import RECENT, Shelf, numbered, texts
+
+HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
+
+
+def file_of(number: int, body: bytes, *, at: int = 1) -> bytes:
+    added, removed = body.count(b"\n+") + body.startswith(b"+"), body.count(b"\n-") + body.startswith(b"-")
+    return HEADER % ((number,) * 4) + b"@@ -%d,%d +%d,%d @@\n" % (at, removed + 1, at, added + 1) + b" all\n" + body
+
+
+def test_what_was_made_once_is_kept() -> None:
+    shelf = Shelf(b"")
+    assert shelf.once("a", lambda: (1,)) is shelf.once("a", lambda: (2,))
+
+
+def test_what_was_made_first_makes_room() -> None:
+    shelf = Shelf(b"")
+    first = shelf.once("first", lambda: (1,) * (RECENT // 2))
+    last = shelf.once("last", lambda: (2,) * (RECENT // 2))
+    assert shelf.once("first", tuple) is first
+    shelf.once("one more", lambda: (3,))
+    assert shelf.once("last", tuple) is last
+    assert shelf.once("first", lambda: (4,)) == (4,)
+
+
+def test_one_that_is_larger_than_all_the_room_is_kept_alone() -> None:
+    shelf = Shelf(b"")
+    shelf.once("small", lambda: (1,))
+    large = shelf.once("large", lambda: (2,) * (RECENT + 1))
+    assert shelf.once("large", tuple) is large
+    assert shelf.once("small", lambda: (3,)) == (3,)
+
+
+def test_the_files_of_a_diff_that_is_too_large_to_be_kept_say_the_same_again_and_again() -> None:
+    body = b"-old\n" + b"+new\n" * 4_999
+    diff = parse_diff(b"".join(file_of(number, body) for number in range(5)))
+    rounds = [[(file.added[-1], file.removed, len(file.hunks[0].lines)) for file in diff.files] for _ in range(2)]
+    assert rounds[0] == rounds[1]
+    assert rounds[0][4] == (
+        DiffLine(LineKind.ADDED, "new", None, 5_000),
+        (DiffLine(LineKind.REMOVED, "old", 2, None),),
+        5_001,
+    )
+
+
+line = st.tuples(
+    st.sampled_from([b"+", b"-", b" ", b"\\ "]), st.binary(max_size=6).map(lambda b: b.replace(b"\n", b""))
+)
+
+
+@given(st.sampled_from([b"+", b"-", b" "]), st.lists(line, max_size=8))
+def test_the_texts_are_those_of_the_lines(first: bytes, lines: list[tuple[bytes, bytes]]) -> None:
+    body = first + b"first\n" + b"".join(mark + text + b"\n" for mark, text in lines)
+    made = numbered(body, 1, 1)
+    for kind in (LineKind.ADDED, LineKind.REMOVED):
+        assert texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == tuple(one.text for one in made if one.kind is kind)
+
+
+def test_lines_are_found_by_what_they_say() -> None:
+    (file,) = parse_diff(file_of(1, b"-two\n+two\n+three\n")).files
+    assert (file.added_texts, file.removed_texts) == (("two", "three"), ("two",))
+    assert [one.head_line for one in file.added_that(lambda text: text.startswith("th"))] == [3]
+    assert file.added_that(lambda text: text == "one") == ()
+    assert file.hunks[0].texts(LineKind.ADDED) == ("two", "three")
+
+
+def test_a_file_without_lines_says_nothing() -> None:
+    (file,) = parse_diff(b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n").files
+    assert (file.added, file.removed, file.added_texts, file.removed_texts) == ((), (), (), ())
+
+
+def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:
+    one, other = (file.hunks[0] for file in parse_diff(file_of(1, b"+a\n") + file_of(2, b"+a\n")).files)
+    elsewhere = parse_diff(file_of(1, b"+a\n", at=7)).files[0].hunks[0]
+    assert one == other
+    assert len({one, other, elsewhere}) == 2
+    assert one != elsewhere
+    assert one != "a"
