@@ -122,11 +122,17 @@ def _statements(body: "Node", language: Language, rows: frozenset[int] | None = 
         yield Oracle(body, Proof.VALUE)
     types = _STATEMENTS.get(language)
     for node in () if types is None else _beginning(find(body, language, types, rows), rows):
+        if node.type == "type_alias_declaration" and _NAMED_TYPE.search(text_of(node)):
+            continue
         if node.type != "assert_statement":
             yield Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
             continue
         asserted = next((one for one in node.named_children if not is_comment(one)), None)
         yield _judged(node, asserted)
+
+
+_NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
+"""It only gives a type a name; one that is put together may check something as it is compiled."""
 
 
 def _beginning(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
@@ -225,6 +231,8 @@ _NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
 def _go(spine: Spine) -> Oracle | None:
     root, last = spine.links[0], spine.links[-1]
     if last.given is None or (last.name == "Error" and not last.given):  # `err.Error()` is a text
+        return None
+    if last.name == "New":  # `assert := assert.New(t)`
         return None
     if last.name in _GO_RUNS and last.given[1:] and last.given[-1].type != "func_literal":
         return Oracle(spine.node, Proof.VALUE, is_guess=True)

@@ -26,6 +26,8 @@ _MAKING: Final = frozenset(
     {"setup", "set", "new", "create", "make", "build", "mock", "prepare", "start", "init", "open", "fake", "get", "try"}
     | {"list", "read", "load", "parse", "fetch", "add", "with", "from"}
 )
+_QUALITIES: Final = frozenset({"required", "checked"})
+"""What a builder says of the thing that it makes."""
 
 
 @lru_cache(maxsize=4096)
@@ -36,6 +38,6 @@ def sounds_like_a_check(name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
     if _MATCHING.search(name) or _ENDS.search(name):
         return True
-    if not words or words[0] in _MAKING or _STUBBING.match(name):
+    if not words or words[0] in _MAKING or name in _QUALITIES or _STUBBING.match(name):
         return False
     return any(map(_ANYWHERE.match, words)) or _FIRST.match(words[0]) is not None or words[-1] in _LAST

@@ -139,6 +139,8 @@ NO_CHECKS = [
     (J, "t.plan(1)"),
     (G, "x := f()\nr.Body.Close()\nlog.Fatal(1)\nx = g(t)\nx = f().value\nt.Run(name, func(t *testing.T) {})"),
     (R, "let x = f(); println!(1);"),
+    (G, "assert := assert.New(t)"),
+    (T, "type A = typeof b.c"),
     (V, "int x = f(); x.then;"),
     (V, "when(x.y()).thenReturn(1); given(x.y()).willThrow(z);"),
 ]
@@ -154,6 +156,7 @@ GUESSES = [
     (P, "with pytest.raises(A):\n    pass"),
     (P, "raise ValueError"),
     (T, "type A = Expect<Equal<B, C>>"),
+    (T, "type A = Expect<typeof b>"),
     (J, "screen.getByText('x')"),
     (J, "verifyAll()"),
     (G, 't.Run("x", helper)'),

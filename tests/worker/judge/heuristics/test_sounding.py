@@ -22,6 +22,8 @@ from worker.judge.heuristics.sounding import sounds_like_a_check
         ("run", False),
         ("_", False),
         ("thenReturn", False),
+        ("required", False),
+        ("require", True),
         ("willThrow", False),
         ("then", True),
         ("throws", True),

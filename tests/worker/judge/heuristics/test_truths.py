@@ -24,6 +24,8 @@ NOTHING = [
     "x == x",
     "a.b === a.b",
     "1 == 1",
+    "1 > 0",
+    "1 !== 2",
     "found or True",
     "found || true",
     "len(found) >= 0",

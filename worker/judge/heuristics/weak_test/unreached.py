@@ -4,6 +4,7 @@ Does not evaluate conditions, but for what is false as it stands. Invariant: as 
 test that checks nothing else; what some runs reach is at most a suspicion.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -61,7 +62,14 @@ def _can_fail(oracle: Oracle) -> bool:
 
 def _is_meant(oracle: Oracle) -> bool:
     """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
-    return _can_fail(oracle) or (oracle.why in {ITSELF, EQUAL} and not oracle.is_guess)
+    asks = oracle.proof is Proof.SUCCESS and _OF_SUCCESS.search(oracle.text[:_LONGEST]) is not None
+    return asks or _can_fail(oracle) or (oracle.why in {ITSELF, EQUAL} and not oracle.is_guess)
+
+
+_OF_SUCCESS: Final = pattern(
+    r"\b(?:assert|require|expect)\w*!?[.(].{0,150}(?:no_?err|throw|panic)|\bassert_ok!", re.IGNORECASE
+)
+"""`require.NoError(t, err)` was written to check; a call that fails where it fails, like `unwrap`, was not."""
 
 
 def _never(body: Body) -> "Iterator[Node]":

@@ -57,6 +57,13 @@ def test_assertions_behind_a_return_are_a_fact_at_the_return(path: str, text: st
     assert ("assertion_unreached", line) in seen_new(path, text)
 
 
+def test_what_asks_for_success_is_written_as_a_check_and_what_fails_on_its_way_is_not() -> None:
+    text = "package a\n\nfunc TestA(t *testing.T) {\n\terr := run()\n\treturn\n\trequire.NoError(t, err)\n}\n"
+    assert ("assertion_unreached", 5) in seen_new("a_test.go", text)
+    text = "#[test]\nfn a() {\n    let x = run();\n    return;\n    x.unwrap();\n}\n"
+    assert "assertion_unreached" not in names(seen_new("tests/a.rs", text))
+
+
 @pytest.mark.parametrize(("path", "text"), REACHED, ids=range(len(REACHED)))
 def test_assertions_that_are_reached_are_left_alone(path: str, text: str) -> None:
     assert seen_new(path, text) == []
