@@ -20,7 +20,7 @@ from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Bill, Density, Level, Reservation
-from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef
+from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together
 from worker.domain.value import Value
 from worker.domain.verdict import Tokens
@@ -191,6 +191,13 @@ class Lease(Protocol):
         ...
 
 
+class Again(Value):
+    """A check run that says what counts no more: `why`; None: it was cancelled before this was the newest head again."""
+
+    check: CheckRunId
+    why: Trigger | None
+
+
 class CheckRegistry(Protocol):
     """Which check run belongs to which head: one per head, for all processes."""
 
@@ -215,6 +222,17 @@ class CheckRegistry(Protocol):
 
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether that is still so."""
+        ...
+
+    def again(self, pull: PullRef, head_sha: Sha) -> Again | None:
+        """The check run of the newest head, if it is concluded by what counts no more; it rests from then on.
+
+        One that is being judged, or was reopened for that, is none.
+        """
+        ...
+
+    def still_rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+        """Note that it says this, which is not concluded; False, and nothing is noted: somebody judges it by now."""
         ...
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:

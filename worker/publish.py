@@ -139,21 +139,32 @@ class CheckDesk:
         """
         check, said = self._registry.claim(request.pull, head_sha), content or judging()
         newest = self._registry.newest(request.pull) or head_sha
-        was_resting = False
         if check is None and newest == head_sha:
             self._create(request, head_sha, said)
         elif check is None:
             self._adopt(request, head_sha)
-        elif was_resting := self._registry.is_resting(request.pull, head_sha):
-            self._update(request, head_sha, check, said)
+        elif self._registry.is_resting(request.pull, head_sha):
+            return self.reopen(request, head_sha, check, said)
+        elif (again := self._registry.again(request.pull, head_sha)) is not None:
+            return self.reopen(request, head_sha, check, said if again.why is None else begun(again.why))
         elif self._siblings is not None:
             self._siblings.comes(request.pull, head_sha)
         self.supersede(request, newest)
-        if not was_resting or check is None:
-            return True
+        return True
+
+    def reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+        """Have a check that is noted to rest say this. False: somebody judges it by now."""
+        self._update(request, head_sha, check, content)
+        self.supersede(request, self._registry.newest(request.pull) or head_sha)
+        return self._is_left(request, head_sha, check, content)
+
+    def _is_left(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+        """Whether nobody began to judge while this was written. Else it may stand in the place of a verdict."""
+        if content.conclusion is None:
+            return self._registry.still_rests(request.pull, head_sha, check, content)
         is_resting = self._registry.is_resting(request.pull, head_sha)
         if is_resting:
-            self._note(request, head_sha, check, said)
+            self._note(request, head_sha, check, content)
         return is_resting
 
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:

@@ -12,15 +12,15 @@ from typing import Final, Protocol
 from worker.domain.check import CheckContent
 from worker.domain.config import Authors
 from worker.domain.greeting import Greeting
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryName, Sha
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.open_pulls import Looked, OpenPull
-from worker.domain.request import BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
 from worker.domain.value import Value
 from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import judging
-from worker.render.standing import old, waiting
+from worker.render.standing import begun, old, waiting
 from worker.scope import shown
 from worker.store.checks import RedisChecks
 from worker.store.pulls import Pulls
@@ -36,6 +36,10 @@ MOST_AT_ONCE: Final = 10
 
 GOES_ON: Final = timedelta(minutes=1)
 """How long to leave it at that."""
+
+
+AFTERWARDS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
+"""They change nothing about what a check says that waits for its verdict."""
 
 
 class Look(Protocol):
@@ -60,6 +64,24 @@ class Reception(Value):
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Give a head its check run, with what is true of it now. May be called again."""
+        again = None if request.trigger in ARRIVALS else self.checks.again(request.pull, head_sha)
+        if again is not None and again.why is not None:
+            self._reopen(request, head_sha, again.check, again.why)
+        elif again is not None or not self._is_said(request, head_sha):
+            self._open(request, head_sha)
+
+    def _is_said(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        """Whether what happened changes nothing about what the check says as long as it waits for its verdict."""
+        return request.trigger in AFTERWARDS and not request.draft and self.checks.is_known(request.pull, head_sha)
+
+    def _reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, why: Trigger) -> None:
+        """What its check says counts no more, and somebody is to judge it: nobody may rely on it until then."""
+        content = self._begins(request.pull) if why is Trigger.REOPENED else begun(why)
+        if not self.desk.reopen(request, head_sha, check, content):
+            self.pulls.want(late(request))
+        self.checks.is_again(request.pull)
+
+    def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
         found = self._standing(request)
         content = self._begins(request.pull) if isinstance(found, Judge) else shown(found)
         if not self.desk.open(request, head_sha, content):

@@ -232,3 +232,36 @@ def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
     world.agent.closes(pull)
     world.until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
     assert pull.check.conclusion == "cancelled"
+
+
+@pytest.mark.slow
+def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybody_judges_again(
+    another_world: Open,
+) -> None:
+    world = another_world({"ASSAY_GATHER": "6", "ASSAY_QUIET_WINDOW": "0"})
+    here = world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", ISSUE)
+    world.model.answers(accept(RETRY_AT, criteria=2)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    began = len(world.github.requests(here.name))
+
+    world.alice.edits_issue(issue, body=ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.until(lambda: pull.check.status != "completed", "its check is open again", 3)
+    assert pull.check == ("in_progress", None, "Judging again: the issue was edited")
+    assert not world.alice.merges(pull).is_merged
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert len(pull.checks_of(pull.head)) == 1
+    asked = [f"{one['method']} {one['path']}" for one in world.github.requests(here.name)[began:]]
+    assert sum(one.startswith("PATCH") and "/check-runs/" in one for one in asked) == 2, (
+        "one to open it, and the verdict"
+    )
+
+    world.agent.closes(pull)
+    world.settles()
+    world.agent.reopens(pull)
+    world.until(lambda: pull.check.status != "completed", "its check is open again", 3)
+    world.settles()
+    assert pull.check.conclusion == "success"

@@ -70,6 +70,19 @@ DRAFT_TOO: Final = BY_HAND | {Trigger.REVIEW, Trigger.CASE}
 """A draft is judged because of these."""
 
 
+OUTDATING: Final = frozenset(
+    {
+        Trigger.EDITED,
+        Trigger.BASE,
+        Trigger.CASE,
+        Trigger.CRITERIA,
+        Trigger.RULES,
+        Trigger.REOPENED,
+        Trigger.READY,
+    }
+)
+"""What was said of a head may count no more from then on: nobody may rely on it until it was judged again."""
+
 ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
 """They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
 

@@ -11,15 +11,17 @@ from datetime import timedelta
 from typing import Final
 
 from worker.domain import keys
+from worker.domain.check import CheckContent
 from worker.domain.frozen import Frozen
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request import PullRef
+from worker.domain.request import PullRef, Trigger
 from worker.errors import Unavailable
+from worker.ports import Again
 from worker.settings import Timing
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run
 from worker.store.reading import read
-from worker.store.wire import Wire, items, text, whole
+from worker.store.wire import Argument, Wire, items, text, whole
 
 MAKING: Final = "making "
 FIRST: Final = "first "
@@ -78,13 +80,33 @@ class RedisChecks:
         return text(run(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
 
     def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
-        self._note(Script.CHECK_OPENED, OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=True)
+        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check)
+        run(self._wire, Script.CHECK_OPENED, _on(pull, head_sha), *self._noted(note, is_watched=True))
 
     def rests(
         self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_put_off: bool = False
     ) -> None:
         note = OverdueCheck(pull=pull, head_sha=head_sha, check=check, is_put_off=is_put_off)
-        self._note(Script.CHECK_RESTS, note, is_watched=is_watched)
+        run(self._wire, Script.CHECK_RESTS, _on(pull, head_sha), *self._noted(note, is_watched=is_watched))
+
+    def still_rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+        script = Script.CHECK_RESTS if content.is_queued else Script.CHECK_OPENED
+        told = self._noted(OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
+        return bool(run(self._wire, script, _on(pull, head_sha), *told, "still"))
+
+    def again(self, pull: PullRef, head_sha: Sha) -> Again | None:
+        check = self.known(pull, head_sha)
+        if check is None:
+            return None
+        shown = keys.shown(pull.installation_id, pull.repository_id, head_sha)
+        told = self._noted(OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=True)
+        on = [*_on(pull, head_sha), keys.pull(pull), shown]
+        found = [text(one) for one in items(run(self._wire, Script.CHECK_AGAIN, on, *told, pull.number))]
+        return Again(check, Trigger(found[0]) if found[0] else None) if found else None
+
+    def is_again(self, pull: PullRef) -> None:
+        """It says so now."""
+        run(self._wire, Script.AGAIN_DONE, [keys.pull(pull)])
 
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
@@ -97,18 +119,10 @@ class RedisChecks:
         """Whether this head has its check run, or is about to get it."""
         return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))
 
-    def _note(self, script: Script, note: OverdueCheck, *, is_watched: bool) -> None:
+    def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)
-        run(
-            self._wire,
-            script,
-            _on(note.pull, note.head_sha),
-            note.check,
-            note.head_sha,
-            lifetime_s(key),
-            milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED,
-            note.model_dump_json(),
-        )
+        deadline_ms = milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED
+        return (note.check, note.head_sha, lifetime_s(key), deadline_ms, note.model_dump_json())
 
     def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """Its check run, if it is there already."""

@@ -17,7 +17,7 @@ from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.request import DRAFT_TOO, Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request import DRAFT_TOO, OUTDATING, Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.waiting import ASKS, COMMITS, GREETINGS, HAPPENINGS
 from worker.settings import Timing
 from worker.store.lua import Call, Script, call_of, run, sent
@@ -155,6 +155,7 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
         "" if arrived is None else arrived.at.isoformat(),
         int(mode is HOLD or mode is MOVED),
         repository,
+        request.trigger if mode is not HOLD and request.trigger in OUTDATING else "",
     )
     return Call(Script.WANT, (len(on), *on, *told))  # as `call_of`, which is asked for every key whether it is one
 

@@ -23,6 +23,8 @@ class Script(StrEnum):
     KNOWN = "known"
     SHUT = "shut"
     REST = "rest"
+    CHECK_AGAIN = "check_again"
+    AGAIN_DONE = "again_done"
     CHECK_RESTS = "check_rests"
     GREET = "greet"
     ARRIVE = "arrive"

@@ -1,5 +1,6 @@
 -- A head has its check run, and nobody judges it yet. deadline_ms -1: for as long as it takes.
--- KEYS check checks deadlines notes resting   ARGV id head keep_s deadline_ms note
+-- KEYS check checks deadlines notes resting   ARGV id head keep_s deadline_ms note [still]
+if A[6] and call('SISMEMBER', KEYS[5], A[2]) == 0 then return 0 end -- only if it rests still
 call('SET', KEYS[1], A[1], 'EX', A[3])
 call('HSET', KEYS[2], A[2], A[1])
 call('EXPIRE', KEYS[2], A[3])

@@ -6,5 +6,6 @@ if fence and fence ~= A[1] then return 2 end
 if not fence or (state ~= 'given' and state ~= 'held') then return 0 end
 back()
 lose_own()
+in_vain()
 owe()
 return 1

@@ -38,6 +38,7 @@ if how == 'retry' or how == 'put_off' or how == 'away' then
     call('HINCRBY', pull, 'aways', 1)
   end
   call('HSET', pull, 'after', at)
+  in_vain()
 elseif how == 'wait' then
   call('HDEL', pull, 'tries', 'aways')
   if not unread then -- else the new event has set `due`, and it may be about another head

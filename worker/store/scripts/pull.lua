@@ -16,6 +16,8 @@
 --   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
 --   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
 --   eval      the evaluation that was begun last
+--   again     why a verdict on its head counts no more, until somebody judges; ' begun' behind it: its check is being opened again
+--   knew      the same, as who judges now began
 --   said      the newest head that its check said anything about
 --   done answer       token of the last FINISH and what it was told
 -- Times are milliseconds of the server's clock. Every script may be sent twice.
@@ -40,6 +42,16 @@ local function owe()
   call('HSET', pull, 'state', 'due')
   call('ZADD', mine_key('due'), at, pull)
   turn('due', at)
+  if get('again') then -- told of while it was judged: what was shown since may have been made before
+    call('ZADD', mine_key('opening'), now, pull)
+    turn('opening', now)
+  end
+end
+
+-- Who judged may have shown nothing: what counted no more when he began still does not.
+local function in_vain()
+  local why = get('knew')
+  if why then call('HSETNX', pull, 'again', why) end
 end
 
 -- It is out no more: its installation may have another one out.
@@ -55,7 +67,9 @@ local function held_by(token) return get('state') == 'held' and get('token') == 
 
 local function hold(token, lease_ms)
   call('HINCRBY', pull, 'tries', 1)
-  call('HDEL', pull, 'due', 'since', 'news', 'look')
+  local why = get('again')
+  call('HDEL', pull, 'due', 'since', 'news', 'look', 'again', 'knew')
+  if why then call('HSET', pull, 'knew', string.match(why, '%S+')) end
   call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
   call('ZADD', 'assay:out', now + lease_ms, pull)
 end
@@ -132,7 +146,7 @@ local function end_with(ledger, key)
 end
 
 local function close(keep_s)
-  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'aways', 'waiting', 'news', 'look')
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'aways', 'waiting', 'news', 'look', 'again', 'knew')
   call('EXPIRE', pull, keep_s)
 end
 

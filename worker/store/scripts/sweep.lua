@@ -12,6 +12,7 @@ for _, lost in ipairs(call('ZRANGE', 'assay:out', 0, now, 'BYSCORE', 'LIMIT', 0,
     call('ZADD', 'assay:out', now + A[1], pull) -- still in the queue
   else
     back()
+    in_vain()
     owe()
     brought = brought + 1
   end

@@ -1,6 +1,7 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named]
--- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository
+-- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale
+-- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now), hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
@@ -33,11 +34,13 @@ if is_new then
   drop('waiting', 'came', 'looks')
 end
 if A[11] ~= '' and (is_new or not was[6]) then set('came', A[11]) end
+local is_stale = A[14] ~= '' and not is_new and (was[5] or A[2] ~= '')
+if is_stale then set('again', A[14]) end
+if is_new or is_stale or (A[12] == '1' and A[2] ~= '') then
+  call('ZADD', mine_key('opening'), now, pull)
+  turn('opening', now)
+end
 if A[2] ~= '' then
-  if is_new or A[12] == '1' then
-    call('ZADD', mine_key('opening'), now, pull)
-    turn('opening', now)
-  end
   call('SADD', KEYS[4], A[9])
   call('EXPIRE', KEYS[4], A[10])
   call('SADD', KEYS[5], inst .. ':' .. A[13])

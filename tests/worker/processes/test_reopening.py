@@ -1,0 +1,327 @@
+"""A verdict that counts no more is taken off the check at once. Invariant: no verdict is written over, and none is left open."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.processes.scripted_court import Checks, World
+from tests.worker.store.played import DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.config import Authors
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.open_pulls import Looked, OpenPull
+from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.errors import Unavailable
+from worker.publish import CheckDesk
+from worker.reception import Reception
+from worker.render.check import closed
+from worker.render.standing import draft, skipped
+from worker.settings import Timing
+from worker.store import door
+from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits, Taken
+from worker.system_clock import SystemClock
+
+NAME = f"100/1 {HEAD}"
+QUIET = Timing(quiet_window=45)
+ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
+EDITED = "in_progress: Judging again: the linked issues changed"
+
+
+class Nobody:
+    """Nobody has to be asked who wrote it."""
+
+    def look(self, request: JudgeRequest) -> Looked:
+        raise AssertionError(request)
+
+    def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
+        raise AssertionError(installation, repository)
+
+
+def desk_of(store: Store, checks: Checks | None = None) -> CheckDesk:
+    return CheckDesk(checks or Checks(store), store.checks(), store.siblings)
+
+
+def reception(store: Store, checks: Checks | None = None) -> Reception:
+    registry = store.checks()
+    desk = CheckDesk(checks or Checks(store), registry, store.siblings)
+    clock, hour = SystemClock(), timedelta(hours=1)
+    return Reception(desk, registry, store.pulls, store.ledger, Nobody(), clock, Authors(), hour)
+
+
+def takes(store: Store) -> Taken:
+    """A judge begins what is due."""
+    becomes_due(store, pull())
+    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken is not None
+    return taken
+
+
+def concludes(store: Store, taken: Taken, content: CheckContent = ACCEPTED) -> str:
+    desk_of(store).restart(taken.request, HEAD)
+    desk_of(store).write(taken.request, HEAD, content)
+    return store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+
+
+def judged(store: Store, content: CheckContent = ACCEPTED) -> None:
+    """HEAD has its verdict, and nothing is left to do."""
+    store.pulls.want(wish(author=AuthorKind.AGENT))
+    assert opens(store)
+    concludes(store, takes(store), content)
+
+
+def hears(store: Store, trigger: Trigger, **changes: Any) -> None:
+    door.want(store.wire, wish(trigger=trigger, author=AuthorKind.AGENT, **changes), QUIET)
+
+
+def opens(store: Store, checks: Checks | None = None) -> bool:
+    """Do what the dispatcher does about a check; False: there is nothing to open."""
+    found = store.pulls.next_to_open()
+    if found is None:
+        return False
+    reception(store, checks).open(found.request, found.head_sha)
+    store.pulls.opened(found.request.pull, found.head_sha)
+    return True
+
+
+def shown(store: Store) -> str:
+    return World(store).checks()[NAME]
+
+
+def trigger(store: Store) -> Trigger:
+    request = store.pulls.request(pull())
+    assert request is not None
+    return request.trigger
+
+
+@pytest.mark.parametrize(
+    ("why", "head_sha", "said"),
+    [
+        (Trigger.EDITED, HEAD, EDITED),
+        (Trigger.BASE, HEAD, "in_progress: Judging again: the base changed"),
+        (Trigger.CRITERIA, None, "in_progress: Judging again: the issue was edited"),
+        (Trigger.CASE, HEAD, "in_progress: Judging"),
+        (Trigger.READY, HEAD, "in_progress: Judging"),
+        (Trigger.REOPENED, HEAD, "in_progress: Judging starts at"),
+    ],
+)
+def test_a_verdict_that_counts_no_more_is_taken_off_before_anybody_judges(
+    store: Store, why: Trigger, head_sha: Sha | None, said: str
+) -> None:
+    judged(store)
+    hears(store, why, head_sha=head_sha)
+    assert opens(store)
+    assert shown(store)[: len(said)] == said
+    assert HEAD in store.checks().open_checks(pull())
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+    assert not opens(store)
+    assert store.checks().open_checks(pull()) == {}
+
+
+@pytest.mark.parametrize("what", [Trigger.REVIEW, Trigger.CI, Trigger.COMMAND, Trigger.LATE])
+def test_what_changes_nothing_that_is_judged_leaves_the_verdict(store: Store, what: Trigger) -> None:
+    judged(store)
+    hears(store, what)
+    assert not opens(store)
+
+
+def test_an_edit_while_it_is_judged_takes_the_verdict_off_that_was_made_before(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.COMMAND)
+    taken = takes(store)
+    hears(store, Trigger.EDITED)
+    assert opens(store)
+    assert shown(store) == "success: Accepted", "who judges shows that himself"
+    assert concludes(store, taken) == "again"
+    assert opens(store)
+    assert shown(store) == EDITED
+
+
+def test_a_judge_that_knows_of_the_edit_is_not_disturbed(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    taken = takes(store)
+    assert opens(store)
+    assert shown(store) == "success: Accepted"
+    concludes(store, taken)
+    assert not opens(store)
+
+
+def dies(store: Store, taken: Taken) -> None:
+    store.pulls.died(pull(), taken.lease.fence)
+
+
+def is_not_heard_of(store: Store, _: Taken) -> None:
+    lease_runs_out(store, pull())
+    assert store.pulls.sweep("queue") == 1
+
+
+def tries_again(store: Store, taken: Taken) -> None:
+    store.pulls.finish(taken.lease, Finish.RETRY, timedelta(minutes=5))
+
+
+@pytest.mark.parametrize("ends", [dies, is_not_heard_of, tries_again])
+def test_a_judge_that_came_to_no_end_leaves_no_verdict_behind_that_counts_no_more(
+    store: Store, ends: Callable[[Store, Taken], None]
+) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    taken = takes(store)
+    opens(store)
+    assert shown(store) == "success: Accepted"
+    ends(store, taken)
+    assert opens(store)
+    assert shown(store) == EDITED
+
+
+def test_a_judge_that_shows_why_nobody_judges_is_not_written_over(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    desk_of(store).write(taken.request, HEAD, CheckContent("No model", "", conclusion=Conclusion.ACTION_REQUIRED))
+    store.pulls.finish(taken.lease, Finish.OUTAGE, timedelta(minutes=5), taken.request)
+    opens(store)
+    assert shown(store) == "action_required: No model"
+
+
+class Meanwhile(Checks):
+    """While a check run is written, something else happens."""
+
+    def __init__(self, store: Store, happens: Callable[[], object]) -> None:
+        super().__init__(store)
+        self._happens = happens
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        self._happens()
+        super().update(request, check, content)
+
+
+def test_a_verdict_that_came_while_the_old_one_was_taken_off_is_shown_again(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    opens(store, Meanwhile(store, lambda: concludes(store, takes(store))))
+    assert shown(store) == EDITED, "written over"
+    assert trigger(store) is Trigger.LATE
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+    assert store.checks().open_checks(pull()) == {}
+
+
+def test_a_judge_that_began_while_it_was_written_is_known_to_be_at_it(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    opens(store, Meanwhile(store, lambda: desk_of(store).restart(takes(store).request, HEAD)))
+    assert not store.checks().is_resting(pull(), HEAD)
+    assert HEAD in store.checks().open_checks(pull())
+
+
+def test_who_dies_before_github_is_told_is_followed_by_somebody_who_tells(store: Store) -> None:
+    def is_down() -> None:
+        raise Unavailable("GitHub", "502")
+
+    judged(store)
+    hears(store, Trigger.EDITED)
+    with pytest.raises(Unavailable):
+        opens(store, Meanwhile(store, is_down))
+    assert shown(store) == "success: Accepted"
+    assert store.checks().open_checks(pull()), "its watchdog is set"
+    found = store.pulls.request(pull())
+    assert found is not None
+    reception(store).open(found, HEAD)
+    assert shown(store) == EDITED
+
+
+def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
+    door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    assert opens(store)
+    written = len(world.story("wrote"))
+    hears(store, Trigger.EDITED)
+    assert opens(store)
+    assert len(world.story("wrote")) == written
+
+
+def test_who_is_skipped_stays_so(store: Store, world: World) -> None:
+    judged(store, skipped(AuthorKind.PERSON))
+    written = len(world.story("wrote"))
+    hears(store, Trigger.CRITERIA, head_sha=None)
+    assert opens(store)
+    assert len(world.story("wrote")) == written
+    assert store.pulls.plan(pull()) is not None, "whoever judges finds out whether that is still so"
+
+
+def test_a_persons_pull_request_that_was_judged_by_hand_is_judged_again_at_another_base(store: Store) -> None:
+    judged(store)
+    door.want(store.wire, wish(trigger=Trigger.BASE, author=AuthorKind.PERSON), QUIET)
+    assert opens(store)
+    assert shown(store) == "in_progress: Judging again: the base changed"
+    assert store.pulls.plan(pull()) is not None
+
+
+def test_an_edited_draft_keeps_its_verdict_until_it_is_ready(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.CI)
+    hears(store, Trigger.EDITED, draft=True)
+    opens(store)
+    assert shown(store) == "success: Accepted"
+    hears(store, Trigger.READY)
+    assert opens(store)
+    assert shown(store) == "in_progress: Judging"
+
+
+@pytest.mark.parametrize(
+    ("is_draft", "said"), [(False, "in_progress: Judging starts at"), (True, f"in_progress: {draft().title}")]
+)
+def test_what_was_cancelled_when_it_closed_waits_again_when_it_is_reopened(
+    store: Store,
+    is_draft: bool,  # noqa: FBT001 - both ways
+    said: str,
+) -> None:
+    judged(store, closed())
+    door.shut(store.wire, pull(), store.remembered)
+    hears(store, Trigger.REOPENED, draft=is_draft)
+    assert opens(store)
+    assert shown(store)[: len(said)] == said
+    assert store.checks().is_resting(pull(), HEAD)
+
+
+def test_a_head_that_comes_back_after_it_was_superseded_waits_again(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    opens(store)
+    hears(store, Trigger.PUSHED, head_sha=NEWER)
+    opens(store)
+    assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    assert shown(store)[:30] == "in_progress: Judging starts at"
+
+
+def test_a_verdict_on_a_head_that_comes_back_is_left_to_its_judge(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.PUSHED, head_sha=NEWER)
+    opens(store)
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    assert shown(store) == "success: Accepted"
+
+
+def test_what_was_told_once_more_while_it_was_shown_is_not_forgotten(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    taken: list[Taken] = []
+
+    def is_judged_and_edited() -> None:
+        taken.append(takes(store))
+        hears(store, Trigger.BASE)
+
+    opens(store, Meanwhile(store, is_judged_and_edited))
+    store.pulls.next_to_open()
+    concludes(store, taken[0])
+    hears(store, Trigger.COMMAND, head_sha=None)
+    found = store.checks().again(pull(), HEAD)
+    assert found is not None
+    assert found.why is Trigger.BASE
