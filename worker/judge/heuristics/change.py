@@ -173,15 +173,26 @@ _QUOTES: Final = ('"""', "'''")
 def mended(text: str, language: Language) -> str:
     """A fragment of Python that begins or ends inside of a long string, without the part of the string that it shows."""
     for quotes in _QUOTES if language is Language.PYTHON else ():
-        if text.count(quotes) % 2:
-            before, _, after = text.partition(quotes)
-            headless = "\n" * before.count("\n") + " " * len(quotes) + after
-            start, _, rest = text.rpartition(quotes)
-            tailless = start + 2 * quotes + "\n" * rest.count("\n")
+        count = text.count(quotes)
+        if count % 2:
+            headless, tailless = _headless(text, quotes), _tailless(text, quotes)
             bad_head, bad_tail = (syntax.parse(one, language).has_error for one in (headless, tailless))
-            is_start = bad_head and (not bad_tail or rest.count("\n") < before.count("\n"))
-            text = tailless if is_start else headless
+            rows = text.partition(quotes)[0].count("\n"), text.rpartition(quotes)[2].count("\n")
+            text = tailless if bad_head and (not bad_tail or rows[1] < rows[0]) else headless
+        elif count and syntax.parse(text, language).has_error:
+            between = _tailless(_headless(text, quotes), quotes)  # it begins in one string and ends in another
+            text = text if syntax.parse(between, language).has_error else between
     return text
+
+
+def _headless(text: str, quotes: str) -> str:
+    before, _, after = text.partition(quotes)
+    return "\n" * before.count("\n") + " " * len(quotes) + after
+
+
+def _tailless(text: str, quotes: str) -> str:
+    start, _, rest = text.rpartition(quotes)
+    return start + 2 * quotes + "\n" * rest.count("\n")
 
 
 def _shown(hunk: Hunk) -> str:

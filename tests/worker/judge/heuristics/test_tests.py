@@ -231,6 +231,8 @@ CUT = 'x = make("""\n  a\n""")\ny = 1\n'
         ('  def test_a\n  """)\ny = 1\n', "\n   )\ny = 1\n"),
         ('y = 1\nx = """\n  def test_a\n', 'y = 1\nx = """"""\n\n'),
         (CUT, CUT),
+        ('  Some words.\n  """\ny = 1\nx = """\n  more words\n', '\n   \ny = 1\nx = """"""\n\n'),
+        ('if x:\n  """\ny = (\nx = """\n  more words\n', 'if x:\n  """\ny = (\nx = """\n  more words\n'),
     ],
 )
 def test_a_fragment_that_shows_half_of_a_string_is_read_without_it(text: str, left: str) -> None:
