@@ -29,7 +29,7 @@ from worker.ports import CheckPublisher, CheckRegistry, Clock
 from worker.publish import CheckDesk
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
-from worker.render.group import Place, failed
+from worker.render.group import Place, ended, failed
 from worker.render.words import OVERDUE
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
@@ -149,7 +149,8 @@ class GroupScreen(Value):
             return
         found = pull_of(group.head_ref, group.base_ref)
         number = 0 if isinstance(found, Refusal) else found
-        self.show(group, number, failed(Place(site_url, group.repository, number), OVERDUE))
+        place = Place(site_url, group.repository, number)
+        self.show(group, number, failed(place, OVERDUE) if group.ended is None else ended(group.ended))
 
     def is_open(self, group: MergeGroup) -> bool:
         """Whether a check run was made, or its making was begun, that says no end yet."""

@@ -90,7 +90,11 @@ class Groups:
         return self.put(known.model_copy(update={"delivery_id": delivery_id, "at": at}))
 
     def known(self, place: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
-        """The group at this commit, as long as it is waited for or not long over."""
+        """The group at this commit, as long as it waits for its answer, or GitHub has not given it up and it is not long over."""
+        waits = self._wire.call("HGET", GROUPS.texts.name, ":".join(map(str, place)))
+        queued = read_or_leave(QueuedGroup, text(waits)) if waits else None
+        if queued is not None:
+            return queued.group
         kept = self._wire.call("GET", keys.group(*place).name)
         return read_or_leave(MergeGroup, text(kept)) if kept else None
 

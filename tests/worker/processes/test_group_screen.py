@@ -6,6 +6,7 @@ from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import pull
 from tests.worker.store.test_groups import HEAD, group
 from worker.domain.ids import CheckRunId
+from worker.domain.merge_group import GroupEnd
 from worker.group_court import NO_PULL, GroupScreen
 from worker.render.group import Place, looking, waiting
 from worker.store.connection import Store
@@ -38,6 +39,12 @@ def test_one_of_a_group_that_names_no_pull_request_is_closed_too(store: Store, s
     screen.show(strange, 0, looking(PLACE))
     screen.expire(strange, check_of(store), SITE)
     assert World(store).checks() == {NAME: FAILED}
+
+
+def test_one_of_a_group_that_github_gave_up_says_so(store: Store, screen: GroupScreen) -> None:
+    screen.show(group(), 7, looking(PLACE))
+    screen.expire(group(ended=GroupEnd.INVALIDATED), check_of(store), SITE)
+    assert World(store).checks() == {NAME: "cancelled: Not needed any more"}
 
 
 def test_one_that_was_answered_meanwhile_stays_as_it_is(store: Store, screen: GroupScreen) -> None:
