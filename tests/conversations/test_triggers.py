@@ -1,6 +1,7 @@
 """Who is judged, when, and what wakes a head again."""
 
 import time
+from datetime import datetime
 
 import pytest
 
@@ -202,6 +203,10 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(world: Wor
     pull = world.agent.opens(RETRY)
     world.github.settle()  # what the push brings comes after its answer, and is dropped with it
     world.github.verb("hooks", drop=True, paused=False)
+    opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
+    world.until(
+        lambda: time.time() >= opened + 1, "the second in which it was opened is over: what came in that is not old"
+    )
     world.github.verb("install", repositories=[here.name])
     world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
     world.settles()
