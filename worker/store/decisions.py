@@ -26,6 +26,9 @@ MOST_ANSWERS: Final = 20
 """At one pull request in a month; beyond that there is only the reaction."""
 
 FIELDS: Final = ("override", "contest", "review", "contested", "forced", "dismissed")
+REBASED: Final = "rebased"
+"""When the pull request went into another base last, in milliseconds: WANT notes it."""
+
 CALLED: Final = "called"
 
 
@@ -37,12 +40,13 @@ class Decisions:
         self._codec = codec
 
     def of(self, pull: PullRef, head_sha: Sha) -> Said:
-        """What was said about this head."""
+        """What was said about this head. An override is of what the head changes: in another base that may be anything."""
         place = keys.decisions(pull).name
-        found = self._wire.call("HMGET", place, *(f"{field}:{head_sha}" for field in FIELDS))
-        override, contest, review, contested, forced, dismissed = items(found)
+        found = self._wire.call("HMGET", place, REBASED, *(f"{field}:{head_sha}" for field in FIELDS))
+        rebased, override, contest, review, contested, forced, dismissed = items(found)
+        passed, since = self._opened(override, place, Override), float(text(rebased) or 0) / 1000
         return Said(
-            override=self._opened(override, place, Override),
+            override=passed if passed and passed.at.timestamp() >= since else None,
             contest=self._opened(contest, place, Contest),
             review=self._opened(review, place, Reviewed),
             contested_at=_time(contested),
@@ -52,7 +56,9 @@ class Decisions:
 
     def override(self, pull: PullRef, head_sha: Sha, word: Override) -> bool:
         """Let this head pass; False: somebody did so before, and that stands."""
-        return self._write(pull, f"override:{head_sha}", self._sealed(pull, word), is_first=True)
+        if self.of(pull, head_sha).override is not None:
+            return False
+        return self._write(pull, f"override:{head_sha}", self._sealed(pull, word))
 
     def contest(self, pull: PullRef, head_sha: Sha, word: Contest) -> None:
         """Have this head judged anew, with this reason."""

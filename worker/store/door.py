@@ -142,6 +142,8 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
     on = [place.name, delivery.name, keys.window(installation, repository, request.base).name]
     if head_sha is not None:
         on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
+        if request.trigger is Trigger.BASE:
+            on += [keys.decisions(pull).name, keys.ledger(pull).name]
     told = (
         installation,
         head_sha or "",

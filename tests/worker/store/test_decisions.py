@@ -8,12 +8,14 @@ from tests.worker.store.played import AT, HEAD, NEWER, command, pull, wish
 from worker.domain import keys
 from worker.domain.decisions import NOTHING, Contest, Override, Reviewed
 from worker.domain.ids import DeliveryId, EvalId
-from worker.domain.request import Arrival
+from worker.domain.request import Arrival, Trigger
 from worker.domain.waiting import ASKS
 from worker.store.asks import Asks
 from worker.store.codec import Codec
 from worker.store.connection import Store
 from worker.store.decisions import MOST_ANSWERS
+from worker.store.wire import whole
+from worker.system_clock import SystemClock
 
 OVERRIDE = Override(login="alice", reason="canary-words", at=AT, eval_id=EvalId("e1"))
 CONTEST = Contest(login="bob", reason="canary-words", at=AT)
@@ -31,6 +33,24 @@ def test_the_first_override_stands(store: Store) -> None:
     assert store.decisions.override(pull(), HEAD, OVERRIDE)
     assert not store.decisions.override(pull(), HEAD, OVERRIDE.model_copy(update={"login": "carol"}))
     assert store.decisions.of(pull(), HEAD).override == OVERRIDE
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_an_override_ends_where_the_pull_request_goes_into_another_base(store: Store, draft: bool) -> None:  # noqa: FBT001 - pytest gives it
+    store.decisions.override(pull(), HEAD, OVERRIDE)
+    store.pulls.want(wish(trigger=Trigger.EDITED))
+    assert store.decisions.of(pull(), HEAD).override == OVERRIDE
+    store.pulls.want(wish(trigger=Trigger.BASE, draft=draft))
+    assert store.decisions.of(pull(), HEAD) == NOTHING
+    later = OVERRIDE.model_copy(update={"login": "carol", "at": SystemClock().now() + timedelta(seconds=1)})
+    assert store.decisions.override(pull(), HEAD, later)
+    assert store.decisions.of(pull(), HEAD).override == later
+
+
+def test_what_is_noted_of_another_base_goes_with_the_ledger(store: Store) -> None:
+    store.wire.call("SET", keys.ledger(pull()).name, "x", "EX", 100)
+    store.pulls.want(wish(trigger=Trigger.BASE))
+    assert 0 < whole(store.wire.call("TTL", keys.decisions(pull()).name)) <= 100
 
 
 def test_words_and_names_are_encrypted(store: Store) -> None:

@@ -1,9 +1,10 @@
 -- Somebody wants this pull request judged. All that the door does.
--- KEYS pull delivery window [heads named]
+-- KEYS pull delivery window [heads named [decisions ledger]]
 -- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
--- already), now, moved (into another base: if it waits, for that one's window from now on, else now), hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
+-- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
+-- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
 -- once and written once.
 local mode = A[4]
@@ -27,6 +28,11 @@ for flag in string.gmatch(A[7], '%S+') do
   if not string.find(' ' .. flags, ' ' .. flag .. ' ', 1, true) then flags = flags .. flag .. ' ' end
 end
 if flags ~= '' then set('flags', flags) end
+
+if KEYS[6] then -- into another base: what let it pass before counts no more
+  call('HSET', KEYS[6], 'rebased', string.format('%d', now))
+  end_with(KEYS[7], KEYS[6])
+end
 
 local is_new = A[2] ~= '' and A[2] ~= was[5]
 if is_new then
