@@ -258,7 +258,8 @@ def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
 
 
 def text_of(node: "Node | None") -> str:
-    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+    raw = None if node is None else node.text  # cut out of the tree's text each time that it is asked for
+    return "" if raw is None else raw.decode("utf-8", "replace")
 
 
 def descendants(root: "Node") -> Iterator["Node"]:

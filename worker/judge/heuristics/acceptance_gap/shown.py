@@ -66,15 +66,13 @@ class Shown:
 
     def __init__(self, change: Change) -> None:
         found = sorted(islice(_units(change), _MOST_LINES), key=lambda one: -(one[0].kind.code + one[0].kind.test))
-        self._counts: Counter[str] = Counter()
+        self._counts = Counter(word for unit, _ in found for word in unit.words)
         self._by_word: defaultdict[str, list[Unit]] = defaultdict(list)
         self._by_name: defaultdict[str, list[Unit]] = defaultdict(list)
         for unit, names in found:
-            self._counts.update(unit.words)
-            for word in unit.words:
-                _keep(self._by_word[word], unit)
-            for name in names:
-                _keep(self._by_name[name], unit)
+            for units in (*map(self._by_word.__getitem__, unit.words), *map(self._by_name.__getitem__, names)):
+                if len(units) < _MOST_KEPT:
+                    units.append(unit)
         self.size = len(found)
         self.paths = tuple(file.path for file in change.files)
         self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit, _ in found)
@@ -110,34 +108,31 @@ class Shown:
         return self._by_name.get(name, [])
 
 
-def _keep(units: list[Unit], unit: Unit) -> None:
-    if len(units) < _MOST_KEPT:
-        units.append(unit)
-
-
 def shown_by(change: Change) -> Shown:
     return Shown(change)
 
 
-_Named = tuple[Unit, tuple[str, ...]]
+_Words = tuple[str, ...]
+_Named = tuple[Unit, _Words]
 
 
 def _units(change: Change) -> Iterator[_Named]:
-    """Each with its names."""
+    """Each with its names. Lines that hold the same words share them."""
+    known: dict[_Words, _Words] = {}
     for file in change.files:
         kind = Kind.TEST_PATH if file.role is Role.TEST else Kind.PATH
         yield Unit(kind, file.path, tuple(words_of_path(file.path))), tuple(set(map(folded, NAME.findall(file.path))))
     for file in change.files:
-        yield from _lines(file)
+        yield from _lines(file, known)
 
 
-def _lines(file: ChangedFile) -> Iterator[_Named]:
+def _lines(file: ChangedFile, known: dict[_Words, _Words]) -> Iterator[_Named]:
     is_test = file.role is Role.TEST or _has_inner_tests(file)
     for hunk in file.diff.hunks:
         if hunk.section:
-            yield _unit(Kind.HEADING, file.path, hunk.section)
+            yield _unit(Kind.HEADING, file.path, hunk.section, known)
         for line in hunk.lines:
-            yield _unit(_kind(line, is_test=is_test), file.path, line.text)
+            yield _unit(_kind(line, is_test=is_test), file.path, line.text, known)
 
 
 def _has_inner_tests(file: ChangedFile) -> bool:
@@ -149,9 +144,10 @@ def _has_inner_tests(file: ChangedFile) -> bool:
     )
 
 
-def _unit(kind: Kind, path: str, text: str) -> _Named:
+def _unit(kind: Kind, path: str, text: str, known: dict[_Words, _Words]) -> _Named:
     names = NAME.findall(text[:_LONGEST_LINE])
-    return Unit(kind, path, tuple(stems_of_all(names))), tuple(set(map(folded, names)))
+    words = tuple(stems_of_all(names))
+    return Unit(kind, path, known.setdefault(words, words)), tuple(set(map(folded, names)))
 
 
 def _kind(line: DiffLine, *, is_test: bool) -> Kind:

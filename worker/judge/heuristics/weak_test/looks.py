@@ -112,8 +112,16 @@ class Body(Value):
         return self.line_of(node) in self.file.added_lines
 
 
-def bodies(change: Change) -> Iterator[Body]:
+def bodies(change: Change) -> tuple[Body, ...]:
     """The bodies of new and changed tests; of a fragment also what stands in no function that it shows."""
+    return change.once(_bodies)
+
+
+def _bodies(change: Change) -> tuple[Body, ...]:
+    return tuple(_all_bodies(change))
+
+
+def _all_bodies(change: Change) -> Iterator[Body]:
     for look in looks(change):
         known = frozenset(one.text for one in look.base_oracles)
         yield Body(look.file, look.test.source, look.test.body, look.test.name, known, look)
