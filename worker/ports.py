@@ -235,6 +235,10 @@ class CheckRegistry(Protocol):
         """Note that it says this, which is not concluded; False, and nothing is noted: somebody judges it by now."""
         ...
 
+    def is_put_off(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether it says until when it can't be judged."""
+        ...
+
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether one that rests says when judging begins: it is watched, and not put off."""
         ...

@@ -134,8 +134,9 @@ class CheckDesk:
     def open(self, request: JudgeRequest, head_sha: Sha, content: CheckContent | None = None) -> bool:
         """Give this head its check run, and cancel the unfinished ones of older heads. False: somebody judges it already.
 
-        An existing one is left, unless nobody judges it yet: then it says *content*. Whether it still is the newest is asked
-        once the claim is there to be seen: whoever judges a newer one either sees the claim, or is seen here.
+        An existing one is left, unless nobody judges it yet: then it says *content*, or goes on saying until when nobody can.
+        Whether it still is the newest is asked once the claim is there to be seen: whoever judges a newer one either sees the
+        claim, or is seen here.
         """
         check, said = self._registry.claim(request.pull, head_sha), content or judging()
         newest = self._registry.newest(request.pull) or head_sha
@@ -144,7 +145,8 @@ class CheckDesk:
         elif check is None:
             self._adopt(request, head_sha)
         elif self._registry.is_resting(request.pull, head_sha):
-            return self.reopen(request, head_sha, check, said)
+            if not self._registry.is_put_off(request.pull, head_sha):
+                return self.reopen(request, head_sha, check, said)
         elif (again := self._registry.again(request.pull, head_sha)) is not None:
             return self.reopen(request, head_sha, check, said if again.why is None else begun(again.why))
         elif self._siblings is not None:

@@ -112,8 +112,16 @@ class RedisChecks:
         return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
+        note = self._noted_of(pull, head_sha)
+        return note is not None and not note.is_put_off
+
+    def is_put_off(self, pull: PullRef, head_sha: Sha) -> bool:
+        note = self._noted_of(pull, head_sha)
+        return note is not None and note.is_put_off
+
+    def _noted_of(self, pull: PullRef, head_sha: Sha) -> OverdueCheck | None:
         note = text(self._wire.call("HGET", keys.DEADLINE_NOTES.name, keys.check(pull, head_sha).name))
-        return bool(note) and not read(OverdueCheck, note).is_put_off
+        return read(OverdueCheck, note) if note else None
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether this head has its check run, or is about to get it."""

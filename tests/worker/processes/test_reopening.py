@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
+from tests.worker.store.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
@@ -16,7 +16,7 @@ from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Unavailable
 from worker.publish import CheckDesk
 from worker.reception import Reception
-from worker.render.check import closed
+from worker.render.check import closed, waiting_for_github
 from worker.render.standing import draft, skipped
 from worker.settings import Timing
 from worker.store import door
@@ -187,6 +187,20 @@ def test_a_judge_that_shows_why_nobody_judges_is_not_written_over(store: Store) 
     store.pulls.finish(taken.lease, Finish.OUTAGE, timedelta(minutes=5), taken.request)
     opens(store)
     assert shown(store) == "action_required: No model"
+
+
+@pytest.mark.parametrize("what", [Trigger.READY, Trigger.EDITED, Trigger.COMMAND])
+def test_one_that_says_until_when_nobody_can_judge_goes_on_saying_so(store: Store, what: Trigger) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    desk_of(store).put_off(taken.request, AT)
+    hears(store, what)
+    store.pulls.finish(taken.lease, Finish.PUT_OFF, timedelta(minutes=5))
+    assert opens(store)
+    assert shown(store) == f"in_progress: {waiting_for_github(AT).title}"
+    assert not opens(store)
 
 
 class Meanwhile(Checks):
