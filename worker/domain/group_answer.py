@@ -44,6 +44,7 @@ class Why(StrEnum):
     CLOSED = "closed"
     REJECTED = "rejected"
     NOT_JUDGED = "not_judged"
+    HELD = "held"
     UNRECORDED = "unrecorded"
     TOO_LATE = "too_late"
     NOT_SHOWN = "not_shown"
@@ -93,10 +94,21 @@ def standing(member: Member) -> Standing:
         return Passes(beside, published)
     verdict = member.recorded.verdict if member.recorded else None
     if published.conclusion != Conclusion.SUCCESS.value:
-        return Stops(Why.REJECTED if isinstance(verdict, Reject) else Why.NOT_JUDGED, published, verdict)
+        return Stops(_why(verdict), published, verdict)
     if member.recorded is None or not isinstance(verdict, Accept):
         return Stops(Why.UNRECORDED, published)
     return Accepted(verdict, member.recorded, published)
+
+
+def _why(verdict: Accept | Reject | Abstain | None) -> Why:
+    """Why a check is not green. An accept's may be held by another pull request of the same head."""
+    match verdict:
+        case Accept():
+            return Why.HELD
+        case Reject():
+            return Why.REJECTED
+        case _:
+            return Why.NOT_JUDGED
 
 
 def newest(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:

@@ -44,6 +44,11 @@ STOPS: Final = {
     Why.NOT_JUDGED: Words(
         "Not judged, as {name} is not", "{pull} has no accept. Its check says: {said}.", "see {check}"
     ),
+    Why.HELD: Words(
+        "{name} is accepted, and its check does not pass",
+        "{pull} is accepted, and its check does not pass now. It says: {said}.",
+        "see {check}",
+    ),
     Why.UNRECORDED: Words(
         "Not judged: no accept of {name} is on record",
         "The check of {pull} is green, but no accept of its head is on record, and nothing passes without one.",

@@ -11,7 +11,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.siblings import Sibling, Strictness, state_of, strictest, strictness
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES
-from worker.render.markdown import joined
+from worker.render.markdown import blocks, joined
 
 HERE: Final = {
     Conclusion.SUCCESS.value: "Accepted here",
@@ -60,5 +60,5 @@ def _like(own: CheckContent, other: Sibling) -> CheckContent:
 def _state(shown: CheckContent, other: Sibling, note: str) -> CheckContent:
     waits = other.strictness is Strictness.WAITS
     conclusion = None if waits else Conclusion(other.state)
-    summary = joined([note, shown.summary], BODY_BYTES)
+    summary = joined([note, *blocks(shown.summary)], BODY_BYTES)
     return replace(shown, summary=summary, conclusion=conclusion, is_queued=waits, is_idle=False)

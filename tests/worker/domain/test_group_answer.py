@@ -120,7 +120,7 @@ def test_a_reject_stops_with_its_verdict() -> None:
 def test_whatever_else_its_check_says_stops(word: str) -> None:
     assert standing(member(shown(word))) == Stops(Why.NOT_JUDGED, shown(word))
     accept = entry()
-    assert standing(member(shown(word), accept)) == Stops(Why.NOT_JUDGED, shown(word), accept.verdict)
+    assert standing(member(shown(word), accept)) == Stops(Why.HELD, shown(word), accept.verdict)
 
 
 @pytest.mark.parametrize("word", ["success", "neutral", "skipped", "failure"])

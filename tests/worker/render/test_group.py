@@ -111,6 +111,19 @@ Not judged, as #12 is not
 """)
 
 
+def test_an_accepted_pull_request_that_another_one_of_its_head_holds_says_so() -> None:
+    title = "Accepted here, but #13 of the same commit is rejected"
+    content = stopped(PLACE, Stops(Why.HELD, Published(CheckRunId(5), "failure", title), accepted()))
+    assert told(content) == snapshot("""\
+action_required
+#12 is accepted, and its check does not pass
+
+[#12](https://github.com/acme/widgets/pull/12) is accepted, and its check does not pass now. It says: Accepted here, but #&#8203;13 of the same commit is rejected.
+
+**Next step:** see [the check of #12](https://github.com/acme/widgets/runs/5), then put it into the queue again.\
+""")
+
+
 @pytest.mark.parametrize(
     ("why", "published", "words"),
     [
