@@ -160,6 +160,8 @@ def is_parsable(text: str) -> bool:
     """Neither huge nor so deep that a walk through the tree would never end."""
     if len(text) > _LARGEST:
         return False
+    if sum(map(text.count, "([{")) <= _DEEPEST:
+        return True
     depth = deepest = 0
     for bracket in _BRACKETS.findall(text):
         depth += 1 if bracket in "([{" else -1

@@ -161,9 +161,8 @@ _WORD: Final = pattern(rb"\w+|[^\w\s]+")
 
 def is_one_endless_line(raw: bytes) -> bool:
     """Whether a line holds more words than anybody reads; a long text in quotes is a few words."""
-    return any(
-        len(line) > MOST_WORDS and sum(1 for _ in _WORD.finditer(line)) > MOST_WORDS for line in raw.splitlines()
-    )
+    long = [line for line in raw.splitlines() if len(line) > MOST_WORDS]
+    return any(sum(1 for _ in _WORD.finditer(line)) > MOST_WORDS for line in long)
 
 
 _LEAST_READS: Final = 1_000

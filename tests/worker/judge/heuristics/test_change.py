@@ -47,6 +47,12 @@ def test_what_is_huge_or_too_deep_is_not_parsed_at_all() -> None:
     assert changed_file("a.js", None, "f(" * 1000 + ")" * 1000 + "\n").sources == ()
 
 
+def test_brackets_that_stand_beside_each_other_are_not_deep() -> None:
+    assert [len(changed_file("a.js", None, text).sources) for text in ("f()\n" * 100, "f()\n" * 1000)] == [1, 1]
+    at_most, too_deep = ("f(" * depth + ")" * depth + "\n" for depth in (150, 151))
+    assert [len(changed_file("a.js", None, text).sources) for text in (at_most, too_deep)] == [1, 0]
+
+
 def test_a_line_outside_of_what_is_known_is_not_quoted() -> None:
     file = changed_file("a.py", FAR, FAR + 'y = """\nz\n"""\n', texts=False)
     assert [file.is_quoted(line) for line in (1, 21, 22)] == [False, False, True]
