@@ -37,10 +37,11 @@ class Outcome(NamedTuple):
     @property
     def is_found(self) -> bool:
         """Rejected rightly, or a finding of the category stands at the defect; without a place: anywhere."""
-        return self.is_rejected_rightly or any(
-            finding.category == self.expect.category and _is_at(finding, self.expect.where)
-            for finding in self.verdict.findings
-        )
+        return self.is_rejected_rightly or any(map(self.is_found_by, self.verdict.findings))
+
+    def is_found_by(self, finding: Finding) -> bool:
+        """Whether it is of the category and stands at the defect; without a place: anywhere."""
+        return finding.category == self.expect.category and _is_at(finding, self.expect.where)
 
     @property
     def is_named(self) -> bool:
