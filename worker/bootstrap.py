@@ -166,7 +166,7 @@ class Court(Value):
             return found or self.source.dossier(request_of(ask, Trigger.COMMAND, ask.asked_at))
 
         owning = Owning(self.reviewers, self.store.ledger, dossier_of)
-        Clerk(self.desk, self.store, self.clock, owning.owns_any).answer(ask)
+        Clerk(self.desk, self.store, self.clock, owning.owns_into).answer(ask)
 
     def follow(self, happening: Happening) -> None:
         """Tell of every outcome that something which happened is. May be called again."""

@@ -26,8 +26,8 @@ TAKEN: Final = "eyes"
 NO: Final = "-1"
 WHAT: Final = "confused"
 
-OwnsAny = Callable[[Ask, Role], bool]
-"""Whether the reviewer owns a file of a commit that a person has to decide about."""
+OwnsInto = Callable[[Ask, Role], str | None]
+"""Into which branch a commit goes that a person has to decide about, if the reviewer owns a file of it."""
 
 
 class Given(Value):
@@ -49,7 +49,7 @@ class Clerk(Value):
     desk: Desk
     store: Store
     clock: Clock
-    owns_any: OwnsAny
+    owns_into: OwnsInto
 
     def answer(self, ask: Ask) -> None:
         """Do what somebody asks for, if they may, and let them see it."""
@@ -135,9 +135,9 @@ class Clerk(Value):
         An older one, and one that is dismissed already, may be looked into after the newer: then it is nothing.
         """
         ask, decisions = given.ask, self.store.decisions
-        if ask.head_sha != given.proposal.head_sha or not self.owns_any(ask, role):
+        if ask.head_sha != given.proposal.head_sha or (base_ref := self.owns_into(ask, role)) is None:
             return
-        before = decisions.of(ask.pull, given.head_sha).review
+        before = decisions.of(ask.pull, given.head_sha).into(base_ref).review
         if before is not None and before.at > ask.asked_at:
             return
         word = Reviewed(
@@ -146,6 +146,7 @@ class Clerk(Value):
             eval_id=self._verdict(given),
             is_approved=ask.command is CommandName.APPROVED,
             review_id=ask.review and ask.review.id,
+            base_ref=base_ref,
         )
         decisions.review(ask.pull, given.head_sha, word)
         if ask.review is not None and (gone := decisions.dismissed(ask.pull, ask.review)):

@@ -125,7 +125,7 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
         deps.board.wait_for_ci(request, head_sha, wait)
         return WaitForCi(deps.patience.poll, wait.names)
     opened = docket(request, dossier, deps.bench, deps.clock)
-    said = deps.said(request.pull, head_sha) if deps.said else NOTHING
+    said = said_of(request, dossier, deps)
     known = recorded_already(request, dossier, opened, said.anew_since)
     newer = deps.board.newer_head(request, head_sha, at_once=True) if known else None
     if said.anew_since is not None:
@@ -144,7 +144,7 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
     A decision that was taken back leaves the verdict on record.
     """
     head_sha = dossier.pull_request.head_sha
-    said = deps.said(request.pull, head_sha) if deps.said else NOTHING
+    said = said_of(request, dossier, deps)
     last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
     is_back = request.trigger is Trigger.DISMISSED and asks_a_person(last)
     if not (said.decides(last) or is_back) or (said.override is None and said.anew_since is not None):
@@ -156,6 +156,12 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
         return Dropped("a person decided before anybody judged")
     deps.board.publish(request, last, dossier, None)
     return Judged(last, dossier, said=said)
+
+
+def said_of(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Said:
+    """What people said about this head that counts for where it goes."""
+    pull = dossier.pull_request
+    return deps.said(request.pull, pull.head_sha).into(pull.base_ref) if deps.said else NOTHING
 
 
 def with_contest(dossier: Dossier, said: Said) -> Dossier:

@@ -105,7 +105,7 @@ class CheckBoard:
         if self._people is not None:
             called = self._people.call(request, verdict, dossier)
             said = self._people.said(request.pull, verdict.subject.head_sha)
-            content = with_people(content, said, verdict, called)
+            content = with_people(content, said.into(dossier.pull_request.base_ref), verdict, called)
             self._lease.keep()
         self._desk.write(request, verdict.subject.head_sha, content)
         self._desk.end_begun(request, verdict.subject.head_sha)

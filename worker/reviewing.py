@@ -50,7 +50,8 @@ class People(Value):
         """Ask the code owners, if this verdict needs a person and nobody was asked yet; None: nobody needs to be asked."""
         if not asks_a_person(verdict):
             return None
-        is_decided = self.said(request.pull, verdict.subject.head_sha).decides(verdict)
+        said = self.said(request.pull, verdict.subject.head_sha)
+        is_decided = said.into(dossier.pull_request.base_ref).decides(verdict)
         approved = frozenset[str]() if is_decided else self._hear(request, verdict.subject.head_sha)
         review = self.review_of(dossier)
         if not review.codeowners:
@@ -116,19 +117,22 @@ class Owning(Value):
     ledger: Ledger
     dossier_of: Callable[[Ask, EvalId], Dossier]
 
-    def owns_any(self, ask: Ask, role: Role) -> bool:
-        """Whether the reviewer owns a file of the commit under review, where a person has to decide about that.
+    def owns_into(self, ask: Ask, role: Role) -> str | None:
+        """The base of the commit under review, if a person has to decide about that and the reviewer owns a file of it there.
 
         Of a team nobody tells us the members: for it speaks who may override anyway.
         """
         entries = [one for one in self.ledger.entries(ask.pull) if one.verdict.parent_eval_id is None]
         last = next((one for one in reversed(entries) if one.head_sha == ask.head_sha), None)
         if last is None or not asks_a_person(last.verdict):
-            return False
-        owners = owners_at_base(self.reviewers, ask.pull, self.dossier_of(ask, last.eval_id))
+            return None
+        dossier = self.dossier_of(ask, last.eval_id)
+        base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, ask.pull, dossier)
         if role in roles_from(RIGHTS[CommandName.OVERRIDE].least) and any(one.team is not None for one in owners):
-            return True
-        return ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None}
+            return base_ref
+        return (
+            base_ref if ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None} else None
+        )
 
 
 def _ask_of(request: JudgeRequest, given: GivenReview) -> Ask:

@@ -280,6 +280,27 @@ def test_an_approval_that_was_given_before_the_verdict_counts_where_a_person_has
 
 
 @pytest.mark.slow
+def test_who_owns_another_branch_decides_nothing_about_main(world: World) -> None:
+    here = world.repository({**PROJECT, "CODEOWNERS": "* @alice\n"})
+    here.github.verb("push", repo=here.name, branch="below", files={"CODEOWNERS": "* @bob\n"}, **{"from": "main"})
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
+    world.settles()
+    world.bob.retargets(pull, "below")
+    world.settles()
+    world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
+
+    world.bob.retargets(pull, "main")
+    world.settles()
+    assert pull.check.conclusion == "action_required"
+    world.alice.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Decided by @alice: approved")
+
+
+@pytest.mark.slow
 def test_a_decision_is_taken_back_by_dismissing_the_review_or_by_its_author(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -12,7 +12,7 @@ from pydantic import Field
 from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId
 from worker.domain.request import LONGEST_REASON, ReviewRef
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, AbstainReason, Verdict
 
 PRESSED: Final = "pressed Contest"
@@ -40,10 +40,18 @@ class Contest(Spoken):
 
 
 class Reviewed(Spoken):
-    """A code owner's review of this head; the newest counts. `review_id`: GitHub's number of it, where it was noted."""
+    """A code owner's review of this head; the newest counts. `review_id`: GitHub's number of it, where it was noted.
+
+    `base_ref`: the branch whose CODEOWNERS name who wrote it; an earlier version did not note it.
+    """
 
     is_approved: bool
     review_id: int | None = None
+    base_ref: str | None = None
+
+    def counts_for(self, base_ref: str) -> bool:
+        """Whether who owns files of one branch may decide what goes into this one."""
+        return self.base_ref in (None, base_ref)
 
     def is_of(self, review: ReviewRef) -> bool:
         return self.login == review.login if self.review_id is None else self.review_id == review.id
@@ -77,6 +85,10 @@ class Said(Value):
     def open_reason(self) -> str | None:
         """What is held against the verdict, as long as nobody judged it."""
         return self.contest.reason if self.contest is not None and self.contested_at is not None else None
+
+    def into(self, base_ref: str) -> "Said":
+        """What counts of it for a pull request into this branch: not the review of who owns files of another one."""
+        return self if self.review is None or self.review.counts_for(base_ref) else replace(self, review=None)
 
     def decides(self, verdict: Verdict | None) -> bool:
         """Whether a person's word concludes the check, and not the verdict (None: there is none)."""

@@ -44,6 +44,13 @@ def test_a_review_decides_what_needs_a_person_and_nothing_else(reason: AbstainRe
     assert not Said(review=APPROVED).decides(None)
 
 
+@pytest.mark.parametrize(("noted", "counts"), [("main", True), ("below", False), (None, True)])
+def test_a_review_counts_for_the_branch_whose_code_owner_wrote_it(noted: str | None, *, counts: bool) -> None:
+    said = Said(override=OVERRIDE, review=APPROVED.model_copy(update={"base_ref": noted}))
+    assert said.into("main") == (said if counts else Said(override=OVERRIDE))
+    assert NOTHING.into("main") == NOTHING
+
+
 @pytest.mark.parametrize(("login", "number", "is_it"), [("alice", 7, True), ("alice", 8, False), ("bob", 7, True)])
 def test_a_decision_is_of_one_review_by_its_number(login: str, number: int, *, is_it: bool) -> None:
     decided = APPROVED.model_copy(update={"review_id": 7})

@@ -74,7 +74,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 def clerk(store: Store, desk: Desk) -> Clerk:
-    return Clerk(desk, store, SystemClock(), lambda ask, _: ask.login in {"carol", "bob"})
+    return Clerk(desk, store, SystemClock(), lambda ask, _: "main" if ask.login in {"carol", "bob"} else None)
 
 
 def wanted(store: Store) -> Trigger | None:
@@ -96,7 +96,9 @@ def wanted(store: Store) -> Trigger | None:
 )
 def test_who_may_is_heard(store: Store, command: CommandName, login: str, trigger: Trigger | None) -> None:
     desk = Desk()
-    Clerk(desk, store, SystemClock(), lambda ask, _: ask.login == "bob").answer(asked(command, login))
+    Clerk(desk, store, SystemClock(), lambda ask, _: "main" if ask.login == "bob" else None).answer(
+        asked(command, login)
+    )
     assert (desk.seen, wanted(store)) == (["eyes"], trigger)
 
 
@@ -338,6 +340,17 @@ def test_an_older_review_that_is_looked_into_after_a_newer_one_decides_nothing(s
     review = store.decisions.of(pull(), HEAD).review
     assert review is not None
     assert not review.is_approved
+
+
+def test_an_older_review_decides_where_the_newer_one_is_of_who_owns_another_branch(
+    store: Store, desk: Desk, clerk: Clerk
+) -> None:
+    other = Clerk(desk, store, SystemClock(), lambda _, __: "below")
+    other.answer(reviewed(CommandName.CHANGES, review=ReviewRef(id=8, login="bob"), asked_at=LATER))
+    clerk.answer(reviewed(CommandName.APPROVED))
+    review = store.decisions.of(pull(), HEAD).review
+    assert review is not None
+    assert (review.is_approved, review.base_ref) == (True, "main")
 
 
 @pytest.mark.parametrize("moved", [{"head_sha": NEWER}, {"is_open": False}], ids=["another head", "closed"])

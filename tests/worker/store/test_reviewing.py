@@ -233,6 +233,15 @@ def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: R
     assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) == Called(("bob",))
 
 
+def test_what_an_owner_of_another_branch_decided_is_no_decision_about_this_one(
+    store: Store, reviewers: Reviewers
+) -> None:
+    word = Reviewed(login="bob", at=AT, is_approved=True, base_ref="below")
+    store.decisions.review(pull(), HERE, word)
+    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) is not None
+    assert (reviewers.looked, len(reviewers.asked)) == (1, 3)
+
+
 # --- whose review counts
 
 
@@ -283,16 +292,16 @@ def test_an_owners_review_counts_where_a_person_has_to_decide(
 ) -> None:
     ledger: Any = Ledger(() if verdict is None else (recorded(rejected()), recorded(verdict)))
     owning = Owning(reviewers, ledger, lambda _, __: of())
-    assert owning.owns_any(review_by(login), Role.WRITE) is counts
+    assert owning.owns_into(review_by(login), Role.WRITE) == (of().pull_request.base_ref if counts else None)
 
 
 @pytest.mark.parametrize("role", Role)
 def test_for_a_team_speaks_who_may_override_anyway(reviewers: Reviewers, role: Role) -> None:
     ledger: Any = Ledger((recorded(NEEDS_ONE),))
     owning = Owning(reviewers, ledger, lambda _, __: of())
-    assert owning.owns_any(review_by("erin"), role) is (role in {Role.MAINTAIN, Role.ADMIN})
+    assert (owning.owns_into(review_by("erin"), role) is not None) is (role in {Role.MAINTAIN, Role.ADMIN})
     reviewers.file = "* @bob"
-    assert not owning.owns_any(review_by("erin"), role)
+    assert owning.owns_into(review_by("erin"), role) is None
 
 
 # --- what a contest came to
