@@ -14,9 +14,22 @@ from worker.domain import keys
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId, Sha
 from worker.domain.request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
+from worker.domain.waiting import COMMITS
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
-from worker.store.door import ANEW, ASKED, CONTESTED, FORCE, Outcome, Wanted, lifetime_s, milliseconds, want
+from worker.store.door import (
+    ANEW,
+    ASKED,
+    CONTESTED,
+    FORCE,
+    Outcome,
+    Wanted,
+    lifetime_s,
+    milliseconds,
+    place_of,
+    shown_of,
+    want,
+)
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Argument, Reply, Wire, items, text, whole
@@ -214,7 +227,9 @@ class Pulls:
             return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
         pull = lease.pull
         heads = keys.heads(pull.installation_id, pull.repository_id, head_sha)
-        return Answer(text(self._run(Script.FINISH, [key, retries, heads], *told, pull.number, lifetime_s(heads))))
+        on = [key, retries, heads, COMMITS.order, COMMITS.texts]
+        told_head = (pull.number, lifetime_s(heads), shown_of(pull), place_of(pull))
+        return Answer(text(self._run(Script.FINISH, on, *told, *told_head)))
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""

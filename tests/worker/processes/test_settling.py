@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import HEAD, NEWER, pull, wish
+from tests.worker.store.played import DELIVERIES, HEAD, NEWER, pull, wish
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
@@ -18,9 +18,11 @@ from worker.render.check import closed
 from worker.render.standing import draft, old
 from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire
 
 HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
+AT_NEWER = HERE.model_copy(update={"head_sha": NEWER})
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
 REJECTED = CheckContent("Rejected", "No.", conclusion=Conclusion.FAILURE)
 HELD = "failure: Accepted here, but #1 of the same commit is rejected"
@@ -64,9 +66,19 @@ def settling(store: Store, checks: Checks | None = None, heads: Heads | None = N
     return Settling(store.siblings, checks or Checks(store), store.checks(), store.pulls, heads or Heads())
 
 
-def comes(store: Store, desk: CheckDesk, number: int, content: CheckContent) -> None:
-    store.pulls.want(wish(number))
-    desk.write(wish(number), HEAD, content)
+def comes(store: Store, desk: CheckDesk, number: int, content: CheckContent, head_sha: Sha = HEAD) -> None:
+    store.pulls.want(wish(number, head_sha=head_sha))
+    desk.write(wish(number), head_sha, content)
+
+
+def takes(store: Store, number: int) -> Taken:
+    """A judge begins this one."""
+    while job := store.pulls.next_due(f"call-{next(DELIVERIES)}", Limits(100, 100)):
+        if job.request.pull.number == number:
+            taken = store.pulls.take(pull(number), job.fence)
+            assert taken is not None
+            return taken
+    raise AssertionError(number)
 
 
 def shown(world: World) -> list[str]:
@@ -126,6 +138,27 @@ def test_nobody_is_held_by_one_that_left_without_our_being_told(
     store.siblings.tells(HERE, 2)
     assert settling(store, heads=Heads({1: head_sha})).settle(HERE)
     assert shown(world) == ["success: As #2, which is accepted", "success: Accepted"]
+
+
+def test_a_reject_at_a_head_that_no_delivery_named_holds_the_others(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 3, REJECTED, NEWER)
+    store.pulls.want(wish(2, head_sha=NEWER))
+    desk.write(wish(2), NEWER, ACCEPTED)
+    assert settling(store).settle(AT_NEWER)
+    assert store.siblings.next() is None
+    taken = takes(store, 2)
+    desk.write(wish(2), HEAD, REJECTED)
+    assert settling(store).settle(HERE)
+    assert shown(world)[0] == "success: Accepted", "who judges knows more than we were told"
+    store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+    looked_at = [found[0] for found in (store.siblings.next(), store.siblings.next()) if found]
+    assert {one.head_sha for one in looked_at} == {HEAD, NEWER}
+    assert all(settling(store).settle(one) for one in looked_at)
+    assert world.checks()[f"100/1 {HEAD}"] == "failure: Accepted here, but #2 of the same commit is rejected"
+    assert world.checks()[f"100/2 {HEAD}"] == "failure: Rejected"
 
 
 def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: CheckDesk, world: World) -> None:

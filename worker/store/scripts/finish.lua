@@ -1,11 +1,12 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull retries [heads]   ARGV token how wait_ms keep_s later head gap_ms number heads_s
+-- KEYS pull retries [heads commits texts]   ARGV token how wait_ms keep_s later head gap_ms number heads_s places place
 -- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
 -- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
 -- installation); wait (for other checks, counts as none); again (the head moved); outage (judged in vain: after wait_ms the
 -- request `later`, unless something newer is waiting)
 -- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict. Perhaps no delivery named it: whatever
--- is heard of that commit later is about this pull request, too
+-- is heard of that commit later is about this pull request, too, and what its check says there counts beside the others' (`places`
+-- and `place` as in sibling_says)
 if get('done') == A[1] then return get('answer') end
 if not held_by(A[1]) then return 'lost' end
 
@@ -57,6 +58,11 @@ else
     if get('head') ~= A[6] then -- a delivery about an older head came last
       call('HDEL', pull, 'came', 'looks')
       call('HSET', pull, 'head', A[6])
+      local last = get('said')
+      call('HSET', pull, 'said', A[6])
+      for _, sha in ipairs({A[6], last ~= A[6] and last or nil}) do
+        look_together(KEYS[4], KEYS[5], A[10] .. sha, A[11] .. sha .. '"}', now)
+      end
     end
   end
   if how == 'judged' and answer == 'closed' and A[5] ~= '' then
