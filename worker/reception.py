@@ -63,7 +63,10 @@ class Reception(Value):
     deadline: timedelta
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Give a head its check run, with what is true of it now. May be called again."""
+        """Give a head its check run, with what is true of it now. May be called again: after a write whose end is not known, too."""
+        if self.checks.may_be_written_over(request.pull, head_sha):
+            self.pulls.want(late(request))
+            self.checks.reopened(request.pull, head_sha)
         again = None if request.trigger in ARRIVALS else self.checks.again(request.pull, head_sha)
         if again is not None and again.why is not None:
             self._reopen(request, head_sha, again.check, again.why)
@@ -77,17 +80,23 @@ class Reception(Value):
     def _reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, why: Trigger) -> None:
         """What its check says counts no more, and somebody is to judge it: nobody may rely on it until then."""
         content = self._begins(request.pull) if why is Trigger.REOPENED else begun(why)
+        self.checks.reopens(request.pull, head_sha)
         if not self.desk.reopen(request, head_sha, check, content):
             self.pulls.want(late(request))
         self.checks.is_again(request.pull)
+        self.checks.reopened(request.pull, head_sha)
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
         found = self._standing(request)
         content = self._begins(request.pull) if isinstance(found, Judge) else shown(found)
+        if is_known := self.checks.is_known(request.pull, head_sha):
+            self.checks.reopens(request.pull, head_sha)
         if not self.desk.open(request, head_sha, content):
             self.pulls.want(late(request))
         elif isinstance(found, Skip):
             self.pulls.rest(request)
+        if is_known:
+            self.checks.reopened(request.pull, head_sha)
 
     def _standing(self, request: JudgeRequest) -> Standing:
         if request.trigger in BY_HAND:

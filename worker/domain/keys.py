@@ -63,7 +63,7 @@ def check(ref: PullRef, head_sha: Sha) -> Key:
 
 
 def resting(ref: PullRef) -> Key:
-    """Heads whose open check run says that judging has not begun."""
+    """Heads whose open check run says that judging has not begun; `reopening <head>` while such words are being written."""
     return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
 
 

@@ -28,6 +28,9 @@ FIRST: Final = "first "
 BEGUN: Final = 0
 """Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
 
+REOPENING: Final = "reopening "
+"""Beside the heads whose check runs rest: of one that somebody is writing to who judges nothing."""
+
 UNWATCHED: Final = -1
 """Stands for a deadline that never comes."""
 
@@ -110,6 +113,21 @@ class RedisChecks:
 
     def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
         return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
+
+    def reopens(self, pull: PullRef, head_sha: Sha) -> None:
+        """A check run that is there is about to be written to, by nobody who judges. Until `reopened` nobody knows what became of it."""
+        key = keys.resting(pull)
+        self._wire.call("SADD", key.name, REOPENING + head_sha)
+        self._wire.call("EXPIRE", key.name, lifetime_s(key))
+
+    def reopened(self, pull: PullRef, head_sha: Sha) -> None:
+        self._wire.call("SREM", keys.resting(pull).name, REOPENING + head_sha)
+
+    def may_be_written_over(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether who reopened it came to no end, and somebody else wrote there since or meanwhile."""
+        key = keys.resting(pull).name
+        doubtful, rests = items(self._wire.call("SMISMEMBER", key, REOPENING + head_sha, head_sha))
+        return bool(whole(doubtful)) and not whole(rests)
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
         note = self._noted_of(pull, head_sha)

@@ -13,7 +13,7 @@ from worker.domain.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
-from worker.errors import Unavailable
+from worker.errors import Outage, Unavailable
 from worker.publish import CheckDesk
 from worker.reception import Reception
 from worker.render.check import closed, waiting_for_github
@@ -248,6 +248,41 @@ def test_who_dies_before_github_is_told_is_followed_by_somebody_who_tells(store:
     assert found is not None
     reception(store).open(found, HEAD)
     assert shown(store) == EDITED
+
+
+class Unanswered(Meanwhile):
+    """GitHub takes its time, writes it, and the answer is lost."""
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        super().update(request, check, content)
+        raise Outage("GitHub", "the connection broke")
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again(
+    store: Store,
+    is_new: bool,  # noqa: FBT001 - both ways
+) -> None:
+    if is_new:
+        hears(store, Trigger.PUSHED)
+        assert opens(store)
+    else:
+        judged(store)
+        hears(store, Trigger.EDITED)
+    cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
+    request = store.pulls.request(pull())
+    assert request is not None
+    with pytest.raises(Outage):
+        reception(store, cut_off).open(request, HEAD)
+    assert shown(store).startswith("in_progress"), "written over"
+    assert store.checks().open_checks(pull()) == {}, "and nobody would look"
+    reception(store).open(request, HEAD)
+    assert trigger(store) is Trigger.LATE
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+    before = store.pulls.request(pull())
+    reception(store).open(request, HEAD)
+    assert store.pulls.request(pull()) == before
 
 
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
