@@ -22,7 +22,6 @@ from worker.domain.value import Value, replace
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
 from worker.ports import CheckPublisher, Clock, Comments, Desk, Lease, Reviewers
-from worker.render.words import OVERDUE
 from worker.rulebook import load_ci_check_rubric
 from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing
@@ -154,7 +153,7 @@ class Court(Value):
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         """Close a check run that nobody finished in time."""
-        self._board().expire(request, head_sha, check, OVERDUE)
+        self._reception().expire(request, head_sha, check)
 
     def answer(self, ask: Ask) -> None:
         """Do what somebody asks for, if they may, and let them see it. May be called again."""

@@ -19,7 +19,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import Gone
+from worker.errors import Gone, Unavailable
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource, Siblings
 from worker.render.check import (
     check_content,
@@ -262,11 +262,19 @@ class CheckDesk:
             self._update(request, head_sha, check, content)
             self._registry.rests(request.pull, head_sha, check, is_watched=content.is_watched, is_put_off=True)
 
-    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> None:
-        """Close a check that is still unfinished; one that was concluded meanwhile stays as it is."""
-        if self._registry.open_checks(request.pull).get(head_sha) == check:
+    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> bool:
+        """Close a check that is still unfinished. False: somebody concluded it while this was written, perhaps over that."""
+        if self._registry.open_checks(request.pull).get(head_sha) != check:
+            return True
+        try:
             self._update(request, head_sha, check, failed(reason, request.delivery_id))
-            self._registry.concluded(request.pull, head_sha)
+        except Unavailable:
+            if head_sha in self._registry.open_checks(request.pull):
+                raise
+        if head_sha not in self._registry.open_checks(request.pull):
+            return False
+        self._registry.concluded(request.pull, head_sha)
+        return True
 
     def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
         """Have every check run that is being created known by its id; waits for makers that are still at it."""

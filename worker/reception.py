@@ -21,6 +21,7 @@ from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import judging
 from worker.render.standing import begun, old, waiting
+from worker.render.words import OVERDUE
 from worker.scope import shown
 from worker.store.checks import RedisChecks
 from worker.store.pulls import Pulls
@@ -97,6 +98,11 @@ class Reception(Value):
             self.pulls.rest(request)
         if is_known:
             self.checks.reopened(request.pull, head_sha)
+
+    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        """Close a check run that nobody concluded in time, and no verdict with it."""
+        if not self.desk.expire(request, head_sha, check, OVERDUE):
+            self.pulls.want(late(request))
 
     def _standing(self, request: JudgeRequest) -> Standing:
         if request.trigger in BY_HAND:

@@ -285,6 +285,34 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     assert store.pulls.request(pull()) == before
 
 
+@pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
+def test_a_verdict_that_comes_while_its_check_is_closed_as_overdue_is_shown_again(
+    store: Store, writes: type[Meanwhile]
+) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    watchdog = reception(store, writes(store, lambda: concludes(store, taken)))
+    watchdog.expire(taken.request, HEAD, store.checks().open_checks(pull())[HEAD])
+    assert shown(store).startswith("action_required: Not judged"), "written over"
+    assert trigger(store) is Trigger.LATE
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+
+
+def test_an_overdue_check_that_github_does_not_let_us_close_stays_watched(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    request, check = wish(), store.checks().open_checks(pull())[HEAD]
+    with pytest.raises(Outage):
+        reception(store, Unanswered(store, lambda: None)).expire(request, HEAD, check)
+    assert store.checks().open_checks(pull()) == {HEAD: check}
+    reception(store).expire(request, HEAD, check)
+    assert store.checks().open_checks(pull()) == {}
+    assert trigger(store) is Trigger.PUSHED
+
+
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
     door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
