@@ -57,12 +57,17 @@ class WatchCourt(Value):
 
     def _with(self, api: Api) -> None:
         progress = RedisProgress(self.store.wire)
+        heads = _Heads(self.store, self.desk, self.clock)
+        sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock)
+        try:
+            self._deliver(api, progress)
+        finally:  # it finds what no delivery told of
+            sweeping.everywhere(_round(api, progress))
+
+    def _deliver(self, api: Api, progress: RedisProgress) -> None:
         again = Redelivering(GitHubDeliveries(api), progress, self.clock).run()
         if again:
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
-        heads = _Heads(self.store, self.desk, self.clock)
-        sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock)
-        sweeping.everywhere(_round(api, progress))
 
 
 def _round(api: Api, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:

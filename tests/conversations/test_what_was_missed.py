@@ -54,6 +54,20 @@ def test_pain_08_a_head_of_which_nobody_told_us_is_found_by_the_sweep(another_wo
 
 
 @pytest.mark.slow
+def test_a_head_is_found_though_github_tells_nothing_of_its_deliveries(another_world: Open) -> None:
+    world = looking(another_world)
+    here = world.repository(PROJECT)
+    is_seen(world)
+    with nothing_told(world):
+        world.github.fault(
+            "^GET /app/hook/deliveries$", kind="status", status=404, body={"message": "No."}, count=10_000
+        )
+        pull = world.agent.opens(STUB)
+        world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+        world.github.clear_faults()
+
+
+@pytest.mark.slow
 def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards(another_world: Open) -> None:
     world = looking(another_world)
     here = world.repository(PROJECT)

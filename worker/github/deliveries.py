@@ -5,6 +5,7 @@ newest deliveries first, and a look that this is too few for can go on where it 
 nothing from any installation.
 """
 
+import logging
 import re
 from datetime import datetime
 from typing import Final
@@ -18,6 +19,7 @@ from worker.github.client import Api, Call
 from worker.github.errors import BadRequest
 from worker.github.replies import Reply
 
+LOG: Final = logging.getLogger(__name__)
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 40
 """With a look every five minutes, 480 of the 5,000 requests that an App has in an hour: 13 deliveries a second."""
@@ -69,7 +71,8 @@ class GitHubDeliveries:
         """Have it delivered once more; False: GitHub does not do that any more."""
         try:
             self._api.headers(Call("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
-        except Forbidden:
+        except (Forbidden, Gone, BadRequest) as refused:  # too old, or not listed any more
+            LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
             return False
         return True
 

@@ -60,6 +60,12 @@ def test_with_a_cursor_that_github_does_not_know_a_look_begins_at_the_newest(api
     assert some == sent[:4]
 
 
+@pytest.mark.parametrize("status", [400, 403, 404, 422])
+def test_what_github_does_not_deliver_again_is_let_go(place: Place, api: Api, sent: list[Sent], status: int) -> None:
+    place.github.fault("POST /app/hook/deliveries", kind="status", status=status, body={"message": "No."})
+    assert [GitHubDeliveries(api).again(one) for one in sent[:2]] == [False, True]
+
+
 def test_a_refusal_of_the_newest_is_one(place: Place, api: Api) -> None:
     place.github.fault("GET /app/hook/deliveries", kind="status", status=404, body={"message": "Not Found"})
     with pytest.raises(Gone):
