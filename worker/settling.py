@@ -96,7 +96,7 @@ class Settling(Value):
             self.checks.update(request, check, replace(content, annotations=()))
         except (Gone, Forbidden) as refused:
             LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
-        self.siblings.told(request.pull, place.head_sha, met.version, content)
+        self.siblings.settled(request.pull, place.head_sha, met.version, content)
 
     def _request(self, place: Place, met: Met, number: int) -> JudgeRequest | None:
         """Anybody's of this repository will do for one that nobody asked for yet."""

@@ -67,9 +67,12 @@ class RedisSiblings:
         return Together(whole(version), bool(whole(is_here)), siblings)
 
     def told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+        self._told(pull, head_sha, version, content)
+
+    def _told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *settled: int) -> None:
         on = [_key(pull, head_sha), COMMITS.order, COMMITS.texts]
         place = f'{place_of(pull)}{head_sha}"}}'
-        run(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_of(content), place)
+        run(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_of(content), place, *settled)
 
     def comes(self, pull: PullRef, head_sha: Sha) -> None:
         on = [keys.pull(pull), _key(pull, head_sha), COMMITS.order, COMMITS.texts]
@@ -109,8 +112,13 @@ class RedisSiblings:
         return _content(self._codec.open(sealed, _seal_of(key, number)))
 
     def tells(self, place: Place, number: int) -> None:
-        """GitHub is about to be told something else: until that is done, nobody knows what its check shows."""
+        """GitHub is about to be told something else: until that is `settled`, nobody knows what its check shows."""
+        self._wire.call("HSET", _of(place).name, f"{number}:on", 1)
         self._wire.call("HDEL", _of(place).name, f"{number}:as")
+
+    def settled(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+        """It was told this, as things were in that version."""
+        self._told(pull, head_sha, version, content, 1)
 
     def done(self, place: Place, version: int) -> bool:
         """All say what they should, as of this version. False: something was said since."""

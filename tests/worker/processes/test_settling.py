@@ -170,6 +170,25 @@ def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: Ch
     assert shown(world) == ["failure: Rejected", "failure: Rejected"]
 
 
+def test_who_dies_while_a_verdict_comes_may_have_written_over_it(store: Store, desk: CheckDesk, world: World) -> None:
+    class Dies(Meanwhile):
+        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+            super().update(request, check, content)
+            raise KeyboardInterrupt
+
+    comes(store, desk, 1, ACCEPTED)
+    comes(store, desk, 2, ACCEPTED)
+    store.siblings.says(pull(2), HEAD, draft())
+    with pytest.raises(KeyboardInterrupt):
+        settling(store, Dies(store, lambda: desk.write(wish(2), HEAD, REJECTED))).settle(HERE)
+    assert shown(world)[1].startswith("success"), "written over"
+    assert settling(store).settle(HERE)
+    assert shown(world)[1] == "failure: Rejected"
+    written = len(world.story("wrote"))
+    assert settling(store).settle(HERE)
+    assert len(world.story("wrote")) == written
+
+
 def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_right(
     store: Store, desk: CheckDesk, world: World
 ) -> None:

@@ -151,8 +151,8 @@ local function close(keep_s)
 end
 
 -- The pull requests whose checks said something of one commit. Its hash `shown` holds by number a word, and beside it: `:own`
--- the texts, sealed; `:as` a hash of what GitHub was told last, if nothing was said since; `:left`, it is known to be no open
--- one of this head any more. `v` grows with everything that any of them says.
+-- the texts, sealed; `:as` a hash of what GitHub was told last, if nothing was said since; `:on`, who has them say together what
+-- they should is writing; `:left`, it is known to be no open one of this head any more. `v` grows with everything that any of them says.
 local function siblings(shown)
   local numbers = {}
   for _, field in ipairs(call('HKEYS', shown)) do
