@@ -145,7 +145,7 @@ class CheckDesk:
         elif check is None:
             self._adopt(request, head_sha)
         elif self._registry.is_resting(request.pull, head_sha):
-            if not self._registry.is_put_off(request.pull, head_sha):
+            if said.conclusion is not None or not self._registry.is_put_off(request.pull, head_sha):
                 return self.reopen(request, head_sha, check, said)
         elif (again := self._registry.again(request.pull, head_sha)) is not None:
             return self.reopen(request, head_sha, check, said if again.why is None else begun(again.why))

@@ -313,6 +313,29 @@ def test_an_overdue_check_that_github_does_not_let_us_close_stays_watched(store:
     assert trigger(store) is Trigger.PUSHED
 
 
+@pytest.mark.parametrize("how", [Finish.PUT_OFF, Finish.AWAY])
+@pytest.mark.parametrize("why", [Trigger.BASE, Trigger.READY, Trigger.EDITED])
+def test_a_check_that_says_until_when_github_lets_nobody_judge_goes_on_saying_so(
+    store: Store, why: Trigger, how: Finish
+) -> None:
+    judged(store)
+    hears(store, why)
+    taken = takes(store)
+    assert opens(store)
+    desk_of(store).restart(taken.request, HEAD)
+    desk_of(store).put_off(taken.request, SystemClock().now() + timedelta(minutes=9), is_away=how is Finish.AWAY)
+    said = shown(store)
+    store.pulls.finish(taken.lease, how, timedelta(minutes=9))
+    assert opens(store)
+    assert shown(store) == said
+    hears(store, Trigger.COMMAND)
+    hears(store, Trigger.READY)
+    assert opens(store)
+    assert shown(store) == said
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+
+
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
     door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
