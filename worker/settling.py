@@ -26,6 +26,9 @@ MOST_LOOKS: Final = 3
 MOST_AT_ONCE: Final = 10
 """How many check runs are written at one look."""
 
+OVER: Final = frozenset({"closed", "merged", "deleted"})
+"""What is said of a pull request that is gone; of a repository that we may not see, other words are."""
+
 
 class Known(Protocol):
     """Which check run belongs to which head."""
@@ -79,14 +82,17 @@ class Settling(Value):
         try:
             if self.source.head_sha(request) == place.head_sha:
                 return False
-        except Gone:
-            pass
+        except Forbidden:
+            return False
+        except Gone as gone:
+            if gone.what not in OVER:
+                return False
         LOG.info("a pull request left a commit, and we were not told", extra={"number": request.pull.number})
         self.siblings.leaves(request.pull, place)
         return True
 
     def _show(self, place: Place, met: Met, member: Member, content: CheckContent) -> None:
-        """Where GitHub lets us write no more, nobody reads it either."""
+        """Where GitHub lets us write no more, it may again some day: what it shows is not known until then."""
         request = self._request(place, met, member.number)
         check = self.registry.known(request.pull, place.head_sha) if request else None
         if request is None or check is None:
@@ -96,6 +102,7 @@ class Settling(Value):
             self.checks.update(request, check, replace(content, annotations=()))
         except (Gone, Forbidden) as refused:
             LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
+            return
         self.siblings.settled(request.pull, place.head_sha, met.version, content)
 
     def _request(self, place: Place, met: Met, number: int) -> JudgeRequest | None:

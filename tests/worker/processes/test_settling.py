@@ -204,14 +204,38 @@ def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_ri
     assert shown(world) == ["failure: Rejected", HELD]
 
 
-def test_where_nothing_can_be_written_nobody_tries_for_ever(store: Store, desk: CheckDesk) -> None:
-    class Refusing(Checks):
-        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
-            raise Forbidden(f"{request.repository} {check} {content.title}")
+class Refusing(Checks):
+    """GitHub lets us write and read nothing."""
 
+    def __init__(self, store: Store, refusal: Exception) -> None:
+        super().__init__(store)
+        self._refusal = refusal
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        raise self._refusal from AssertionError(f"{request.repository} {check} {content.title}")
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        raise AssertionError(request)
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        raise self._refusal from AssertionError(request)
+
+
+@pytest.mark.parametrize("refusal", [Forbidden("checks: write is missing"), Gone("suspended"), Gone("uninstalled")])
+def test_where_nothing_can_be_written_nobody_tries_for_ever_and_nothing_is_taken_for_told(
+    store: Store, desk: CheckDesk, world: World, refusal: Exception
+) -> None:
     comes(store, desk, 1, ACCEPTED)
-    comes(store, desk, 2, REJECTED)
-    assert settling(store, Refusing(store)).settle(HERE)
+    comes(store, desk, 2, ACCEPTED)
+    assert settling(store).settle(HERE)
+    desk.write(wish(1), HEAD, REJECTED)
+    refusing = Refusing(store, refusal)
+    assert Settling(store.siblings, refusing, store.checks(), store.pulls, refusing).settle(HERE)
+    assert store.siblings.next() is None
+    assert shown(world) == ["failure: Rejected", "success: Accepted"]
+    desk.write(wish(1), HEAD, REJECTED)
+    assert settling(store).settle(HERE)
+    assert shown(world) == ["failure: Rejected", HELD]
 
 
 def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckDesk, world: World) -> None:
