@@ -251,6 +251,10 @@ class CheckRegistry(Protocol):
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
         ...
 
+    def forget(self, pull: PullRef, head_sha: Sha) -> None:
+        """GitHub lets nobody write its check run: what that says is not known, and who claims it looks for it first."""
+        ...
+
     def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> None:
         """It has its conclusion. *check*: which one it is, where that may not be known yet."""
         ...

@@ -19,7 +19,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import Gone, Unavailable
+from worker.errors import Forbidden, Gone, Unavailable
 from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource, Siblings
 from worker.render.check import (
     check_content,
@@ -236,12 +236,18 @@ class CheckDesk:
             self.supersede(request, newest)
 
     def finish_all(self, request: JudgeRequest, content: CheckContent) -> None:
-        """Conclude every unfinished check of the pull request. A repository that is gone needs none."""
+        """Conclude every unfinished check of the pull request.
+
+        One that we may not see any more is forgotten: whoever looks around finds its head without a state, should we see it again.
+        """
         self._adopt_all(request, self._registry.begun(request.pull))
         for head_sha, check in self._registry.open_checks(request.pull).items():
-            with contextlib.suppress(Gone):
+            try:
                 self._update(request, head_sha, check, content)
-            self._registry.concluded(request.pull, head_sha)
+            except Gone:
+                self._registry.forget(request.pull, head_sha)
+            else:
+                self._registry.concluded(request.pull, head_sha)
 
     def close(self, request: JudgeRequest) -> None:
         """Nobody waits for this pull request's checks any more, and none of another one waits for it."""
@@ -268,6 +274,9 @@ class CheckDesk:
             return True
         try:
             self._update(request, head_sha, check, failed(reason, request.delivery_id))
+        except (Gone, Forbidden):
+            self._registry.forget(request.pull, head_sha)
+            return True
         except Unavailable:
             if head_sha in self._registry.open_checks(request.pull):
                 raise

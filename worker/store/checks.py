@@ -162,6 +162,13 @@ class RedisChecks:
         known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
         run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known)
 
+    def forget(self, pull: PullRef, head_sha: Sha) -> None:
+        self.concluded(pull, head_sha)
+        checks = keys.checks(pull)
+        self._wire.call("HSET", checks.name, head_sha, BEGUN)
+        self._wire.call("EXPIRE", checks.name, lifetime_s(checks))
+        self._wire.call("DEL", keys.check(pull, head_sha).name)
+
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != BEGUN}
 

@@ -8,7 +8,7 @@ from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest, Trigger
-from worker.errors import Gone, Unavailable
+from worker.errors import Forbidden, Gone, Unavailable
 from worker.publish import CheckBoard, CheckDesk
 from worker.render.check import closed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, waiting
@@ -190,3 +190,34 @@ def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store)
     with pytest.raises(Unavailable):
         CheckDesk(Unreachable(store), store.checks()).restart(wish(), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: 5}
+
+
+class Refusing(Checks):
+    """GitHub lets us write nothing for a while."""
+
+    def __init__(self, store: Store, refusal: Exception) -> None:
+        super().__init__(store)
+        self._refusal = refusal
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        raise self._refusal from AssertionError(f"{request.repository} {check} {content.title}")
+
+
+@pytest.mark.parametrize("ends", ["closes", "expires"])
+def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_around(
+    store: Store, desk: CheckDesk, world: World, ends: str
+) -> None:
+    desk.open(wish(), HEAD)
+    check = store.checks().open_checks(pull())[HEAD]
+    if ends == "closes":
+        CheckDesk(Refusing(store, Gone("suspended")), store.checks()).close(wish())
+    else:
+        refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks())
+        assert refusing.expire(wish(), HEAD, check, "overdue")
+    assert world.checks()[NAME] == f"in_progress: {judging().title}"
+    assert store.checks().open_checks(pull()) == {}
+    assert store.checks().overdue() == ()
+    assert not store.checks().is_known(pull(), HEAD), "it has no state"
+    desk.restart(wish(trigger=Trigger.SWEEP), HEAD)
+    assert store.checks().open_checks(pull()) == {HEAD: check}, "the same one"
+    assert not store.checks().is_first(pull(), HEAD)
