@@ -20,11 +20,11 @@ from worker.domain.ids import Sha
 from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
-from worker.judge.court import docket, hear
+from worker.judge.court import content_of, docket, hear
 from worker.judge.trail import carried_over
 from worker.outage import Outages
 from worker.ports import Clock, Configs, Ledger, PullSource
@@ -141,12 +141,13 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
 def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Outcome | None:
     """Show what a person decided about this head, and judge nothing; None: nobody did, or it is to be judged anew.
 
-    A decision that was taken back leaves the verdict on record.
+    A decision that was taken back leaves the verdict on record, if that is of what is proposed now: GitHub takes reviews back
+    also where a pull request goes into another base.
     """
     head_sha = dossier.pull_request.head_sha
     said = said_of(request, dossier, deps)
     last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
-    is_back = request.trigger is Trigger.DISMISSED and asks_a_person(last)
+    is_back = request.trigger is Trigger.DISMISSED and asks_a_person(last) and is_of(last, dossier, deps.bench)
     if not (said.decides(last) or is_back) or (said.override is None and said.anew_since is not None):
         return None
     if newer := deps.board.newer_head(request, head_sha, at_once=True):
@@ -156,6 +157,10 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
         return Dropped("a person decided before anybody judged")
     deps.board.publish(request, last, dossier, None)
     return Judged(last, dossier, said=said)
+
+
+def is_of(verdict: Verdict | None, dossier: Dossier, bench: Bench) -> bool:
+    return verdict is not None and verdict.fingerprint == content_of(dossier, bench)
 
 
 def said_of(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Said:
