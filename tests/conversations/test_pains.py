@@ -3,12 +3,14 @@
 The other complaints have theirs beside what they are about; tests/README.md lists all of them.
 """
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.conversations.conftest import Open
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
+from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -66,6 +68,34 @@ def test_pain_05_out_of_quota_is_neither_my_failure_nor_a_pass(world: World) -> 
     assert pull.check.title.startswith("Not judged: the judge could not be reached")
     assert (pull.verdict["category"], pull.verdict["round"]) == (None, 1)
     assert not world.alice.merges(pull).is_merged
+
+
+def test_pain_06_who_waits_on_a_commit_is_told_of_that_one_alone(world: World) -> None:
+    def waited(sha: str, seconds: str = "0") -> tuple[int, str, str | None]:
+        place = f"{pull.repository.name}@{sha}"
+        said = run(world.product.environment, "wait", place, "--timeout", seconds, "--json")
+        told = json.loads(said.stdout)
+        assert told["verdict"] is None or told["verdict"]["subject"]["head_sha"] == sha
+        return said.returncode, told["state"], told["superseded_by"]
+
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    first = pull.head
+    assert waited(first) == (0, "done", None)
+
+    answer = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    second = world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
+    answer.was_asked()
+    assert (waited(second), waited(first)) == ((3, "pending", None), (3, "superseded", second))
+    answer.arrives()
+    assert waited(second, "30") == (1, "done", None)
+
+    world.model.answers(accept(RETRY_AT))
+    third = world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(5)")})
+    world.settles()
+    assert (waited(second), waited(third)) == ((3, "superseded", third), (0, "done", None))
 
 
 def test_pain_07_where_no_reviewer_ran_nothing_reads_like_an_approval(another_world: Open) -> None:

@@ -76,7 +76,7 @@ def test_what_was_asked_for_is_done_ticked_and_accepted(world: World) -> None:
     assert f"[x] c1: {STEP}" in pull.text
 
 
-def test_another_objection_to_lines_that_did_not_change_is_refused(world: World) -> None:
+def test_pain_12_another_objection_to_lines_that_did_not_change_is_refused(world: World) -> None:
     pull = rejected(world)
 
     world.model.answers(quoting(too_much(), TESTED)).answers(quoting(too_much(), TESTED))
