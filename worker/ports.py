@@ -243,10 +243,6 @@ class CheckRegistry(Protocol):
         """Whether one that rests says when judging begins: it is watched, and not put off."""
         ...
 
-    def is_put_off(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether it says until when GitHub lets nobody judge."""
-        ...
-
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
         ...

@@ -80,7 +80,7 @@ def test_result_unread(change: Change) -> Iterator[Place]:
 def test_without_assertion(change: Change) -> Iterator[Place]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 
-    False alarms: 114 of 4932 clean changes with tests (2.3 %, at most 2.77 %).
+    False alarms: 115 of 4932 clean changes with tests (2.3 %, at most 2.79 %).
     """
     for look in unasserted(change):
         is_about_that = look.test.source.language in FURTHER and SMOKE.search(look.test.name) is not None
