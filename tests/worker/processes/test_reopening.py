@@ -336,6 +336,17 @@ def test_a_check_that_says_until_when_github_lets_nobody_judge_goes_on_saying_so
     assert shown(store) == "success: Accepted"
 
 
+def test_who_is_to_be_skipped_does_not_wait_for_github(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).put_off(taken.request, SystemClock().now() + timedelta(minutes=9))
+    store.pulls.finish(taken.lease, Finish.PUT_OFF, timedelta(minutes=9))
+    assert desk_of(store).open(wish(), HEAD, skipped(AuthorKind.PERSON))
+    assert shown(store).startswith("skipped")
+    assert store.checks().open_checks(pull()) == {}
+
+
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
     door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
