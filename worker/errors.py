@@ -92,12 +92,21 @@ class BudgetReached(AssayError):
         self.lost_usd = lost_usd
 
 
+OVER: Final = frozenset({"closed", "merged", "deleted"})
+"""What is said of a pull request that is gone."""
+
+
 class Gone(AssayError):
     """The thing to judge is not there any more; `what` is a word like `closed` or `deleted`."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the pull request itself is. Else we may only not see it (suspended, uninstalled), perhaps for a while."""
+        return self.what in OVER
 
 
 class LeaseLost(AssayError):

@@ -104,7 +104,7 @@ def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
     try:
         return _judge(request, deps)
     except Gone as gone:
-        deps.board.close(request)
+        deps.board.close(request, is_over=gone.is_over)
         return Dropped(gone.what)
 
 

@@ -117,10 +117,10 @@ class CheckBoard:
         self._desk.write(request, head_sha, with_people(unjudged(), said, None))
         self._desk.end_begun(request, head_sha)
 
-    def close(self, request: JudgeRequest) -> None:
-        """The pull request was closed: nobody waits for its checks any more."""
+    def close(self, request: JudgeRequest, *, is_over: bool) -> None:
+        """The pull request was closed, or can't be seen: nobody waits for its checks any more."""
         self._lease.keep()
-        self._desk.close(request)
+        self._desk.close(request, is_over=is_over)
 
 
 class CheckDesk:
@@ -249,10 +249,10 @@ class CheckDesk:
             else:
                 self._registry.concluded(request.pull, head_sha)
 
-    def close(self, request: JudgeRequest) -> None:
-        """Nobody waits for this pull request's checks any more, and none of another one waits for it."""
+    def close(self, request: JudgeRequest, *, is_over: bool = True) -> None:
+        """Nobody waits for this pull request's checks any more; and where it *is_over*, none of another one waits for it."""
         self.finish_all(request, closed())
-        if self._siblings is not None:
+        if self._siblings is not None and is_over:
             self._siblings.leaves(request.pull)
 
     def fail(self, request: JudgeRequest, reason: str) -> None:

@@ -26,9 +26,6 @@ MOST_LOOKS: Final = 3
 MOST_AT_ONCE: Final = 10
 """How many check runs are written at one look."""
 
-OVER: Final = frozenset({"closed", "merged", "deleted"})
-"""What is said of a pull request that is gone; of a repository that we may not see, other words are."""
-
 
 class Known(Protocol):
     """Which check run belongs to which head."""
@@ -85,7 +82,7 @@ class Settling(Value):
         except Forbidden:
             return False
         except Gone as gone:
-            if gone.what not in OVER:
+            if not gone.is_over:
                 return False
         LOG.info("a pull request left a commit, and we were not told", extra={"number": request.pull.number})
         self.siblings.leaves(request.pull, place)

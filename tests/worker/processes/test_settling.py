@@ -129,6 +129,21 @@ def test_a_check_run_of_a_closed_pull_request_says_what_the_open_one_does(
     assert shown(world) == ["success: Accepted", f"cancelled: {closed().title}"]
 
 
+@pytest.mark.parametrize("is_over", [False, True])
+def test_one_that_we_may_not_see_holds_the_others_and_one_that_is_closed_does_not(
+    store: Store,
+    desk: CheckDesk,
+    world: World,
+    is_over: bool,  # noqa: FBT001 - both ways
+) -> None:
+    comes(store, desk, 1, REJECTED)
+    comes(store, desk, 2, ACCEPTED)
+    assert settling(store).settle(HERE)
+    desk.close(wish(1), is_over=is_over)
+    assert settling(store).settle(HERE)
+    assert shown(world)[1] == ("success: Accepted" if is_over else HELD)
+
+
 @pytest.mark.parametrize("head_sha", [None, NEWER])
 def test_nobody_is_held_by_one_that_left_without_our_being_told(
     store: Store, desk: CheckDesk, world: World, head_sha: Sha | None
