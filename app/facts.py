@@ -6,6 +6,7 @@ of it, never the text, but for what somebody told us on purpose with a command.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -92,6 +93,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
 
     `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
     `review`: the one that says so, or that `login` dismissed. `decides`: what that review says beside the command in its text.
+    `said_at`: when it was written, where GitHub says so.
     """
 
     comment_id: int | None
@@ -104,6 +106,7 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     in_review: bool = False
     review: ReviewRef | None = None
     decides: CommandName | None = None
+    said_at: datetime | None = None
 
 
 class RerunPressed(PullFact, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ Invariant: each write may be sent twice, and a delivery that was counted before 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import assert_never
+from datetime import datetime, timedelta
+from typing import Final, assert_never
 
 from anyio import to_thread
 from msgspec.structs import asdict
@@ -42,6 +42,9 @@ from worker.store import door
 from worker.store.connection import Store
 from worker.store.groups import Groups
 from worker.store.lane import Lane
+
+LATE: Final = timedelta(minutes=1)
+"""What is told sooner was said when we heard it: GitHub's clock and ours differ, and a push is told late, too."""
 
 NOTED, UNKNOWN, DUPLICATE = door.Outcome.NOTED, door.Outcome.UNKNOWN, door.Outcome.DUPLICATE
 Seldom = CommandGiven | AppMoved | GroupTold | HeadRerun | IssueChanged | BranchMoved
@@ -175,9 +178,14 @@ def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: 
 
 
 def to_asks(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> tuple[Ask, ...]:
-    """A command in a review that decides something is followed, and what it decides counts: each for itself."""
+    """A command in a review that decides something is followed, and what it decides counts: each for itself.
+
+    What is told late was said before what came since: a push, or another review.
+    """
     said = asdict(event)
-    decides, when = said.pop("decides"), {"asked_at": at}
+    decides, said_at = said.pop("decides"), said.pop("said_at")
+    is_late = said_at is not None and at - said_at > LATE
+    when = {"asked_at": said_at if is_late else at}
     given = Ask.model_validate({**said, **when, "delivery_id": delivery_id})
     if decides is None:
         return (given,)

@@ -4,6 +4,7 @@ Pure. Does not know who may give a command, and what one does (`worker.commands`
 never a command; an edited comment gives the command that the edit put there, and none that stood there before.
 """
 
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
@@ -41,6 +42,7 @@ class Said(Fact, frozen=True, kw_only=True):
     in_review: bool = False
     head_sha: Sha | None = None
     review: ReviewRef | None = None
+    said_at: datetime | None = None
 
 
 def commented(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
@@ -78,6 +80,7 @@ def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
     said = _review(payload)
     if isinstance(said, Ignored):
         return said
+    said = replace(said, said_at=_moment(payload.review.submitted_at))
     command = _command(said, payload.review.body or "")
     decided = None if said.is_bot else DECIDED.get(payload.review.state)
     if command is None or decided is None:
@@ -161,7 +164,16 @@ def _said(payload: CommentPayload | LineCommentPayload, number: int) -> Said:
         login=author.login,
         is_bot=is_bot(author),
         in_review=isinstance(payload, LineCommentPayload),
+        said_at=_moment(payload.comment.updated_at),
     )
+
+
+def _moment(told: str | None) -> datetime | None:
+    """What is no time says nothing."""
+    try:
+        return datetime.fromisoformat(told).astimezone(UTC) if told else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _heard(said: Said) -> PersonSpoke | Ignored:
@@ -204,6 +216,7 @@ def _given(said: Said, command: CommandName, reason: str = "", misspelt: str | N
         head_sha=said.head_sha,
         in_review=said.in_review,
         review=said.review,
+        said_at=said.said_at,
     )
 
 

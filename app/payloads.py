@@ -140,6 +140,7 @@ class Comment(Slim):
     body: str
     user: Account | None
     performed_via_github_app: App | None = None
+    updated_at: str | None = None
 
 
 class TextChanges(Slim):
@@ -175,6 +176,7 @@ class Review(Slim):
     user: Account | None
     commit_id: Sha | None = None
     state: str = ""
+    submitted_at: str | None = None
 
 
 class ReviewPayload(SentPayload):

@@ -1,6 +1,6 @@
 """Event -> what is written down. Invariant: nothing of the event is lost on the way."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -121,6 +121,14 @@ def test_a_review_that_commands_and_decides_does_both_each_by_itself() -> None:
     first, second = to_asks(CommandGiven(**review, **said, decides=CommandName.APPROVED), DELIVERY, AT)
     assert first == Ask(**review, **said, delivery_id=DELIVERY, asked_at=AT)
     assert second == Ask(**review, command=CommandName.APPROVED, delivery_id=DeliveryId("d-1-review"), asked_at=AT)
+
+
+@pytest.mark.parametrize(("late", "is_old"), [(timedelta(seconds=30), False), (timedelta(minutes=5), True)])
+def test_what_is_told_late_counts_as_said_when_it_was(late: timedelta, *, is_old: bool) -> None:
+    given = CommandGiven(
+        **COMMAND, command=CommandName.OVERRIDE, reason="No", said_at=AT - late, decides=CommandName.APPROVED
+    )
+    assert {one.asked_at for one in to_asks(given, DELIVERY, AT)} == {AT - late if is_old else AT}
 
 
 def test_a_merge_group_goes_on_with_its_delivery() -> None:

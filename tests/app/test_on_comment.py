@@ -1,5 +1,6 @@
 """What people write. Invariant: our own words are never a command, and an edit gives only what it put there."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -46,6 +47,19 @@ def dismissed(**changes: Any) -> Event | Ignored:
 def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
     given = CommandGiven(**HERE, comment_id=55, login="alice", command=CommandName.OVERRIDE, reason="It is fine")
     assert comment("/override It is fine") == given
+
+
+@pytest.mark.parametrize(
+    ("told", "said_at"),
+    [
+        ("2026-11-20T12:00:00Z", datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ("soon", None),
+        ("9999-12-31T23:59:59-23:00", None),
+    ],
+)
+def test_a_command_says_when_it_was_written_if_github_does(told: str, said_at: datetime | None) -> None:
+    written = (at_a_line("/rejudge", updated_at=told), review("/rejudge", submitted_at=told))
+    assert [isinstance(one, CommandGiven) and one.said_at for one in written] == [said_at, said_at]
 
 
 def test_a_command_on_a_draft_counts() -> None:
