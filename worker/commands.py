@@ -125,7 +125,8 @@ class Clerk(Value):
 
     def _override(self, given: Given) -> None:
         ask = given.ask
-        word = Override(login=ask.login, reason=ask.reason, at=given.at, eval_id=self._verdict(given))
+        at = min(given.at, ask.asked_at)  # an override told late counts for the base of its time alone
+        word = Override(login=ask.login, reason=ask.reason, at=at, eval_id=self._verdict(given))
         self.store.decisions.override(ask.pull, given.head_sha, word)
         self._judge(given, Trigger.COMMAND, Happened.OVERRIDDEN)
 

@@ -206,6 +206,12 @@ def test_an_override_is_written_down_with_name_and_reason(store: Store, clerk: C
     assert (override.login, override.reason, override.eval_id) == ("carol", "a reason", None)
 
 
+def test_an_override_that_is_told_late_does_not_count_in_another_base(store: Store, clerk: Clerk) -> None:
+    store.pulls.want(wish(trigger=Trigger.BASE))
+    clerk.answer(asked(CommandName.OVERRIDE, "carol"))
+    assert store.decisions.of(pull(), HEAD).override is None
+
+
 def test_an_override_of_a_commit_that_its_author_can_not_have_seen_is_refused(
     store: Store, desk: Desk, clerk: Clerk
 ) -> None:
