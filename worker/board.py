@@ -3,6 +3,7 @@
 Does not know check runs (`worker.publish` does). Invariant: a head that moved is seen on every board.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
@@ -22,6 +23,10 @@ class Wait(Value):
     until: datetime
 
 
+Look = Callable[[], Sha | None]
+"""What finds the newest head out beside something else that it does; None: it did not, and it is still to be asked for."""
+
+
 class Board(Protocol):
     """Where the state of a pull request's judging is shown."""
 
@@ -31,8 +36,13 @@ class Board(Protocol):
 
     def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:
-        """The newest head if it is not *head_sha*. *at_once*: nobody took any time since the dossier was read."""
+    def newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False, look: Look | None = None
+    ) -> Sha | None:
+        """The newest head if it is not *head_sha*.
+
+        *at_once*: nobody took any time since the dossier was read; *look*: what may find it out, and writes at GitHub.
+        """
         ...
 
     def publish(
@@ -56,7 +66,14 @@ class Silent:
 
     def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:  # noqa: ARG002 - it costs nothing
+    def newer_head(
+        self,
+        request: JudgeRequest,
+        head_sha: Sha,
+        *,
+        at_once: bool = False,  # noqa: ARG002 - it costs nothing
+        look: Look | None = None,  # noqa: ARG002 - a laptop writes nothing
+    ) -> Sha | None:
         newest = self._source.head_sha(request)
         return None if newest == head_sha else newest
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from worker.domain.greeting import Greeting
     from worker.domain.merge_group import MergeGroup
     from worker.domain.siblings import Place
+    from worker.feedback import Writer
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing
     from worker.github.source import GitHubPullSource
@@ -81,7 +82,7 @@ class Court(Value):
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
         from worker.configuring import config_of
-        from worker.feedback import letter_of
+        from worker.feedback import Riding, letter_of
         from worker.publish import CheckBoard
         from worker.reviewing import People
 
@@ -108,6 +109,7 @@ class Court(Value):
                     authors=self.settings.authors,
                     configs=self.store.configs,
                     said=people.said,
+                    author=Riding(self._writer(), self.store.letters.is_waiting),
                 ),
             )
         people.heard(request, outcome, self.store.happenings)
@@ -190,10 +192,7 @@ class Court(Value):
 
     def tell(self, letter: "Letter") -> None:
         """Tell a pull request's author what to do next, if that is news. May be called again."""
-        from worker.feedback import Writer
-
-        newest, limit = self.store.checks().newest, self.settings.round_limit
-        Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit).tell(letter)
+        self._writer().tell(letter)
 
     def close_group(self, group: "MergeGroup", check: CheckRunId) -> None:
         """Close the check of a merge group that nobody answered in time."""
@@ -217,6 +216,12 @@ class Court(Value):
             self.store.events.trim(installation)
             rollups.trim(installation)
             rollups.catch_up(installation)
+
+    def _writer(self) -> "Writer":
+        from worker.feedback import Writer
+
+        newest, limit = self.store.checks().newest, self.settings.round_limit
+        return Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit)
 
     def _board(self) -> "CheckDesk":
         from worker.publish import CheckDesk

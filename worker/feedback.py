@@ -1,13 +1,16 @@
 """Tells the author of a rejected pull request, in one comment, what to do next.
 
+Once the comment is there, the judge changes it himself right before he shows his verdict, since GitHub's answer to that names
+the newest head, which he had to ask for anyway; whatever stands in the way of that is left to the errand that follows each verdict.
 Does not decide about the pull request and does not word anything. Invariant: one comment a pull request, whatever answers get
-lost: what it will hold is noted before it is written, and looked for before it is written again.
+lost: what it will hold is noted before it is written, and looked for before it is written again. Two never write it at a time.
 """
 
 import logging
 import secrets
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from worker.configuring import config_of
@@ -18,15 +21,18 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Reject
-from worker.errors import Forbidden, Gone
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.ports import Clock, Comments, Ledger, Notes
+from worker.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.render.check import conclusion
 from worker.render.feedback import feedback
 
 LOG: Final = logging.getLogger(__name__)
 BEFORE: Final = timedelta(days=1)
 """How far back a comment is looked for whose answer was lost: clocks differ, and errands are tried again for a while."""
+
+REFUSED: Final = ""
+"""What stands for the name of a comment that GitHub did not let us change by it: each try would be a request more."""
 
 
 class Writer(Value):
@@ -41,44 +47,116 @@ class Writer(Value):
 
     def tell(self, letter: Letter) -> None:
         """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
-        entries = self.ledger.entries(letter.pull)
-        entry = told_of(entries, letter.head_sha)
-        if entry is None or self.newest(letter.pull) not in (None, letter.head_sha):
+        news = self._news(letter)
+        if news is None:
             return
-        said = says(entry.verdict, is_overridden=letter.is_overridden)
-        note = self.notes.of(letter.pull)
-        if said is None or not is_news(said, entry.head_sha, note):
-            return
-        told = feedback(entries, self.round_limit, is_overridden=letter.is_overridden)
         try:
-            self._write(letter.pull, entry, note, Wording(said, told))
+            self._write(letter.pull, news)
         except (Forbidden, Gone) as refused:
             LOG.info("the author is not told: %s", refused, extra={"number": letter.pull.number})
 
-    def _write(self, pull: PullRef, entry: LedgerEntry, note: Note | None, wording: "Wording") -> None:
-        repository = entry.verdict.subject.repository
-        if note is None:
-            known, comment_id = Note(nonce=secrets.token_hex(16)), None
+    def tell_and_look(self, letter: Letter) -> Sha | None:
+        """Change the comment, and see in GitHub's answer which head is the newest; None: that is still to be asked for.
+
+        Raises RateLimited, and Unavailable where not GitHub but our own memory is away.
+        """
+        news = self._news(letter)
+        if news is None or news.note is None or not news.note.node_id:
+            return None
+        try:
+            tip = self.comments.change_and_look(letter.pull, news.note.node_id, news.marked(news.note))
+        except RateLimited:
+            raise
+        except (Forbidden, Gone, Unavailable) as refused:
+            LOG.info("the author is not told yet: %s", refused, extra={"number": letter.pull.number})
+            if not isinstance(refused, Unavailable):
+                self.notes.put(letter.pull, news.note.model_copy(update={"node_id": REFUSED}))
+            return None
+        self.notes.put(letter.pull, news.noted(news.note))
+        return tip.head_sha if tip and tip.is_open else None
+
+    def can_look(self, letter: Letter, said: Says) -> bool:
+        """Whether `tell_and_look` would change the comment, once this is on record."""
+        note = self.notes.of(letter.pull)
+        is_known = note is not None and note.comment_id is not None and bool(note.node_id)
+        return is_known and is_news(said, letter.head_sha, note) and self._is_newest(letter)
+
+    def _news(self, letter: Letter) -> "News | None":
+        """What the comment is to say; None: there is nothing new."""
+        entries = self.ledger.entries(letter.pull)
+        entry = told_of(entries, letter.head_sha)
+        if entry is None or not self._is_newest(letter):
+            return None
+        said = says(entry.verdict, is_overridden=letter.is_overridden)
+        note = self.notes.of(letter.pull)
+        if said is None or not is_news(said, entry.head_sha, note):
+            return None
+        return News(entry, note, said, feedback(entries, self.round_limit, is_overridden=letter.is_overridden))
+
+    def _is_newest(self, letter: Letter) -> bool:
+        return self.newest(letter.pull) in (None, letter.head_sha)
+
+    def _write(self, pull: PullRef, news: "News") -> None:
+        if news.note is None:
+            known = Note(nonce=secrets.token_hex(16))
             self.notes.put(pull, known)
         else:
-            known = note
-            comment_id = note.comment_id or self.comments.find(pull, repository, mark(note.nonce), self._since())
-        text, is_open = f"{wording.text}\n\n{mark(known.nonce)}", wording.said is Says.ASKS
+            known = news.note
+        posted = self._posted(pull, news, known)
+        self.notes.put(pull, news.noted(known, posted))
+
+    def _posted(self, pull: PullRef, news: "News", known: Note) -> Posted | None:
+        """The comment, which says this now; None: there is none, and none is needed."""
+        repository, comment_id = news.entry.verdict.subject.repository, known.comment_id
+        if comment_id is None and news.note is not None:
+            found = self.comments.find(pull, repository, mark(known.nonce), self.clock.now() - BEFORE)
+            comment_id = found.id if found else None
         if comment_id is not None:
-            self.comments.change(pull, repository, comment_id, text)
-        elif is_open:
-            comment_id = self.comments.write(pull, repository, text)
-        self.notes.put(pull, Note(nonce=known.nonce, comment_id=comment_id, head_sha=entry.head_sha, is_open=is_open))
-
-    def _since(self) -> datetime:
-        return self.clock.now() - BEFORE
+            return self.comments.change(pull, repository, comment_id, news.marked(known))
+        return self.comments.write(pull, repository, news.marked(known)) if news.is_open else None
 
 
-class Wording(Value):
-    """What the comment is to say, and its text without the mark."""
+class News(Value):
+    """What the comment is to say of this verdict, its text without the mark, and what is known of it so far."""
 
+    entry: LedgerEntry
+    note: Note | None
     said: Says
     text: str
+
+    @property
+    def is_open(self) -> bool:
+        return self.said is Says.ASKS
+
+    def marked(self, known: Note) -> str:
+        return f"{self.text}\n\n{mark(known.nonce)}"
+
+    def noted(self, known: Note, posted: Posted | None = None) -> Note:
+        """The note once this is said, in the comment that was *posted*. What GitHub refused once stays refused."""
+        found = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
+        if known.node_id is not None:
+            found.pop("node_id", None)
+        return known.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open})
+
+
+class Riding(Value):
+    """The author is told by what asks for the newest head. `is_waiting`: whether an errand may be at this pull request's comment."""
+
+    writer: Writer
+    is_waiting: Callable[[PullRef], bool]
+
+    def due(self, request: JudgeRequest, judged: Judged) -> Callable[[], Sha | None] | None:
+        """What tells the author of this verdict once it is on record, and finds the newest head out.
+
+        None: the comment says nothing new, or can't be changed so. What was carried over needs no such question.
+        """
+        letter = letter_of(request, judged)
+        if letter is None or judged.verdict.carried_from is not None or self.is_waiting(letter.pull):
+            return None
+        said = says(judged.verdict, is_overridden=letter.is_overridden)
+        if said is None or not self.writer.can_look(letter, said):
+            return None
+        return partial(self.writer.tell_and_look, letter)
 
 
 def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:

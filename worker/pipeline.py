@@ -1,16 +1,17 @@
 """The four stages on one screen: assemble, judge, record, publish.
 
 Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is published for a head that moved, and
-nothing recorded for one that GitHub says has moved (where it can't be asked, the verdict is recorded and waits); a verdict is
-recorded before it is published; and one that is on record when its judge dies, or can't ask GitHub, is published once its head
-is known to stand, not judged again.
+nothing recorded for one that GitHub says has moved (where it can't be asked, the verdict is recorded and waits; where its author
+is told of it by what finds the head out, it is recorded before); a verdict is recorded before anybody is told of it; and one that
+is on record when its judge dies, or can't ask GitHub, is published once its head is known to stand, not judged again.
 """
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from worker.assemble import complete
-from worker.board import Board, Wait
+from worker.board import Board, Look, Wait
 from worker.domain.audit import Heard
 from worker.domain.config import Authors
 from worker.domain.decisions import NOTHING, Said, asks_a_person
@@ -41,6 +42,14 @@ class CiPatience(Value):
     longest: timedelta = timedelta(0)
 
 
+class Author(Protocol):
+    """How the author of a pull request is told of a verdict."""
+
+    def due(self, request: JudgeRequest, judged: "Judged") -> Look | None:
+        """What tells of this verdict once it is on record, and may find the newest head out; None: there is no such thing."""
+        ...
+
+
 class Deps(Value):
     """Everything that one judging needs from outside. `refused`: why the rubric may not be judged by, if it may not.
 
@@ -63,6 +72,8 @@ class Deps(Value):
     """None: a configuration that can't be used has no older one to stand in for it."""
     said: Callable[[PullRef, Sha], Said] | None = None
     """What people said about a head; None: nobody says anything, as on a laptop."""
+    author: Author | None = None
+    """None: nobody is told along with the question for the newest head."""
     is_anew: bool = False
     """Somebody wants it judged anew, whatever is on record."""
 
@@ -130,7 +141,7 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     newer = deps.board.newer_head(request, head_sha, at_once=True) if known else None
     if said.anew_since is not None:
         dossier, deps = with_contest(dossier, said), replace(deps, is_anew=True)
-    verdict = newer or known or evaluate(request, dossier, opened, deps)
+    verdict = newer or known or evaluate(request, dossier, opened, said, deps)
     if isinstance(verdict, str):
         return Overtaken(verdict)
     again_in = deps.outages.wait(request, verdict)
@@ -174,7 +185,9 @@ def with_contest(dossier: Dossier, said: Said) -> Dossier:
     return dossier if said.open_reason is None else dossier.model_copy(update={"contest": said.open_reason})
 
 
-def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps) -> Accept | Reject | Abstain | Sha:
+def evaluate(
+    request: JudgeRequest, dossier: Dossier, opened: Docket, said: Said, deps: Deps
+) -> Accept | Reject | Abstain | Sha:
     """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile."""
     rubric, keepers = deps.bench.rubric, deps.keepers
     begun = Begun(opened.eval_id, opened.subject, rubric.id, rubric.version, deps.bench.planned)
@@ -184,6 +197,10 @@ def evaluate(request: JudgeRequest, dossier: Dossier, opened: Docket, deps: Deps
         raise RubricRefused(deps.refused)
     found = settle(dossier, opened, deps.bench, is_anew=deps.is_anew)
     cost = format(found.verdict.judge_cost_usd or 0, "f")
+    judged = Judged(found.verdict, dossier, said=said)
+    if deps.author is not None and (look := deps.author.due(request, judged)) is not None:
+        record(request.pull, found, dossier, keepers)  # first: its author may rely on what he is told
+        return deps.board.newer_head(request, opened.subject.head_sha, look=look) or found.verdict
     try:
         at_once = found.verdict.carried_from is not None
         newer = deps.board.newer_head(request, opened.subject.head_sha, at_once=at_once)

@@ -365,16 +365,32 @@ class RateBook(Protocol):
     def put(self, installation: InstallationId, resource: str, left: Left) -> None: ...
 
 
+class Posted(Value):
+    """A comment, by its number and by what GraphQL calls it."""
+
+    id: int
+    node_id: str | None = None
+
+
+class Tip(Value):
+    """The newest commit of a pull request, and whether that is open."""
+
+    head_sha: Sha
+    is_open: bool
+
+
 class Comments(Protocol):
     """Comments of ours in a pull request's conversation. Raises as PullSource does."""
 
-    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> int:
-        """The number of the new comment."""
+    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> Posted: ...
+
+    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> Posted: ...
+
+    def change_and_look(self, pull: PullRef, node_id: str, text: str) -> Tip | None:
+        """Change it, and see in the same answer where this pull request stands; None: the answer does not say."""
         ...
 
-    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> None: ...
-
-    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> int | None:
+    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> Posted | None:
         """The comment that ends in this mark."""
         ...
 

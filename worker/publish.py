@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
-from worker.board import Wait
+from worker.board import Look, Wait
 from worker.domain.check import CheckContent
 from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
@@ -81,19 +81,28 @@ class CheckBoard:
         self._lease.keep()
         self._desk.write(request, head_sha, waiting_for_ci(wait.names, wait.until))
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:
+    def newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False, look: Look | None = None
+    ) -> Sha | None:
         """The newest head if it is not *head_sha*; our check there is then cancelled. Raises Gone, LeaseLost.
 
         *at_once*: nobody took any time since the dossier was read, so that an answer that came with it may be as new as another.
+        *look*: writes at GitHub, and may find it out; where it does not, it is asked for.
         """
         if at_once and self._source.was_just_told(request, head_sha):
             return None
-        newest = self._source.head_sha(request)
+        newest = self._looked(look) or self._source.head_sha(request)
         if newest == head_sha:
             return None
         self._lease.keep()
         self._desk.supersede(request, newest)
         return newest
+
+    def _looked(self, look: Look | None) -> Sha | None:
+        if look is None:
+            return None
+        self._lease.keep()
+        return look()
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None

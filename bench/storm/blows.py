@@ -30,7 +30,7 @@ STOPPED_S: Final = 5.0
 OUTAGE_S: Final = 0.5
 REQUESTS: Mapping[Stage, tuple[str, bool]] = {
     Stage.READS: ("^POST .*graphql Assay(Pull|Texts)", False),
-    Stage.NEWEST: ("^POST .*graphql AssayHead", True),
+    Stage.NEWEST: ("^POST .*graphql Assay(Head|Tell)", True),
     Stage.WRITES: ("^PATCH .*/check-runs", False),
     Stage.WROTE: ("^PATCH .*/check-runs", True),
     Stage.OPENS: ("^POST .*/check-runs$", False),

@@ -128,7 +128,7 @@ FAULTS = (
     Fault(CHECKS, "reset", (("after", True),)),
     Fault(CHECKS, "status", (("status", 502), ("after", True))),
     Fault(CHECKS, "secondary", (("retry_after", 1),)),
-    Fault("^POST /graphql AssayHead", "status", (("status", 502),)),
+    Fault("^POST /graphql Assay(Head|Tell)", "status", (("status", 502),)),
     Fault("^POST /graphql", "reset", (("count", 2),)),
     Fault("^POST /graphql", "secondary", (("retry_after", 1),)),
     Fault("^GET /repos", "status", (("status", 503), ("count", 2))),

@@ -1,5 +1,7 @@
 """What an agent is told, in one comment, when its pull request is rejected."""
 
+from typing import Any
+
 import pytest
 
 from tests.conversations.test_outcomes import of_kind, told
@@ -15,6 +17,14 @@ def comments(world: World) -> list[str]:
     """What Assay wrote in the conversation."""
     written = world.github.user("alice", "GET", f"/repos/{world.here.name}/issues/1/comments")
     return [one["body"] for one in written if one["user"]["login"] == "assay[bot]"]
+
+
+def changes(world: World) -> list[str]:
+    """How the conversation was written to, and how the newest head was asked for."""
+    asked = world.github.requests(world.here.name)
+    written = [one for one in asked if one["method"] != "GET" and "comments" in one["path"]]
+    heads = [one for one in asked if one["operation"] in {"AssayHead", "AssayTell"}]
+    return [one["operation"] or one["method"] for one in asked if one in written or one in heads]
 
 
 def rejected(world: World) -> Pull:
@@ -38,8 +48,10 @@ def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(wo
     assert comments(world) == [told]
 
     world.model.answers(accept(RETRY_AT))
+    written = len(changes(world))
     world.agent.pushes(pull, BETTER)
     world.settles()
+    assert changes(world)[written:] == ["AssayTell"], "once, by what asks for the newest head"
     [told] = comments(world)
     assert told.startswith(f"Assay accepted `{pull.head[:12]}`. Nothing is left to do here.")
     assert "@copilot" not in told
@@ -95,3 +107,33 @@ def test_thumbs_at_the_comment_are_heard_once_when_the_pull_request_is_over(worl
     world.github.deliver_again(here.name, "pull_request")
     world.settles()
     assert len(told(world, pull, "outcome.recorded")) == 3
+
+
+@pytest.mark.slow
+def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verdict_tells_again(world: World) -> None:
+    world.repository(PROJECT)
+    pull = rejected(world)
+
+    def overtaken(_: object) -> Any:
+        if not heads:
+            world.github.verb("hooks", paused=True)
+            heads.append(world.agent.pushes(pull, {"notes.md": "Retried four times.\n"}))
+            return accept(RETRY_AT)
+        return reject("half_finished", "notes.md:1")
+
+    heads: list[str] = []
+    world.model.decides(overtaken)
+    written = len(changes(world))
+    judged = world.agent.pushes(pull, BETTER)
+    world.until(lambda: changes(world)[written:] == ["AssayTell"], "the author is told")
+    [told] = comments(world)
+    assert f"Assay accepted `{judged[:12]}`" in told
+    world.github.verb("hooks", paused=False)
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(judged)] == ["cancelled"]
+    assert [one.conclusion for one in pull.checks_of(heads[0])] == ["failure"]
+    assert changes(world)[written:] == ["AssayTell", "AssayTell"]
+    [told] = comments(world)
+    assert f"Assay rejected `{heads[0][:12]}`" in told
+    assert f"`{judged[:12]}` accepted" in told, "what was told is on record"

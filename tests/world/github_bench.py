@@ -76,6 +76,7 @@ class Exchange(TypedDict):
     received: Any
     type: str
     operation: str | None
+    repos: list[str]
     fault: str | None
 
 

@@ -74,11 +74,13 @@ class Note(Frozen):
     """What is known of the one comment at a pull request.
 
     `nonce` stands in it, so that it is found again if the answer to its creation was lost. `comment_id` None: perhaps not created.
+    `node_id`: what GraphQL calls it; empty: GitHub refused to have it changed by that name, and is not asked so again.
     `head_sha`: which head it tells of. `is_open`: it asks for something.
     """
 
     nonce: str
     comment_id: int | None = None
+    node_id: str | None = None
     head_sha: Sha | None = None
     is_open: bool = True
 

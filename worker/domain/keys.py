@@ -310,7 +310,7 @@ def added(ref: PullRef) -> Key:
 
 
 def note(ref: PullRef) -> Key:
-    """The one comment that tells a pull request's author what to do next: its number, and which head it tells of."""
+    """The one comment that tells a pull request's author what to do next: its number and name, and which head it tells of."""
     return Key(f"assay:{_of_pull(ref, 'note')}", "string", ttl=QUARTER)
 
 

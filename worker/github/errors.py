@@ -42,6 +42,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "object": "contents: read",
     "pullRequest": "pull_requests: read",
     "addReaction": "pull_requests: write",
+    "updateIssueComment": "pull_requests: write",
 }
 """Which permission a GraphQL field needs; the innermost that fits."""
 

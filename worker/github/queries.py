@@ -159,6 +159,13 @@ mutation AssayReact($subject: ID!, $content: ReactionContent!) {
 """
 """At what REST knows no reactions of: a review's own text."""
 
+TELL: Final = """
+mutation AssayTell($comment: ID!, $text: String!) {
+  updateIssueComment(input: {id: $comment, body: $text}) { issueComment { pullRequest { number state headRefOid } } }
+}
+"""
+"""Changes our comment, and answers what HEAD asks."""
+
 OWNERS_DEFAULT: Final = f"""
   {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS}", followRenames: false) {{
     object(expression: "HEAD:{PLACE}") {{ ...blob }}

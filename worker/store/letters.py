@@ -39,6 +39,10 @@ class Letters:
         found = self._waiting.next()
         return OpenLetter(*found) if found else None
 
+    def is_waiting(self, pull: PullRef) -> bool:
+        """Whether there is one of this pull request that was not done yet: somebody may be at it."""
+        return self._waiting.wire.call("HEXISTS", LETTERS.texts.name, keys.pull(pull).name) == 1
+
     def later(self, letter: Letter, delay: timedelta) -> None:
         self._waiting.later(_name(letter), delay)
 

@@ -8,14 +8,14 @@ from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest, Trigger
-from worker.errors import Forbidden, Gone, Unavailable
+from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
 from worker.publish import CheckBoard, CheckDesk
 from worker.render.check import closed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
-from worker.store.pulls import Limits
+from worker.store.pulls import Finish, Limits
 
 NAME = f"100/1 {HEAD}"
 
@@ -178,6 +178,31 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
     board = CheckBoard(witness, desk, taken.lease, "https://github.com")
     assert board.newer_head(wish(), HEAD, at_once=at_once) == (NEWER if asked else None)
     assert witness.asked == asked
+
+
+@pytest.mark.parametrize(("seen", "asked"), [(NEWER, 0), (None, 1)])
+def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_needs_the_lease(
+    store: Store, desk: CheckDesk, seen: Sha | None, asked: int
+) -> None:
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    witness, looks = Witness(is_fresh=False), list[Sha | None]()
+
+    def look() -> Sha | None:
+        looks.append(seen)
+        return seen
+
+    board = CheckBoard(witness, desk, taken.lease, "https://github.com")
+    assert board.newer_head(wish(), HEAD, look=look) == NEWER
+    assert (looks, witness.asked) == ([seen], asked)
+
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    with pytest.raises(LeaseLost):
+        board.newer_head(wish(), HEAD, look=look)
+    assert (looks, witness.asked) == ([seen], asked)
 
 
 def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:

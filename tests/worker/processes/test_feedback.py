@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted, rejected
-from tests.worker.store.played import HEAD, NEWER, pull
+from tests.worker.render.samples import abstained, accepted, dossier, rejected
+from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
-from worker.domain.feedback import Letter, mark
+from worker.board import Look
+from worker.domain.feedback import Letter, Note, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request import PullRef
-from worker.domain.verdict import AbstainReason, Verdict
-from worker.errors import Forbidden, Unavailable
-from worker.feedback import Writer
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
+from worker.feedback import REFUSED, Riding, Writer
+from worker.pipeline import Judged
+from worker.ports import Posted, Tip
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 from worker.system_clock import SystemClock
@@ -28,24 +31,38 @@ class Conversation:
     refuses: Exception | None = None
     is_lost: bool = False
     changes: int = 0
+    tip: Tip | Exception | None = None
+    looks: int = 0
 
-    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> int:
+    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> Posted:
         assert (pull.number, repository) == (1, "acme/widgets")
         refused, self.refuses = self.refuses, None
         if refused is None or self.is_lost:
             self.texts[len(self.texts) + 1] = text
         if refused is not None:
             raise refused
-        return len(self.texts)
+        return self._posted(len(self.texts))
 
-    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> None:
+    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> Posted:
         assert (pull.number, repository, comment_id in self.texts) == (1, "acme/widgets", True)
         self.texts[comment_id] = text
         self.changes += 1
+        return self._posted(comment_id)
 
-    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> int | None:
+    def change_and_look(self, pull: PullRef, node_id: str, text: str) -> Tip | None:
+        assert (pull.number, node_id) == (1, "IC_1")
+        self.looks += 1
+        if isinstance(self.tip, Exception):
+            raise self.tip
+        self.texts[1] = text
+        return self.tip
+
+    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> Posted | None:
         assert (pull.number, repository, since.tzinfo is not None) == (1, "acme/widgets", True)
-        return next((number for number, text in self.texts.items() if text.endswith(mark)), None)
+        return next((self._posted(number) for number, text in self.texts.items() if text.endswith(mark)), None)
+
+    def _posted(self, number: int) -> Posted:
+        return Posted(number, f"IC_{number}")
 
 
 @pytest.fixture
@@ -55,19 +72,46 @@ def there() -> Conversation:
 
 def tell(store: Store, there: Conversation, verdict: Verdict, head: Sha = HEAD) -> None:
     """Record this verdict as the newest, and have its author told."""
+    on_record(store, verdict, head)
+    again(store, there, head)
+
+
+def on_record(store: Store, verdict: Verdict, head: Sha) -> None:
     taken = judging(store)
     eval_id = EvalId(f"{len(store.ledger.entries(pull()))}-{head[:4]}")
     kept: dict[str, Any] = {"verdict": verdict, "head_sha": head, "eval_id": eval_id}
     store.ledger.append(pull(), entry(eval_id, taken.lease.fence).model_copy(update=kept))
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    again(store, there, head)
 
 
 def again(store: Store, there: Conversation, head: Sha = HEAD, *, is_overridden: bool = False) -> None:
     letter = Letter(
         pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
     )
-    Writer(there, store.notes, store.ledger, lambda _: head, SystemClock(), 5).tell(letter)
+    writer(store, there, head).tell(letter)
+
+
+def writer(store: Store, there: Conversation, newest: Sha) -> Writer:
+    return Writer(there, store.notes, store.ledger, lambda _: newest, SystemClock(), 5)
+
+
+def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER) -> Look | None:
+    """What tells of this verdict on the newer head beside the question for the newest."""
+    agents = verdict.model_copy(
+        update={
+            "author_agent": "copilot",
+            "subject": verdict.subject.model_copy(update={"head_sha": NEWER}),
+        }
+    )
+    assert isinstance(agents, (Accept, Reject, Abstain))
+    riding = Riding(writer(store, there, newest), store.letters.is_waiting)
+    return riding.due(wish(head_sha=NEWER), Judged(agents, dossier()))
+
+
+def is_noted(store: Store) -> tuple[Sha | None, str | None]:
+    note = store.notes.of(pull())
+    assert note is not None
+    return note.head_sha, note.node_id
 
 
 def test_what_is_told_ends_in_the_mark_by_which_it_is_found_again(store: Store, there: Conversation) -> None:
@@ -142,3 +186,86 @@ def test_an_override_of_what_was_told_says_that_nothing_is_left(store: Store, th
     again(store, there, is_overridden=True)
     assert (len(there.texts), there.changes) == (1, 1)
     assert there.texts[1].startswith("A maintainer overrode")
+
+
+def test_a_comment_that_is_there_is_changed_by_what_asks_for_the_newest_head_and_by_nothing_else(
+    store: Store, there: Conversation
+) -> None:
+    tell(store, there, rejected())
+    there.tip = Tip(NEWER, is_open=True)
+    look = due(store, there, accepted())
+    assert look is not None
+    on_record(store, accepted(), NEWER)
+    assert look() == NEWER
+    assert there.texts[1].startswith("Assay accepted")
+    assert is_noted(store) == (NEWER, "IC_1")
+
+    again(store, there, NEWER)
+    assert look() is None
+    assert (there.looks, there.changes) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("tip", "noted"),
+    [
+        (None, (NEWER, "IC_1")),
+        (Tip(NEWER, is_open=False), (NEWER, "IC_1")),
+        (Gone("deleted"), (HEAD, REFUSED)),
+        (Forbidden("pull_requests: write"), (HEAD, REFUSED)),
+        (Outage("GitHub", "answered 502"), (HEAD, "IC_1")),
+    ],
+)
+def test_where_the_answer_names_no_head_it_is_still_to_be_asked_for(
+    store: Store, there: Conversation, tip: Tip | Exception | None, noted: tuple[Sha, str]
+) -> None:
+    tell(store, there, rejected())
+    there.tip = tip
+    look = due(store, there, accepted())
+    assert look is not None
+    on_record(store, accepted(), NEWER)
+    assert look() is None
+    assert is_noted(store) == noted
+
+    again(store, there, NEWER)
+    assert there.texts[1].startswith("Assay accepted"), "the errand tells what was not told"
+    assert there.changes == (noted[0] == HEAD)
+    assert is_noted(store) == (NEWER, noted[1])
+
+
+def test_a_rate_limit_is_waited_for(store: Store, there: Conversation) -> None:
+    tell(store, there, rejected())
+    there.tip = RateLimited("GitHub", SystemClock().now())
+    look = due(store, there, accepted())
+    assert look is not None
+    on_record(store, accepted(), NEWER)
+    with pytest.raises(RateLimited):
+        look()
+    assert is_noted(store) == (HEAD, "IC_1")
+
+
+def test_nothing_is_told_beside_the_question_where_the_comment_says_nothing_new(
+    store: Store, there: Conversation
+) -> None:
+    assert due(store, there, rejected()) is None, "there is no comment"
+    tell(store, there, rejected())
+    assert due(store, there, abstained(AbstainReason.JUDGE_UNAVAILABLE)) is None
+    assert due(store, there, accepted().model_copy(update={"carried_from": EvalId("e")})) is None, "nobody asks"
+    assert due(store, there, accepted(), newest="3" * 40) is None, "a newer head was announced"
+    assert due(store, there, accepted()) is not None
+    tell(store, there, accepted())
+    assert due(store, there, accepted()) is None, "nothing is left, as before"
+    assert due(store, there, rejected()) is not None
+
+    store.letters.put(Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d")))
+    assert due(store, there, rejected()) is None, "somebody may be at it"
+
+
+@pytest.mark.parametrize("node_id", [None, REFUSED])
+def test_a_comment_whose_name_is_not_known_or_was_refused_is_left_to_the_errand(
+    store: Store, there: Conversation, node_id: str | None
+) -> None:
+    tell(store, there, rejected())
+    store.notes.put(pull(), Note(nonce="n", comment_id=1, node_id=node_id, head_sha=HEAD))
+    assert due(store, there, accepted()) is None
+    tell(store, there, accepted(), NEWER)
+    assert is_noted(store) == (NEWER, "IC_1" if node_id is None else REFUSED)

@@ -108,12 +108,25 @@ def _concluded(exchanges: Iterable[Exchange], runs: Mapping[int, CheckRun]) -> I
         if one["operation"] in {"AssayHead", "AssayPull", "AssayTexts"}:
             asked = sent["variables"]
             told[f"{asked['owner']}/{asked['name']}", asked["number"]] = _head(received)
+        elif one["operation"] == "AssayTell":
+            told.update(_told_beside(one))
         elif one["operation"] is None and sent.get("conclusion") and one["status"] in {200, 201}:
             run = runs[received["id"]]
             pull = "/".join(one["path"].split("/")[2:4]), pull_number(run["external_id"])
             shown = MACHINE.search(sent.get("output", {}).get("text") or "")
             eval_id = json.loads(shown["json"])["eval_id"] if shown else ""
             yield Written(one["at"], *pull, run["head_sha"], sent["conclusion"], told.get(pull, ""), eval_id)
+
+
+def _told_beside(one: Exchange) -> dict[tuple[str, int | None], str]:
+    """The newest head as the answer to a changed comment names it; nothing where that was refused."""
+    match one["received"]:
+        case {
+            "data": {"updateIssueComment": {"issueComment": {"pullRequest": {"number": number, "headRefOid": head}}}}
+        }:
+            return {(one["repos"][0], number): head}
+        case _:
+            return {}
 
 
 def _head(received: Any) -> str:

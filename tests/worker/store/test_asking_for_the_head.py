@@ -1,16 +1,23 @@
-"""Before a verdict is recorded or told, the newest head is asked for anew, but where nobody took any time to judge."""
+"""Before a verdict is recorded or told, the newest head is asked for anew, but where nobody took any time to judge.
+
+Or where telling its author finds it out: then it is on record before.
+"""
 
 from datetime import timedelta
+from functools import partial
+
+import pytest
 
 from tests.worker.anew.recorded import dossier
 from tests.worker.corpus.made import STUB
-from tests.worker.store.played import becomes_due, wish
-from worker.board import Silent
+from tests.worker.store.played import NEWER, becomes_due, wish
+from worker.board import Look, Silent
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, Trigger
+from worker.errors import Gone
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
-from worker.pipeline import CiPatience, Deps, Judged, judge_pull_request
+from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
 from worker.record import Keepers
 from worker.rulebook import load_prompt, load_rubric
 from worker.store.connection import Store
@@ -19,19 +26,46 @@ from worker.system_clock import SystemClock
 
 
 class Listening(Silent):
-    """Hears how it is asked for the head."""
+    """Hears how it is asked for the head, and whether it is told beside something else."""
 
     def __init__(self, source: RecordedSource) -> None:
         super().__init__(source)
         self.at_once: list[bool] = []
 
-    def newer_head(self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False) -> Sha | None:
+    def newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False, look: Look | None = None
+    ) -> Sha | None:
         self.at_once.append(at_once)
-        return super().newer_head(request, head_sha, at_once=at_once)
+        return look() if look else super().newer_head(request, head_sha, at_once=at_once)
+
+
+class Told:
+    """An author who is told. *head*: where the answer says that the pull request stands; None: it was closed."""
+
+    def __init__(self, store: Store, head: Sha | None) -> None:
+        self._store = store
+        self._head = head
+        self.on_record: list[str] = []
+
+    def due(self, request: JudgeRequest, judged: Judged) -> Look | None:
+        assert not self._store.ledger.entries(request.pull)
+        return partial(self._looks, request, judged.verdict.subject.head_sha)
+
+    def _looks(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
+        self.on_record = [one.head_sha for one in self._store.ledger.entries(request.pull)]
+        if self._head is None:
+            raise Gone("closed")
+        return None if self._head == head_sha else self._head
 
 
 def judge(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
     """From where the verdict was carried over, and how the head was asked for."""
+    outcome, asked = judged(store, request)
+    assert isinstance(outcome, Judged)
+    return outcome.verdict.carried_from, asked
+
+
+def judged(store: Store, request: JudgeRequest, author: Author | None = None) -> tuple[Outcome, list[bool]]:
     store.pulls.want(request)
     becomes_due(store, request.pull)
     job = store.pulls.next_due(request.delivery_id, Limits(1, 10))
@@ -48,11 +82,11 @@ def judge(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
         bench=Bench(load_rubric(), load_prompt(), 0.0),
         clock=SystemClock(),
         patience=CiPatience(timedelta(0), timedelta(0), None),
+        author=author,
     )
     outcome = judge_pull_request(request, deps)
-    assert isinstance(outcome, Judged)
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    return outcome.verdict.carried_from, board.at_once
+    return outcome, board.at_once
 
 
 def test_who_judged_asks_anew_and_who_found_a_verdict_need_not(store: Store) -> None:
@@ -65,3 +99,18 @@ def test_who_judged_asks_anew_and_who_found_a_verdict_need_not(store: Store) -> 
     later = SystemClock().now() + timedelta(days=1)
     carried, asked = judge(store, wish(trigger=Trigger.RERUN, requested_at=later))
     assert (carried is not None, asked) == (True, [True])
+
+
+HERE = dossier(1, STUB).pull_request.head_sha
+
+
+@pytest.mark.parametrize(("head", "kind"), [(HERE, Judged), (NEWER, Overtaken), (None, Dropped)])
+def test_an_author_who_is_told_by_what_asks_for_the_head_can_rely_on_what_he_is_told(
+    store: Store, head: Sha | None, kind: type[Outcome]
+) -> None:
+    author = Told(store, head)
+    outcome, asked = judged(store, wish(), author)
+    assert isinstance(outcome, kind)
+    assert asked == [False]
+    assert author.on_record == [HERE], "the verdict is on record before"
+    assert [one.head_sha for one in store.ledger.entries(wish().pull)] == [HERE], "and stays there"

@@ -16,8 +16,11 @@ def letter(number: int = 1, head_sha: Sha = HEAD) -> Letter:
 
 
 def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
+    assert not store.letters.is_waiting(pull())
     store.letters.put(letter())
     first = store.letters.next()
+    assert store.letters.is_waiting(pull())
+    assert not store.letters.is_waiting(pull(2))
     assert first is not None
     assert (first.letter, first.attempt) == (letter(), 1)
     assert store.letters.next() is None
@@ -29,6 +32,7 @@ def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
 
     store.letters.done(letter())
     store.letters.done(letter())
+    assert not store.letters.is_waiting(pull())
     store.letters.later(letter(), timedelta(0))
     assert store.letters.next() is None
 

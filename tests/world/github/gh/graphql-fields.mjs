@@ -12,6 +12,7 @@ import {
   bytes,
   CHANGES,
   collaborators,
+  commentedPull,
   comments,
   commit,
   entries,
@@ -33,6 +34,7 @@ import {
   suiteView,
   TEXT_LIMIT,
   tooLong,
+  updateIssueComment,
   updateRule,
   upper,
   verdict,
@@ -89,7 +91,7 @@ export const FIELDS = {
     rateLimit: (_, __, x) => ({ ...x.world.rate.bucket(x.call.owner.name), nodeCount: x.nodeCount }),
     viewer: (_, __, x) => x.world.actor(x.call.owner),
   },
-  Mutation: { addReaction },
+  Mutation: { addReaction, updateIssueComment },
 
   RateLimit: {
     cost: () => 1,
@@ -231,7 +233,7 @@ export const FIELDS = {
     repository: (one, _, x) => repository(x, one.repo),
     comments,
   },
-  IssueComment: { ...words, repository: (one, _, x) => repository(x, one.repo) },
+  IssueComment: { ...words, repository: (one, _, x) => repository(x, one.repo), pullRequest: commentedPull },
 
   Ref: {
     id: ({ repo, name }) => `REF_${repo}/${name}`,
@@ -411,6 +413,10 @@ export const FIELDS = {
     clientMutationId: (done) => done.clientMutationId,
     reaction: (done) => done.reaction,
     subject: (done) => done.subject,
+  },
+  UpdateIssueCommentPayload: {
+    clientMutationId: (done) => done.clientMutationId,
+    issueComment: (done) => done.issueComment,
   },
   Reaction: {
     id: (one) => one.node_id,

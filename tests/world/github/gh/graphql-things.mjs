@@ -238,7 +238,7 @@ export async function opinions(pr, { writersOnly }, x) {
   return all.filter((_one, i) => may[i]);
 }
 
-// --- the one mutation -----------------------------------------------------------------------------------
+// --- the mutations --------------------------------------------------------------------------------------
 
 async function reviewed(id, x) {
   for (const { full_name: full } of await x.world.repositories())
@@ -261,15 +261,43 @@ export async function addReaction(_, { input }, x) {
     const subject = { ...at.found, repo: at.full, __typename: "PullRequestReview" };
     return { clientMutationId, reaction: { ...body, word: content }, subject };
   }
-  const [, id] = /^0:IssueComment(\d+)$/.exec(Buffer.from(subjectId, "base64").toString()) ?? [];
-  for (const { full_name: full } of id ? await x.world.repositories() : []) {
-    const comment = await x.world.admin("GET", `/repos/${full}/issues/comments/${id}`).catch(() => null);
-    if (!comment || !(await visible(x, full))) continue;
-    x.repos.add(full);
+  const spot = await commented(subjectId, x);
+  if (spot) {
+    const { full, id, found } = spot;
     const call = { ...x.call, json: { content: REACTIONS[content] ?? content.toLowerCase() } };
     const { body } = await x.world.people.react(call, { full, id }, "comment");
-    const subject = { ...comment, repo: full, __typename: "IssueComment" };
-    return { clientMutationId, reaction: { ...body, word: content }, subject };
+    return { clientMutationId, reaction: { ...body, word: content }, subject: { ...found, repo: full, __typename: "IssueComment" } };
   }
   throw unresolved(`a node with the global id of '${subjectId}'`);
+}
+
+/** The comment of an issue or a pull request that has this node id, and its repository. */
+async function commented(node, x) {
+  const [, id] = /^0:IssueComment(\d+)$/.exec(Buffer.from(node, "base64").toString()) ?? [];
+  for (const { full_name: full } of id ? await x.world.repositories() : []) {
+    const found = await x.world.admin("GET", `/repos/${full}/issues/comments/${id}`).catch(() => null);
+    if (!found || !(await visible(x, full))) continue;
+    x.repos.add(full);
+    return { found, full, id };
+  }
+  return null;
+}
+
+export async function updateIssueComment(_, { input }, x) {
+  const { id: node, body, clientMutationId = null } = input;
+  const at = await commented(node, x);
+  if (!at) throw unresolved(`a node with the global id of '${node}'`);
+  need(x.call.owner, "pull_requests", "write"); // every comment of the bench is at a pull request
+  const path = `/repos/${at.full}/issues/comments/${at.id}`;
+  const call = { ...x.call, method: "PATCH", path, search: "", raw: Buffer.from(JSON.stringify({ body })), json: { body } };
+  const reply = await x.world.people.editComment(call, at);
+  if (reply.status !== 200) throw new Refusal(reply.status, reply.body?.message);
+  return { clientMutationId, issueComment: { ...reply.body, repo: at.full } };
+}
+
+/** The pull request that a comment is at; null at an issue. */
+export async function commentedPull(comment, _, x) {
+  const number = Number(/\/(\d+)$/.exec(comment.issue_url)[1]);
+  const is = await x.world.admin("GET", `/repos/${comment.repo}/pulls/${number}`).catch(() => null);
+  return is && pull(x, comment.repo, number);
 }
