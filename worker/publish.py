@@ -167,7 +167,17 @@ class CheckDesk:
         """Have a check that is noted to rest say this. False: somebody judges it by now."""
         self._update(request, head_sha, check, content)
         self.supersede(request, self._registry.newest(request.pull) or head_sha)
-        return self._is_left(request, head_sha, check, content)
+        is_left = self._is_left(request, head_sha, check, content)
+        if not is_left:
+            self.leave_behind(request, head_sha, check)
+        return is_left
+
+    def leave_behind(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        """Cancel a check that may say something else than was noted last, if its head is the newest no more: nobody judges that again."""
+        newest = self._registry.newest(request.pull)
+        if newest not in (None, head_sha):
+            self._update(request, head_sha, check, superseded(newest))
+            self._registry.concluded(request.pull, head_sha)
 
     def _is_left(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Whether nobody began to judge while this was written. Else it may stand in the place of a verdict."""

@@ -123,11 +123,11 @@ class RedisChecks:
     def reopened(self, pull: PullRef, head_sha: Sha) -> None:
         self._wire.call("SREM", keys.resting(pull).name, REOPENING + head_sha)
 
-    def may_be_written_over(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether who reopened it came to no end, and somebody else wrote there since or meanwhile."""
-        key = keys.resting(pull).name
-        doubtful, rests = items(self._wire.call("SMISMEMBER", key, REOPENING + head_sha, head_sha))
-        return bool(whole(doubtful)) and not whole(rests)
+    def may_be_written_over(self, pull: PullRef) -> tuple[Sha, ...]:
+        """Heads that somebody reopened who came to no end, and where somebody else wrote since or meanwhile."""
+        found = [text(one) for one in items(self._wire.call("SMEMBERS", keys.resting(pull).name))]
+        doubtful = [one.removeprefix(REOPENING) for one in found if one.startswith(REOPENING)]
+        return tuple(head for head in doubtful if head not in found)
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
         note = self._noted_of(pull, head_sha)

@@ -1,5 +1,6 @@
 """A verdict that counts no more is taken off the check at once. Invariant: no verdict is written over, and none is left open."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -283,6 +284,35 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     before = store.pulls.request(pull())
     reception(store).open(request, HEAD)
     assert store.pulls.request(pull()) == before
+
+
+@pytest.mark.parametrize("is_judged", [False, True])
+@pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
+def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
+    store: Store,
+    writes: type[Meanwhile],
+    is_judged: bool,  # noqa: FBT001 - both ways
+) -> None:
+    if is_judged:
+        judged(store)
+        hears(store, Trigger.EDITED)
+    else:
+        hears(store, Trigger.PUSHED)
+        assert opens(store)
+    request = store.pulls.request(pull())
+    assert request is not None
+
+    def is_pushed_to() -> None:
+        hears(store, Trigger.PUSHED, head_sha=NEWER)
+        opens(store)
+
+    with contextlib.suppress(Outage):
+        reception(store, writes(store, is_pushed_to)).open(request, HEAD)
+    newest = store.pulls.request(pull())
+    assert newest is not None
+    reception(store).open(newest, NEWER)
+    assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
+    assert [*store.checks().open_checks(pull())] == [NEWER]
 
 
 @pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
