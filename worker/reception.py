@@ -5,6 +5,8 @@ what a judge says is never overwritten by what was true before; and a check that
 who wrote it was asked of GitHub, commits included.
 """
 
+import re
+import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -41,6 +43,8 @@ GOES_ON: Final = timedelta(minutes=1)
 
 AFTERWARDS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
 """They change nothing about what a check says that waits for its verdict."""
+
+TOLD_LATE: Final = re.compile(r"^late-[0-9a-f]{8}-")
 
 
 class Look(Protocol):
@@ -151,7 +155,11 @@ class Reception(Value):
 
 def late(request: JudgeRequest) -> JudgeRequest:
     """Somebody began to judge while the check was written: it may say what was true before, also of a draft that is none."""
-    changes = {"trigger": Trigger.LATE, "delivery_id": DeliveryId(f"late-{request.delivery_id}"), "head_sha": None}
+    first = TOLD_LATE.sub("", request.delivery_id)
+    own = DeliveryId(
+        f"late-{secrets.token_hex(4)}-{first}"
+    )  # another each time: a delivery that was heard before is not heard
+    changes = {"trigger": Trigger.LATE, "delivery_id": own, "head_sha": None}
     return request.model_copy(update={**changes, "draft": False})
 
 

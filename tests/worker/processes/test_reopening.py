@@ -16,7 +16,7 @@ from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Outage, Unavailable
 from worker.publish import CheckDesk
-from worker.reception import Reception
+from worker.reception import Reception, late
 from worker.render.check import closed, waiting_for_github
 from worker.render.standing import draft, skipped
 from worker.settings import Timing
@@ -466,3 +466,15 @@ def test_what_was_told_once_more_while_it_was_shown_is_not_forgotten(store: Stor
     found = store.checks().again(pull(), HEAD)
     assert found is not None
     assert found.why is Trigger.BASE
+
+
+def test_a_verdict_that_is_written_over_twice_for_one_event_is_shown_again_twice(store: Store) -> None:
+    request = wish(author=AuthorKind.AGENT)
+    once = late(request)
+    again = late(late(request))
+    assert len({request.delivery_id, once.delivery_id, again.delivery_id}) == 3
+    assert len(once.delivery_id) == len(again.delivery_id)
+    for one in (once, again):
+        before = store.pulls.request(pull())
+        store.pulls.want(one)
+        assert store.pulls.request(pull()) not in (None, before)
