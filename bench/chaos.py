@@ -35,7 +35,7 @@ from bench.storm.blows import Blows, keeps  # noqa: E402 - as above
 from bench.storm.model import RuledModel  # noqa: E402 - as above
 from bench.storm.people import OTHERS, Crowd  # noqa: E402 - as above
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan  # noqa: E402 - as above
-from bench.storm.record import Books, Ending, Probes, of_the_file, of_the_stream  # noqa: E402 - as above
+from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream  # noqa: E402 - as above
 from tests.worker.processes.fleet import Fleet, free_port  # noqa: E402 - as above
 from tests.worker.store.played import settings  # noqa: E402 - as above
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
@@ -195,7 +195,7 @@ def judged(storm: Storm, left: list[str]) -> Iterator[str]:
     """Everything that is wrong."""
     yield from (f"still to do after {SETTLE_S:.0f} s: {one}" for one in left)
     with open_store(settings(storm.redis.url, store_keys=(SecretStr(STORE_KEY),))) as store:
-        ending = Ending.read(storm.crowd, store)
+        ending = Ending.read(storm.crowd, store, cut_short(storm.blows.fleet.told('"judging ')))
     yield from ending.violations()
     yield from storm.probes.lost()
     yield from of_the_stream(storm.crowd, storm.redis)
@@ -219,6 +219,8 @@ def figures(storm: Storm, seconds: float) -> Iterator[str]:
     yield f"{len(storm.crowd.conversations)} pull requests, {heads} heads, {storm.acts.total()} acts, {verdicts} verdicts"
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
     yield f"model: {model.questions} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
+    short = cut_short(storm.blows.fleet.told('"judging '))
+    yield f"{len(short)} heads whose judges came to no end more often than Assay tries"
     yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"
     yield from (f"  {one}" for one in storm.crowd.refused[:5])
 

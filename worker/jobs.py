@@ -158,11 +158,29 @@ class Sitting:
     def end(self) -> End:
         """Judge, and say how it ended."""
         with beating(self._taken.lease, self._scene.settings.timing.lease):
-            tries = self._taken.attempt
-            if tries > self._rule.attempts + 1:
-                return self._give_up(NO_END.format(tries=tries - 1))
-            result = caught(self._judge)
-            return self._after_error(result) if isinstance(result, Exception) else self._after(result)
+            result = caught(self._judge_or_not)
+            match result:
+                case Exception():
+                    return self._after_error(result)
+                case str():
+                    return self._give_up(result)
+                case _:
+                    return self._after(result)
+
+    def _judge_or_not(self) -> Outcome | str:
+        """What came of it; or why it is not tried again, after so many that came to no end.
+
+        What got as far as a verdict is no dossier that kills its judge: as often again it is tried to publish that.
+        """
+        tries, most = self._taken.attempt, self._rule.attempts + 1
+        if tries > 2 * most or (tries > most and not self._is_on_record()):
+            return NO_END.format(tries=tries - 1)
+        return self._judge()
+
+    def _is_on_record(self) -> bool:
+        request = self._taken.request
+        own = [one for one in self._scene.store.ledger.entries(request.pull) if one.verdict.parent_eval_id is None]
+        return bool(own) and own[-1].created_at >= request.requested_at
 
     def _judge(self) -> Outcome:
         with self._open_bench(self._scene.settings, self._scene.store) as bench:

@@ -23,6 +23,8 @@ from worker.domain.verdict import Abstain, Accept, Reject
 from worker.store.connection import Store
 
 SHOWS = {"accept": "success", "reject": "failure"}
+TRIES = 3
+"""After so many judges that came to no end Assay says that it failed, as docs/operating.md has it."""
 
 
 @dataclass
@@ -54,9 +56,10 @@ class Ending:
     states: Mapping[str, State]
     ledgers: Mapping[int, tuple[LedgerEntry, ...]]
     overridden: frozenset[tuple[int, str]]
+    cut_short: frozenset[tuple[str, int, str]]
 
     @classmethod
-    def read(cls, crowd: Crowd, store: Store) -> "Ending":
+    def read(cls, crowd: Crowd, store: Store, cut_short: frozenset[tuple[str, int, str]]) -> "Ending":
         all_of = crowd.conversations.values()
         overridden = {
             (one.number, head) for one in all_of for head in one.heads if store.decisions.of(one.ref, head).override
@@ -66,6 +69,7 @@ class Ending:
             {one.name: crowd.github.state(one.name) for one in crowd.repositories},
             {one.number: store.ledger.entries(one.ref) for one in all_of},
             frozenset(overridden),
+            cut_short,
         )
 
     def violations(self) -> Iterator[str]:
@@ -89,11 +93,18 @@ class Ending:
         allowed = one.heads[one.newest].deserved
         if (one.number, one.newest) in self.overridden:
             allowed = frozenset({"neutral"})
+        elif self._is_unjudged(one):
+            allowed = frozenset({"action_required"})
         said = [(run["status"], run["conclusion"]) for run in runs]
         if len(said) != 1 or said[0][0] != "completed" or said[0][1] not in allowed:
             words = [run["output"]["title"] for run in runs]
             yield f"{one.name}: its newest head {one.newest[:7]} says {said} {words}, and deserves {sorted(allowed)}"
             yield from (f"    {line}" for line in map(_told, self.ledgers[one.number][-3:]))
+
+    def _is_unjudged(self, one: Conversation) -> bool:
+        """So many judges of its newest head were killed that Assay has to say so; none of them came to a verdict."""
+        is_judged = any(entry.head_sha == one.newest for entry in self.ledgers[one.number])
+        return not is_judged and (one.pull.repository.name, one.pull.number, one.newest) in self.cut_short
 
     def _of_run(self, one: Conversation, run: CheckRun) -> Iterator[str]:
         """Nothing is concluded that nobody judged."""
@@ -142,6 +153,23 @@ class Ending:
     def _all_runs(self, one: Conversation) -> Iterable[CheckRun]:
         runs = self.states[one.pull.repository.name]["check_runs"]
         return [run for run in runs if run["name"] == OURS]
+
+
+def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int, str]]:
+    """The heads (repository, number, head) of which, by the product's log, so many judgings in a row began and came to no end."""
+    begun, short = dict[tuple[str, int, str], set[int]](), set[tuple[str, int, str]]()
+    for line in log:
+        match line.get("event"):
+            case "judging begins":
+                head = (line["repository"], line["number"], line["head_sha"])
+                begun.setdefault(head, set()).add(line["fence"])
+                if len(begun[head]) > TRIES:  # the one more says so
+                    short.add(head)
+            case "judging ended" if line["answer"] != "lost":
+                begun.pop((line["repository"], line["number"], line["head_sha"]), None)
+            case _:
+                pass
+    return frozenset(short)
 
 
 def of_the_file(ending: Ending, redis: Redis, lease_ms: float) -> Iterator[str]:

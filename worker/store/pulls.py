@@ -162,7 +162,7 @@ class Pulls:
     def sweep(self, queue_key: str) -> int:
         """Bring back what was lost on the way; how many were."""
         hold = milliseconds(self._timing.hold)
-        return whole(self._run(Script.SWEEP, [queue_key], hold, lifetime_s(keys.pull(NOBODY))))
+        return whole(self._run(Script.SWEEP, [queue_key], hold, lifetime_s(keys.pull(NOBODY)), MOST_SPARED))
 
     # The judge
 
@@ -291,6 +291,9 @@ class Pulls:
 
 OVERTAKEN: Final = 2
 """What `died.lua` answers of a judge that another one had taken over from."""
+
+MOST_SPARED: Final = 9
+"""How many tries of one judging may be put down to a server that was started anew."""
 
 NOBODY: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)
 

@@ -44,6 +44,22 @@ def name_of(pull: PullRef) -> str:
     return f"{pull.installation_id}/{pull.number}"
 
 
+def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
+    """What this court has to say of any head."""
+    subject = rejected().subject.model_copy(update={"head_sha": head_sha})
+    verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
+    return LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=fence,
+        head_sha=head_sha,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="",
+        verdict=verdict,
+    )
+
+
 class World:
     """GitHub as this court sees it."""
 
@@ -139,24 +155,13 @@ class ScriptedCourt:
         self._desk().restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
             return Overtaken(self.world.head(request.pull))
-        subject = rejected().subject.model_copy(update={"head_sha": head_sha})
-        verdict = rejected(eval_id=EvalId(f"{lease.fence}"), subject=subject)
-        entry = LedgerEntry(
-            eval_id=verdict.eval_id,
-            created_at=verdict.created_at,
-            round=1,
-            fence=lease.fence,
-            head_sha=head_sha,
-            fingerprint=Fingerprint("sha256:f"),
-            diff_summary="",
-            verdict=verdict,
-        )
+        entry = judged_as(head_sha, lease.fence)
         self.store.ledger.append(request.pull, entry)
         lease.keep()
         self._desk().write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
         self._desk().supersede(request, head_sha)
         self.world.note("ended", **common)
-        return Judged(verdict, dossier())
+        return Judged(entry.verdict, dossier())
 
     def _step(self, step: str) -> Outcome | None:  # noqa: C901 - one arm a step
         word, _, rest = step.partition(" ")

@@ -3,12 +3,14 @@
 import contextlib
 from collections.abc import Callable
 from contextvars import copy_context
+from datetime import timedelta
 from itertools import count
 
 import pytest
 
-from tests.worker.processes.scripted_court import GIVEN_UP, World
+from tests.worker.processes.scripted_court import GIVEN_UP, World, judged_as
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
+from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Trigger
 from worker.domain.value import replace
 from worker.errors import Unavailable
@@ -189,17 +191,60 @@ def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store,
     assert run() is None
 
 
+def dies(store: Store, entry: LedgerEntry | None = None) -> None:
+    """A judge takes it, gets as far as this verdict, and is killed."""
+    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+    assert given is not None
+    assert store.pulls.take(pull(), given.fence) is not None
+    if entry is not None:
+        store.ledger.append(pull(), entry.model_copy(update={"fence": given.fence}))
+    store.pulls.died(pull(), given.fence)
+
+
 def test_a_dossier_that_kills_its_judge_is_given_up_after_as_many_tries(run: Run, store: Store, world: World) -> None:
     store.pulls.want(wish())
     for _ in range(3):
-        given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
-        assert given is not None
-        assert store.pulls.take(pull(), given.fence) is not None
-        store.pulls.died(pull(), given.fence)
+        dies(store)
     run()
     assert world.story("began") == []
     assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
     assert run() is None
+
+
+def test_a_verdict_whose_judges_were_killed_before_they_could_publish_it_is_tried_as_often_again(
+    run: Run, store: Store, world: World
+) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at))
+    dies(store, entry)
+    for _ in range(4):
+        dies(store)
+    run()
+    assert [line["what"] for line in world.story("began")] == ["began"]
+    assert check(world) == "failure: judged"
+
+
+def test_a_verdict_that_kills_whoever_publishes_it_is_given_up_in_the_end(run: Run, store: Store, world: World) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at))
+    dies(store, entry)
+    for _ in range(5):
+        dies(store)
+    run()
+    assert world.story("began") == []
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 6 times and came to no end."
+
+
+def test_a_verdict_from_before_somebody_asked_again_is_not_published_for_the_one_he_asked_for(
+    run: Run, store: Store, world: World
+) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at + timedelta(seconds=1)))
+    dies(store, entry)
+    dies(store)
+    dies(store)
+    run()
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
 
 
 def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: World) -> None:

@@ -41,17 +41,17 @@ if how == 'retry' or how == 'put_off' or how == 'away' then
   call('HSET', pull, 'after', at)
   in_vain()
 elseif how == 'wait' then
-  call('HDEL', pull, 'tries', 'aways')
+  call('HDEL', pull, 'tries', 'spared', 'aways')
   if not unread then -- else the new event has set `due`, and it may be about another head
     call('HSETNX', pull, 'waiting', now)
     local look = num('look') -- they moved while it was looked at
     call('HSET', pull, 'due', look > 0 and math.min(now + A[3], max(now, look)) or now + A[3])
   end
 elseif how == 'outage' and not unread then
-  call('HDEL', pull, 'tries', 'aways', 'waiting')
+  call('HDEL', pull, 'tries', 'spared', 'aways', 'waiting')
   call('HSET', pull, 'due', now + A[3], 'req', A[5])
 else
-  call('HDEL', pull, 'tries', 'aways', 'waiting')
+  call('HDEL', pull, 'tries', 'spared', 'aways', 'waiting')
   answer = (unread or how == 'again') and 'again' or 'closed'
   if how == 'judged' and not unread and A[6] ~= '' then
     call('HDEL', pull, 'rests')

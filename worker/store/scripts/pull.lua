@@ -8,6 +8,7 @@
 --   quiet     the quiet window that `due` was set by
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
+--   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
 --   aways     how often in a row GitHub was away when it was judged
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
@@ -65,10 +66,17 @@ end
 local function lease_runs() return tonumber(call('ZSCORE', 'assay:out', pull) or 0) > now end
 local function held_by(token) return get('state') == 'held' and get('token') == token and lease_runs() end
 
+-- What this server calls itself until it is started anew; nil where a script may not ask.
+local function server_run()
+  local told = redis.pcall('INFO', 'server')
+  return type(told) == 'string' and string.match(told, 'run_id:(%w+)') or nil
+end
+
 local function hold(token, lease_ms)
   call('HINCRBY', pull, 'tries', 1)
-  local why = get('again')
-  call('HDEL', pull, 'due', 'since', 'news', 'look', 'again', 'knew')
+  local why, run = get('again'), server_run()
+  call('HDEL', pull, 'due', 'since', 'news', 'look', 'again', 'knew', 'run')
+  if run then call('HSET', pull, 'run', run) end
   if why then call('HSET', pull, 'knew', string.match(why, '%S+')) end
   call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
   call('ZADD', 'assay:out', now + lease_ms, pull)
@@ -146,7 +154,7 @@ local function end_with(ledger, key)
 end
 
 local function close(keep_s)
-  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'aways', 'waiting', 'news', 'look', 'again', 'knew')
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'run', 'spared', 'aways', 'waiting', 'news', 'look', 'again', 'knew')
   call('EXPIRE', pull, keep_s)
 end
 

@@ -1,6 +1,17 @@
 -- Bring back what was given or held and not heard of until its lease ended. Returns how many.
--- KEYS rq_queue   ARGV hold_ms keep_s
+-- KEYS rq_queue   ARGV hold_ms keep_s most_spared
 local brought, queue = 0, KEYS[1]
+
+-- Whoever held it could not prolong his lease, since the server itself was down: that says nothing against the pull request. Not
+-- for ever: a server may go down for what is judged.
+local function spare()
+  local run = get('run')
+  if get('state') == 'held' and run and run ~= server_run() and num('spared') < tonumber(A[3]) then
+    call('HINCRBY', pull, 'tries', -1)
+    call('HINCRBY', pull, 'spared', 1)
+  end
+end
+
 for _, lost in ipairs(call('ZRANGE', 'assay:out', 0, now, 'BYSCORE', 'LIMIT', 0, 100)) do
   pull = lost
   if not get('inst') then
@@ -11,6 +22,7 @@ for _, lost in ipairs(call('ZRANGE', 'assay:out', 0, now, 'BYSCORE', 'LIMIT', 0,
   elseif get('state') == 'given' and call('LPOS', queue, 'judge-' .. get('fence')) then
     call('ZADD', 'assay:out', now + A[1], pull) -- still in the queue
   else
+    spare()
     back()
     in_vain()
     owe()

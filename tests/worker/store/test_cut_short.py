@@ -1,0 +1,68 @@
+"""Judgings that the end of Redis cut short, on a server of their own."""
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from tests.worker.store.played import lease_runs_out, pull, settings, wish
+from tests.world.redis import Redis
+from worker.domain import keys
+from worker.store.connection import Store, open_store
+from worker.store.pulls import MOST_SPARED, Limits, Taken
+
+QUEUE = "rq:queue:judge"
+CALLS = count(1)
+
+
+@pytest.fixture
+def own() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
+
+
+def taken(store: Store) -> Taken:
+    """The judging that comes next, begun."""
+    job = store.pulls.next_due(f"call-{next(CALLS)}", Limits(10, 100))
+    assert job is not None
+    begun = store.pulls.take(job.request.pull, job.fence)
+    assert begun is not None
+    return begun
+
+
+def starts_anew(redis: Redis) -> None:
+    redis.kill()
+    redis.start()
+
+
+def test_a_judging_that_the_end_of_redis_cut_short_counts_as_no_try(own: Redis) -> None:
+    with open_store(settings(own.url)) as store:
+        store.pulls.want(wish())
+        for _ in range(2):
+            taken(store)
+            starts_anew(own)
+            lease_runs_out(store, pull())
+            assert store.pulls.sweep(QUEUE) == 1
+        assert taken(store).attempt == 1
+
+
+def test_a_judging_that_was_cut_short_while_redis_ran_counts(own: Redis) -> None:
+    with open_store(settings(own.url)) as store:
+        store.pulls.want(wish())
+        starts_anew(own)
+        taken(store)
+        lease_runs_out(store, pull())
+        assert store.pulls.sweep(QUEUE) == 1
+        assert taken(store).attempt == 2
+
+
+def test_what_brings_redis_down_each_time_is_not_tried_for_ever(own: Redis) -> None:
+    with open_store(settings(own.url)) as store:
+        store.pulls.want(wish())
+        store.wire.call("HSET", keys.pull(pull()).name, "spared", MOST_SPARED)
+        taken(store)
+        starts_anew(own)
+        lease_runs_out(store, pull())
+        assert store.pulls.sweep(QUEUE) == 1
+        assert taken(store).attempt == 2
