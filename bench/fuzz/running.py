@@ -1,4 +1,4 @@
-"""What every fuzz target runs in: inputs from a seed, one after the other, until the time is over.
+"""What every fuzz target runs in: inputs from a seed, one after the other, until so much CPU time is spent.
 
 Does not know any target. Invariant: the same seed and number give the same input, so that what was found is found again;
 an input that takes longer than LIMIT of CPU time is a finding like an exception.
@@ -79,7 +79,7 @@ def _limited() -> Generator[None]:
 def main(target: Target) -> int:
     """Run from the command line: `python bench/fuzz/NAME.py SECONDS [--seed S] [--only NUMBER]`."""
     parser = argparse.ArgumentParser(description=f"Fuzz {target.name}; prints the seed, and keeps what it finds.")
-    parser.add_argument("seconds", type=float)
+    parser.add_argument("seconds", type=float, help="of CPU time: a busy machine tries no fewer inputs, it takes longer")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", type=int, help="this one input again")
     arguments = parser.parse_args()
@@ -93,10 +93,10 @@ def main(target: Target) -> int:
 
 
 def _run(target: Target, seed: int, seconds: float) -> int:
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     number = wrong = total = 0
     slowest = Outcome(b"", 0.0, None)
-    while time.monotonic() < end:
+    while time.process_time() < end:
         outcome = tried(target, seed, number)
         slowest = max(slowest, outcome, key=lambda one: one.seconds)
         total += len(outcome.raw)
