@@ -14,7 +14,7 @@ from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId
 from worker.domain.manifest import web_url
-from worker.domain.merge_group import MergeGroup, Refusal, pull_of
+from worker.domain.merge_group import MergeGroup
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import RubricRefused
@@ -29,8 +29,6 @@ from worker.ports import CheckPublisher, CheckRegistry, Clock
 from worker.publish import CheckDesk
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
-from worker.render.group import Place, ended, failed
-from worker.render.words import OVERDUE
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -53,20 +51,11 @@ class GroupCourt(Value):
 
     def answer(self, opened: OpenGroup) -> None:
         """Do what can be done about a merge group now. May be called again."""
-        GroupClerk(
-            waiting=self.store.groups,
-            source=self._github(),
-            screen=self._screen(),
-            ledger=self.store.ledger,
-            dossiers=self.store.archive,
-            submit=self._submit,
-            clock=self.clock,
-            terms=Terms(timedelta(seconds=self.settings.timing.group_wait), self.settings.retries, self._site_url),
-        ).answer(opened)
+        self._clerk().answer(opened)
 
     def expire(self, group: MergeGroup, check: CheckRunId) -> None:
         """Close the check of a group that nobody answered in time, unless somebody did meanwhile."""
-        self._screen().expire(group, check, self._site_url)
+        self._clerk().expire(group, check)
 
     def judge(self, taken: TakenGroup) -> None:
         """Judge a merge group that differs from what was accepted."""
@@ -103,6 +92,18 @@ class GroupCourt(Value):
             dossier = assemble(request, deps)
             return Tried(hold(dossier, bench), dossier)
 
+    def _clerk(self) -> GroupClerk:
+        return GroupClerk(
+            waiting=self.store.groups,
+            source=self._github(),
+            screen=self._screen(),
+            ledger=self.store.ledger,
+            dossiers=self.store.archive,
+            submit=self._submit,
+            clock=self.clock,
+            terms=Terms(timedelta(seconds=self.settings.timing.group_wait), self.settings.retries, self._site_url),
+        )
+
     def _submit(self, group: MergeGroup, token: str) -> None:
         queue = JudgeQueue(self.settings)
         try:
@@ -126,36 +127,35 @@ class GroupCourt(Value):
 
 
 class GroupScreen(Value):
-    """The one check run of each group's head. *checks* publishes those of a group that tries this pull request."""
+    """The one check run of each group's head. *checks* publishes those of a group that tries this pull request; 0: no matter which."""
 
     checks: Callable[[int], CheckPublisher]
     registry: CheckRegistry
 
     def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
         """Write it to the check run of the group, which is made if need be."""
-        request = JudgeRequest(
-            pull=_nobodys(group),
-            repository=group.repository,
-            head_sha=group.head_sha,
-            trigger=Trigger.PUSHED,  # its commit was made for it: where nobody claimed its check, there is none
-            delivery_id=group.delivery_id,
-            requested_at=group.at,
-        )
-        CheckDesk(self.checks(number), self.registry).write(request, group.head_sha, content)
+        CheckDesk(self.checks(number), self.registry).write(_request(group), group.head_sha, content)
 
-    def expire(self, group: MergeGroup, check: CheckRunId, site_url: str) -> None:
-        """Close a check run that says no end yet; one that was concluded meanwhile stays as it is."""
-        if self.registry.open_checks(_nobodys(group)).get(group.head_sha) != check:
-            return
-        found = pull_of(group.head_ref, group.base_ref)
-        number = 0 if isinstance(found, Refusal) else found
-        place = Place(site_url, group.repository, number)
-        self.show(group, number, failed(place, OVERDUE) if group.ended is None else ended(group.ended))
+    def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
+        """Close a check run that says no end yet. False: it was concluded while this was written, perhaps over that."""
+        desk = CheckDesk(self.checks(NO_PULL), self.registry)
+        return desk.expire(_request(group), group.head_sha, check, content)
 
     def is_open(self, group: MergeGroup) -> bool:
         """Whether a check run was made, or its making was begun, that says no end yet."""
         pull = _nobodys(group)
         return group.head_sha in {*self.registry.open_checks(pull), *self.registry.begun(pull)}
+
+
+def _request(group: MergeGroup) -> JudgeRequest:
+    return JudgeRequest(
+        pull=_nobodys(group),
+        repository=group.repository,
+        head_sha=group.head_sha,
+        trigger=Trigger.PUSHED,  # its commit was made for it: where nobody claimed its check, there is none
+        delivery_id=group.delivery_id,
+        requested_at=group.at,
+    )
 
 
 def _nobodys(group: MergeGroup) -> PullRef:

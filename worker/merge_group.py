@@ -27,7 +27,7 @@ from worker.domain.group_answer import (
     newest,
     standing,
 )
-from worker.domain.ids import EvalId, Sha, eval_id_after
+from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.request import PullRef
@@ -37,7 +37,9 @@ from worker.outcomes import beside, told_whole
 from worker.ports import Clock, Ledger
 from worker.render import group as texts
 from worker.render.check import check_content
+from worker.render.words import OVERDUE
 from worker.store.groups import OpenGroup, QueuedGroup
+from worker.traces import told_late
 
 SOON: Final = timedelta(seconds=1)
 """How soon a group is looked at again whose pull request is being judged: that asks Redis alone."""
@@ -79,6 +81,8 @@ class Screen(Protocol):
 
     def is_open(self, group: MergeGroup) -> bool: ...
 
+    def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool: ...
+
 
 class Waiting(Protocol):
     """Groups that nobody answered yet (`worker.store.groups`)."""
@@ -86,6 +90,10 @@ class Waiting(Protocol):
     def later(self, queued: QueuedGroup, delay: timedelta) -> None: ...
 
     def done(self, group: MergeGroup) -> None: ...
+
+    def again(
+        self, place: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime
+    ) -> object: ...
 
     def give(self, group: MergeGroup) -> str | None: ...
 
@@ -138,9 +146,7 @@ class GroupClerk(Value):
 
     def answer(self, opened: OpenGroup) -> None:
         """Do what can be done about a group now. May be called again."""
-        group = opened.group
-        number = pull_of(group.head_ref, group.base_ref)
-        place = texts.Place(self.terms.site_url, group.repository, 0 if isinstance(number, Refusal) else number)
+        group, place = opened.group, self._place(opened.group)
         if self.clock.now() >= self._deadline(group) + ABANDONED:
             self.waiting.done(group)
             return
@@ -152,6 +158,18 @@ class GroupClerk(Value):
         except Gone:  # the repository, or the App in it: nobody waits for this group
             pass
         self.waiting.done(group)
+
+    def expire(self, group: MergeGroup, check: CheckRunId) -> None:
+        """Close the check of a group that nobody answered in time. An answer that came while this was written is shown again."""
+        content = texts.failed(self._place(group), OVERDUE) if group.ended is None else texts.ended(group.ended)
+        if not self.screen.expire(group, check, content):
+            place = (group.installation_id, group.repository_id, group.head_sha)
+            self.waiting.again(place, told_late(group.delivery_id), self.clock.now())
+
+    def _place(self, group: MergeGroup) -> texts.Place:
+        """Which pull request it tries; 0: it names none."""
+        number = pull_of(group.head_ref, group.base_ref)
+        return texts.Place(self.terms.site_url, group.repository, 0 if isinstance(number, Refusal) else number)
 
     def _answer(self, case: Case) -> CheckContent | None:
         """How the group's check ends; None: there is nothing to show, or not yet."""

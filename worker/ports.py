@@ -255,6 +255,10 @@ class CheckRegistry(Protocol):
         """It has its conclusion. *check*: which one it is, where that may not be known yet."""
         ...
 
+    def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
+        """It was closed as overdue. False: by then it was open no more, and what is noted of it stands."""
+        ...
+
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
         """The checks of this pull request that were opened and not concluded yet."""
         ...

@@ -287,22 +287,19 @@ class CheckDesk:
             self._update(request, head_sha, check, content)
             self._registry.rests(request.pull, head_sha, check, is_watched=content.is_watched, is_put_off=True)
 
-    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, reason: str) -> bool:
+    def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Close a check that is still unfinished. False: somebody concluded it while this was written, perhaps over that."""
         if self._registry.open_checks(request.pull).get(head_sha) != check:
             return True
         try:
-            self._update(request, head_sha, check, failed(reason, request.delivery_id))
+            self._update(request, head_sha, check, content)
         except (Gone, Forbidden):
             self._registry.forget(request.pull, head_sha)
             return True
         except Unavailable:
             if head_sha in self._registry.open_checks(request.pull):
                 raise
-        if head_sha not in self._registry.open_checks(request.pull):
-            return False
-        self._registry.concluded(request.pull, head_sha)
-        return True
+        return self._registry.expired(request.pull, head_sha, check)
 
     def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
         """Have every check run that is being created known by its id; waits for makers that are still at it."""

@@ -5,8 +5,6 @@ what a judge says is never overwritten by what was true before; and a check that
 who wrote it was asked of GitHub, commits included.
 """
 
-import re
-import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -21,12 +19,13 @@ from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standi
 from worker.domain.value import Value
 from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
-from worker.render.check import judging
+from worker.render.check import failed, judging
 from worker.render.standing import begun, old, waiting
 from worker.render.words import OVERDUE
 from worker.scope import shown
 from worker.store.checks import RedisChecks
 from worker.store.pulls import Pulls
+from worker.traces import told_late
 
 SOON: Final = timedelta(seconds=1)
 """A shorter wait is not worth a word."""
@@ -43,8 +42,6 @@ GOES_ON: Final = timedelta(minutes=1)
 
 AFTERWARDS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
 """They change nothing about what a check says that waits for its verdict."""
-
-TOLD_LATE: Final = re.compile(r"^late-[0-9a-f]{8}-")
 
 
 class Look(Protocol):
@@ -108,7 +105,7 @@ class Reception(Value):
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         """Close a check run that nobody concluded in time, and no verdict with it."""
-        if not self.desk.expire(request, head_sha, check, OVERDUE):
+        if not self.desk.expire(request, head_sha, check, failed(OVERDUE, request.delivery_id)):
             self.pulls.want(late(request))
 
     def _standing(self, request: JudgeRequest) -> Standing:
@@ -155,11 +152,7 @@ class Reception(Value):
 
 def late(request: JudgeRequest) -> JudgeRequest:
     """Somebody began to judge while the check was written: it may say what was true before, also of a draft that is none."""
-    first = TOLD_LATE.sub("", request.delivery_id)
-    own = DeliveryId(
-        f"late-{secrets.token_hex(4)}-{first}"
-    )  # another each time: a delivery that was heard before is not heard
-    changes = {"trigger": Trigger.LATE, "delivery_id": own, "head_sha": None}
+    changes = {"trigger": Trigger.LATE, "delivery_id": told_late(request.delivery_id), "head_sha": None}
     return request.model_copy(update={**changes, "draft": False})
 
 

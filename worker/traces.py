@@ -3,13 +3,18 @@
 Does not log anything. Invariant: ids, names and commits only; a repository's name is in the log, never its text.
 """
 
+import re
+import secrets
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from structlog.contextvars import bound_contextvars
 
-from worker.domain.ids import Sha
+from worker.domain.ids import DeliveryId, Sha
 from worker.domain.request import JudgeRequest
+
+TOLD_LATE: Final = re.compile(r"^late-[0-9a-f]{8}-")
 
 
 def about(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, object]:
@@ -20,6 +25,11 @@ def about(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, objec
         "number": request.pull.number,
         "head_sha": head_sha or request.head_sha,
     }
+
+
+def told_late(delivery_id: DeliveryId) -> DeliveryId:
+    """Of who has to look once more at what this delivery asked for. Another each time: what was heard before is not heard."""
+    return DeliveryId(f"late-{secrets.token_hex(4)}-{TOLD_LATE.sub('', delivery_id)}")
 
 
 @contextmanager

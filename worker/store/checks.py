@@ -162,6 +162,9 @@ class RedisChecks:
         known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
         run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known)
 
+    def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
+        return bool(run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check))
+
     def forget(self, pull: PullRef, head_sha: Sha) -> None:
         self.concluded(pull, head_sha)
         checks = keys.checks(pull)

@@ -46,6 +46,7 @@ class Script(StrEnum):
     CHECK_OPENED = "check_opened"
     CHECK_RELEASE = "check_release"
     CHECK_CONCLUDED = "check_concluded"
+    CHECK_EXPIRED = "check_expired"
     OVERDUE = "overdue"
     STRAY = "stray"
     SIBLING_SAYS = "sibling_says"

@@ -29,6 +29,7 @@ from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Lease
 from worker.publish import CheckDesk
 from worker.queue import JudgeQueue
+from worker.render.check import failed
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.groups import OpenGroup, TakenGroup
@@ -210,7 +211,7 @@ class ScriptedCourt:
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000})))
-        self._desk().expire(request, head_sha, check, "overdue")
+        self._desk().expire(request, head_sha, check, failed("overdue", request.delivery_id))
 
     def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
         self.world.note("closed group", head=group.head_sha, check=check)

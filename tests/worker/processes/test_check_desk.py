@@ -10,7 +10,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
 from worker.publish import CheckBoard, CheckDesk
-from worker.render.check import closed, judging, waiting_for_github, waiting_out
+from worker.render.check import closed, failed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
@@ -238,7 +238,7 @@ def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_
         CheckDesk(Refusing(store, Gone("suspended")), store.checks()).close(wish())
     else:
         refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks())
-        assert refusing.expire(wish(), HEAD, check, "overdue")
+        assert refusing.expire(wish(), HEAD, check, failed("overdue"))
     assert world.checks()[NAME] == f"in_progress: {judging().title}"
     assert store.checks().open_checks(pull()) == {}
     assert store.checks().overdue() == ()
