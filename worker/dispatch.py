@@ -311,11 +311,13 @@ class Dispatcher:
             told = group
             self._expire(pool, late, lambda clerk: clerk.close_group(told, check), about_group(told))
         else:
-            self._checks.concluded(pull, head_sha)
+            self._checks.expired(pull, head_sha, check)
 
     def _expire(
         self, pool: ThreadPoolExecutor, late: OverdueCheck, work: Callable[[Clerk], None], fields: dict[str, object]
     ) -> None:
+        """Who closes it notes that. Until then it stays open, and is given up by nobody: a required check must not hang."""
+
         def close(clerk: Clerk) -> None:
             work(clerk)
             measuring.happened(self._store, Count.OVERDUE)
@@ -323,8 +325,9 @@ class Dispatcher:
         errand = Errand(
             name="close overdue check",
             work=close,
-            done=lambda: self._checks.concluded(late.pull, late.head_sha),
+            done=lambda: None,
             later=lambda delay: self._checks.overdue_later(late, delay),
+            dropped=lambda: self._checks.overdue_later(late, self._settings.retry_rule.longest),
             installation=late.pull.installation_id,
             fields=fields,
         )
@@ -354,6 +357,10 @@ class Dispatcher:
         self._apart.over(errand.key)
         errand.done()
 
+    def _dropped(self, errand: Errand) -> None:
+        self._apart.over(errand.key)
+        (errand.dropped or errand.done)()
+
     def _failed(self, errand: Errand, error: Exception) -> None:
         rule, attempt = rule_of(errand, self._settings), errand.attempt
         if isinstance(
@@ -375,10 +382,10 @@ class Dispatcher:
                 errand.later(at - self._clock.now())
             case Drop(reason) | GiveUp(reason):
                 LOG.warning("errand dropped: %s", reason, extra=fields)
-                self._done(errand)
+                self._dropped(errand)
             case Bug():
                 LOG.error("errand failed", exc_info=error, extra=fields)
-                self._done(errand)
+                self._dropped(errand)
             case _ as never:
                 assert_never(never)
 

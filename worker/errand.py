@@ -58,13 +58,14 @@ class Clerk(Protocol):
 class Errand:
     """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off; *again_s*: so soon at first.
 
-    `installation` 0: of none.
+    `dropped`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
     """
 
     name: str
     work: Callable[[Clerk], None]
     done: Callable[[], None]
     later: Callable[[timedelta], None] = lambda _: None
+    dropped: Callable[[], None] | None = None
     again_s: float = inf
     attempt: int = 1
     installation: int = 0

@@ -81,6 +81,10 @@ class World:
         """The next check run is not created."""
         self._wire.call("SET", "world:creates_none", reason)
 
+    def updates_none(self, reason: str) -> None:
+        """The next check run that is there is not written to."""
+        self._wire.call("SET", "world:updates_none", reason)
+
     def next_step(self, pull: PullRef) -> str:
         return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
 
@@ -129,6 +133,8 @@ class Checks:
         return CheckRunId(number) if number else None
 
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        if refused := text(self._wire.call("GETDEL", "world:updates_none")):
+            raise Forbidden(refused)
         said = f"{content.conclusion or 'in_progress'}: {content.title}"
         name = text(self._wire.call("HGET", "world:check_names", check))
         assert name.startswith(name_of(request.pull))
@@ -210,11 +216,15 @@ class ScriptedCourt:
             self._desk().open(request, head_sha)
 
     def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000})))
+        step = self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000}))
+        self._step(step)
         self._desk().expire(request, head_sha, check, failed("overdue", request.delivery_id))
+        if step == "a judge begins":
+            self._desk().restart(request, head_sha)
 
     def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
         self.world.note("closed group", head=group.head_sha, check=check)
+        self.store.checks().expired(NO_PULL, group.head_sha, check)
 
     def answer(self, ask: Ask) -> None:
         self.world.note("asked", delivery=ask.delivery_id)

@@ -29,7 +29,7 @@ from worker.errand import Errand, rule_of
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings, Timing
 from worker.store.connection import Store, open_store
-from worker.store.measures import Span
+from worker.store.measures import Count, Span
 from worker.store.wire import text
 from worker.system_clock import SystemClock
 
@@ -308,6 +308,45 @@ def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
     with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
         late.checks().opened(pull(2), HEAD, CheckRunId(5))
     assert becomes(lambda: not store.checks().open_checks(pull(2))), "nobody knows this pull request any more"
+
+
+def becomes_overdue(store: Store) -> None:
+    """It was opened long ago. Returns once the watchdog has seen to it, and the dispatcher heard of that."""
+    assert becomes(lambda: store.checks().open_checks(pull()))
+    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert becomes(lambda: store.measures.figures(AT).counts.get(Count.OVERDUE))
+    store.asks.put(command())
+    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name)), "an errand that came back later"
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_a_judge_that_begins_right_after_its_check_was_closed_as_overdue_keeps_it_open(
+    store: Store, world: World
+) -> None:
+    world.order(pull(2001), "a judge begins")
+    store.pulls.want(wish())
+    becomes_overdue(store)
+    assert list(store.checks().open_checks(pull())) == [HEAD]
+    assert store.wire.call("ZCARD", keys.DEADLINES.name), "and watched"
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_an_overdue_check_that_nobody_may_write_to_goes_on_being_looked_for(store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    assert becomes(lambda: store.checks().open_checks(pull()))
+    world.updates_none("checks: write is missing")
+    becomes_overdue(store)
+    assert store.checks().begun(pull()) == (HEAD,)
+
+
+@pytest.mark.parametrize("trouble", ["forbidden", "gone", "bug x"])
+def test_an_overdue_check_that_can_not_be_closed_is_tried_again_however_often(
+    here: Settings, store: Store, world: World, trouble: str
+) -> None:
+    world.order(pull(2001), *[trouble] * 3)
+    with dispatching(replace(here, timing=replace(AWAY, github_outage=0, open_hold=3600, check_deadline=1))):
+        store.pulls.want(wish())
+        assert becomes(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
 
 
 @pytest.mark.usefixtures("dispatcher")

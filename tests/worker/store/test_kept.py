@@ -349,6 +349,26 @@ def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: R
     assert store.wire.call("ZCARD", keys.DEADLINES.name) == 1
 
 
+def test_what_the_watchdog_closed_is_concluded_only_as_long_as_it_is_that_check(store: Store) -> None:
+    checks = store.checks()
+    checks.opened(pull(), HEAD, CheckRunId(77))
+    assert not checks.expired(pull(), HEAD, CheckRunId(76))
+    assert checks.open_checks(pull()) == {HEAD: 77}
+    assert checks.expired(pull(), HEAD, CheckRunId(77))
+    assert not checks.expired(pull(), HEAD, CheckRunId(77))
+    assert (checks.open_checks(pull()), store.wire.call("ZCARD", keys.DEADLINES.name)) == ({}, 0)
+
+
+def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_is_let_go(
+    redis_server: Redis, store: Store
+) -> None:
+    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
+        late.checks().opened(pull(), HEAD, CheckRunId(77))
+    store.wire.call("DEL", keys.checks(pull()).name)  # its month is over
+    assert store.checks().overdue() == ()
+    assert (store.wire.call("ZCARD", keys.DEADLINES.name), store.wire.call("HLEN", keys.DEADLINE_NOTES.name)) == (0, 0)
+
+
 def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
     assert store.asks.next() is None
     assert ask(store.wire, command()) is Outcome.QUEUED
