@@ -251,8 +251,11 @@ class CheckRegistry(Protocol):
         """GitHub lets nobody write its check run: what that says is not known, and who claims it looks for it first."""
         ...
 
-    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> None:
-        """It has its conclusion. *check*: which one it is, where that may not be known yet."""
+    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
+        """It has its conclusion; False: the watchdog closed it since it was opened last.
+
+        *check*: which one it is, where that may not be known yet.
+        """
         ...
 
     def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:

@@ -209,10 +209,18 @@ class CheckDesk:
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, content)
-            return
+        elif content.conclusion is not None:
+            self._conclude(request, head_sha, check, content)
+        else:
+            self._update(request, head_sha, check, content)
+            if content.is_queued:
+                self._note(request, head_sha, check, content)
+
+    def _conclude(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
+        """Have it say how it ended. Where the watchdog closed it meanwhile, perhaps over that, it is written again."""
         self._update(request, head_sha, check, content)
-        if content.conclusion is not None or content.is_queued:
-            self._note(request, head_sha, check, content)
+        if not self._registry.concluded(request.pull, head_sha, check):
+            self._update(request, head_sha, check, content)
 
     def _note(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
         """What everybody knows of a check run that says this."""

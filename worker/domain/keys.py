@@ -63,7 +63,7 @@ def check(ref: PullRef, head_sha: Sha) -> Key:
 
 
 def resting(ref: PullRef) -> Key:
-    """Heads whose open check run says that judging has not begun; `reopening <head>` while such words are being written."""
+    """Heads whose open check run waits for a judge; `reopening <head>`: that is being written; `expired <head>`: see check_expired."""
     return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
 
 

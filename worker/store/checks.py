@@ -158,12 +158,14 @@ class RedisChecks:
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         run(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
 
-    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> None:
+    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
         known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
-        run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known)
+        return bool(run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known))
 
     def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
-        return bool(run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check))
+        return bool(
+            run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check, lifetime_s(keys.resting(pull)))
+        )
 
     def forget(self, pull: PullRef, head_sha: Sha) -> None:
         self.concluded(pull, head_sha)

@@ -331,6 +331,57 @@ def test_a_verdict_that_comes_while_its_check_is_closed_as_overdue_is_shown_agai
     assert shown(store) == "success: Accepted"
 
 
+class Before(Checks):
+    """Once the next check run is written, and before anybody heard of that, something else happens."""
+
+    def __init__(self, store: Store, happens: Callable[[], object]) -> None:
+        super().__init__(store)
+        self._happens: list[Callable[[], object]] = [happens]
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        super().update(request, check, content)
+        if self._happens:
+            self._happens.pop()()
+
+
+def test_a_verdict_that_is_noted_only_after_the_watchdog_wrote_over_it_is_written_again(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    check = store.checks().open_checks(pull())[HEAD]
+    over = Before(store, lambda: reception(store).expire(taken.request, HEAD, check))
+    desk_of(store, over).write(taken.request, HEAD, ACCEPTED)
+    assert shown(store) == "success: Accepted"
+    assert store.checks().open_checks(pull()) == {}
+    assert store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD) == "closed"
+
+
+def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_once(store: Store, world: World) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    reception(store).expire(taken.request, HEAD, store.checks().open_checks(pull())[HEAD])
+    assert concludes(store, taken) == "closed"
+    wrote = [one["said"] for one in world.story("wrote")]
+    assert wrote[-2:] == ["in_progress: Judging", "success: Accepted"]
+
+
+def test_a_verdict_on_a_head_that_was_left_meanwhile_is_not_written_again(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+
+    def is_pushed_to() -> None:
+        hears(store, Trigger.PUSHED, head_sha=NEWER)
+        opens(store)
+
+    desk_of(store, Before(store, is_pushed_to)).write(taken.request, HEAD, ACCEPTED)
+    assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
+
+
 def test_an_overdue_check_that_github_does_not_let_us_close_stays_watched(store: Store) -> None:
     hears(store, Trigger.PUSHED)
     assert opens(store)

@@ -6,5 +6,5 @@ call('HSET', KEYS[2], A[2], A[1])
 call('EXPIRE', KEYS[2], A[3])
 call('ZADD', KEYS[3], now + A[4], KEYS[1])
 call('HSET', KEYS[4], KEYS[1], A[5])
-if KEYS[5] then call('SREM', KEYS[5], A[2]) end
+if KEYS[5] then call('SREM', KEYS[5], A[2], 'expired ' .. A[2]) end
 return 1

@@ -5,6 +5,7 @@ call('SET', KEYS[1], A[1], 'EX', A[3])
 call('HSET', KEYS[2], A[2], A[1])
 call('EXPIRE', KEYS[2], A[3])
 call('SADD', KEYS[5], A[2])
+call('SREM', KEYS[5], 'expired ' .. A[2])
 call('EXPIRE', KEYS[5], A[3])
 if A[4] == '-1' then
   call('ZREM', KEYS[3], KEYS[1])
