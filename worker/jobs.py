@@ -38,6 +38,9 @@ T = TypeVar("T")
 
 LOG: Final = logging.getLogger(__name__)
 FAILED: Final = "Assay failed on this pull request; its log says where."
+KEPT: Final = 6
+"""How many times as long as the longest wait of an outage one waits, after all that time, whose verdict is on record: an hour."""
+
 NO_END: Final = "Assay tried {tries} times and came to no end."
 
 
@@ -173,11 +176,12 @@ class Sitting:
         What got as far as a verdict is no dossier that kills its judge: as often again it is tried to publish that.
         """
         tries, most = self._taken.attempt, self._rule.attempts + 1
-        if tries > 2 * most or (tries > most and not self._is_on_record()):
+        if tries > 2 * most or (tries > most and not self._came_to_a_verdict()):
             return NO_END.format(tries=tries - 1)
         return self._judge()
 
-    def _is_on_record(self) -> bool:
+    def _came_to_a_verdict(self) -> bool:
+        """Whether one is on record that was made since this was asked for."""
         request = self._taken.request
         own = [one for one in self._scene.store.ledger.entries(request.pull) if one.verdict.parent_eval_id is None]
         return bool(own) and own[-1].created_at >= request.requested_at
@@ -222,7 +226,8 @@ class Sitting:
                 self._put_off(at)
                 return End(Finish.PUT_OFF, at - self._scene.clock.now())
             case GiveUp(reason):
-                return self._give_up(reason)
+                keeps = isinstance(error, Outage) and self._is_on_record()
+                return self._keep(error) if keeps else self._give_up(reason)
             case Drop(reason):
                 LOG.info("dropped: %s", reason, extra=self._fields)
                 return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
@@ -231,6 +236,22 @@ class Sitting:
                 return replace(self._give_up(FAILED), is_bug=True)
             case _ as never:
                 assert_never(never)
+
+    def _is_on_record(self) -> bool:
+        """Whether the newest head that we know of has a verdict, be it shown already or not."""
+        store, pull = self._scene.store, self._taken.request.pull
+        head_sha = store.checks().newest(pull) or self._taken.request.head_sha
+        entries = store.ledger.entries(pull)
+        return any(one.head_sha == head_sha and one.verdict.parent_eval_id is None for one in entries)
+
+    def _keep(self, error: Exception) -> End:
+        """A verdict on record is not given up for an outage, however long: it would be lost, or written over."""
+        wait = self._rule.longest * KEPT
+        LOG.warning(
+            "GitHub is away, a verdict on record waits for it, tried again in %s: %s", wait, error, extra=self._fields
+        )
+        self._put_off(self._scene.clock.now() + wait, is_away=True)
+        return End(Finish.AWAY, wait)
 
     def _put_off(self, until: datetime, *, is_away: bool = False) -> None:
         """Tell the check until when nobody judges, if as much can be told."""

@@ -164,6 +164,8 @@ class ScriptedCourt:
             return Overtaken(self.world.head(request.pull))
         entry = judged_as(head_sha, lease.fence)
         self.store.ledger.append(request.pull, entry)
+        if step == "record":
+            raise Outage("GitHub", "502")
         lease.keep()
         self._desk().write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
         self._desk().supersede(request, head_sha)

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from contextvars import copy_context
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 
 import pytest
@@ -124,6 +124,37 @@ def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_b
     assert world.checks() == {}
     run()
     assert check(world) == "failure: judged"
+    assert run() is None
+
+
+def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
+    here: Settings, store: Store, world: World
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), "record", *["away"] * 9)
+    store.pulls.want(wish())
+    for _ in range(10):
+        assert run()
+        assert run() is None, "not before its time"
+        becomes_due(store, pull())
+    assert not any("given up" in str(one["said"]) for one in world.story("wrote"))
+    told = [datetime.fromisoformat(str(one["until"])) for one in world.story("put off")]
+    assert told[-1] - SystemClock().now() > timedelta(seconds=here.timing.github_delay * 5), "ever seldomer"
+    run()
+    assert check(world) == "failure: judged"
+    assert run() is None
+
+
+def test_of_an_older_head_a_verdict_on_record_is_not_waited_with(here: Settings, store: Store, world: World) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    store.pulls.want(wish())
+    run()
+    world.order(pull(), *["away"] * 3)
+    store.pulls.want(wish(head_sha=NEWER))
+    for _ in range(3):
+        run()
+        becomes_due(store, pull())
+    assert world.checks()[f"100/1 {NEWER}"] == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
     assert run() is None
 
 
