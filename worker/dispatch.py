@@ -15,7 +15,8 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from worker import measuring
-from worker.apart import Apart
+from worker.apart import Apart, Turn
+from worker.domain.ids import InstallationId
 from worker.domain.merge_group import MergeGroup
 from worker.domain.siblings import Place
 from worker.errand import Clerk, Errand, rule_of
@@ -33,7 +34,7 @@ from worker.store.happenings import OpenHappening
 from worker.store.letters import OpenLetter
 from worker.store.measures import Count
 from worker.store.outcomes import Due
-from worker.store.pulls import Limits, ToOpen
+from worker.store.pulls import RELEASED, Limits, ToOpen
 from worker.traces import about, carrying
 
 LOG: Final = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class Dispatcher:
         self._next_catching_up = 0.0
         self._next_greeting = 0.0
         self._errands: dict[Future[None], Errand] = {}
-        self._apart = Apart(self._timing.retry_gap)
+        self._apart = Apart(self._timing.retry_gap, self._timing.release_gap)
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
         """Dispatch until stopped."""
@@ -354,8 +355,17 @@ class Dispatcher:
                 raise error
 
     def _done(self, errand: Errand) -> None:
-        self._apart.over(errand.key)
+        is_back = self._apart.over(errand.key)
         errand.done()
+        if is_back and errand.installation:
+            self._follow(InstallationId(errand.installation))
+
+    def _follow(self, installation: InstallationId) -> None:
+        """GitHub answered one that had waited for it: others need not wait for long."""
+        now = time.monotonic()
+        for turn, at in self._apart.follow(installation, RELEASED, now):
+            turn.later(timedelta(seconds=at - now))
+        self._store.pulls.release(installation)
 
     def _dropped(self, errand: Errand) -> None:
         self._apart.over(errand.key)
@@ -375,7 +385,8 @@ class Dispatcher:
             case WaitOut(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
                 now = time.monotonic()
-                at = self._apart.place(errand.installation, now + delay.total_seconds(), now)
+                turn = Turn(errand.installation, errand.key, errand.later)
+                at = self._apart.place(turn, now + delay.total_seconds(), now)
                 errand.later(timedelta(seconds=at - now))
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)

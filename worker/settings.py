@@ -28,6 +28,12 @@ T = TypeVar("T")
 PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 
+WRITES_A_MINUTE: Final = 80
+"""GitHub's secondary limit of requests that create content."""
+
+WRITES_EACH: Final = 3
+"""What a head takes of them: that it is judged, its verdict, a comment for its author."""
+
 MOST_USD: Final = 1_000_000
 """No budget is larger: up to here, Redis counts every nanodollar exactly."""
 
@@ -106,6 +112,11 @@ class Timing(Value):
     def retry_gap(self) -> float:
         """How far apart what failed because GitHub was away is tried again, of one installation."""
         return self.retry_delay / 3
+
+    @property
+    def release_gap(self) -> float:
+        """The same once it is back: as fast as GitHub lets an installation write."""
+        return min(self.retry_gap, WRITES_EACH * 60 / WRITES_A_MINUTE)
 
 
 MAY_BE_ZERO: Final = frozenset(

@@ -41,6 +41,7 @@ class Script(StrEnum):
     KEEP = "keep"
     FINISH = "finish"
     DIED = "died"
+    GITHUB_BACK = "github_back"
     APPEND = "append"
     CHECK_CLAIM = "check_claim"
     CHECK_OPENED = "check_opened"

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId, Sha
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.waiting import COMMITS
@@ -33,6 +33,9 @@ from worker.store.door import (
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Argument, Reply, Wire, items, text, whole
+
+RELEASED: Final = 4
+"""How many that wait until GitHub is back follow each that it answers: all soon, if it is; few, if it fails at most."""
 
 
 class AlreadyJudged(AssayError):
@@ -221,8 +224,8 @@ class Pulls:
         key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
         wait_ms = max(0, milliseconds(wait.total_seconds()))
         request = later.model_dump_json() if later else ""
-        gap_ms = milliseconds(self._timing.retry_gap)
-        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "", gap_ms)
+        gaps = (milliseconds(self._timing.retry_gap), RELEASED, milliseconds(self._timing.release_gap))
+        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "", *gaps)
         if head_sha is None:
             return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
         pull = lease.pull
@@ -230,6 +233,11 @@ class Pulls:
         on = [key, retries, heads, COMMITS.order, COMMITS.texts]
         told_head = (pull.number, lifetime_s(heads), shown_of(pull), place_of(pull))
         return Answer(text(self._run(Script.FINISH, on, *told, *told_head)))
+
+    def release(self, installation: InstallationId) -> None:
+        """GitHub answers this installation again: a few of those that wait for that are judged now."""
+        gap_ms = milliseconds(self._timing.release_gap)
+        self._run(Script.GITHUB_BACK, [keys.retries(installation)], RELEASED, gap_ms)
 
     def want_late(self, lease: HeldLease, request: JudgeRequest) -> None:
         """A judge that may have written too late asks for one that sets it right."""

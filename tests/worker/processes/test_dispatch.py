@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import count
 from typing import cast
 
@@ -19,6 +20,7 @@ from tests.worker.store.played import AT, HEAD, NEWER, becomes, command, lease_r
 from tests.worker.store.test_groups import group
 from tests.worker.store.watching import happening
 from tests.world.redis import Redis
+from worker import dispatch
 from worker.dispatch import Dispatcher, OpenClerk
 from worker.domain import keys
 from worker.domain.happenings import Happened
@@ -30,6 +32,7 @@ from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import Settings, Timing
 from worker.store.connection import Store, open_store
 from worker.store.measures import Count, Span
+from worker.store.pulls import Finish, Limits
 from worker.store.wire import text
 from worker.system_clock import SystemClock
 
@@ -203,6 +206,28 @@ def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
             store.pulls.want(wish(number))
         assert becomes(lambda: len(world.checks()) == 4)
     assert time.monotonic() - begun >= 0.6 + 3 * away.retry_gap - 0.05
+
+
+def test_once_an_errand_goes_well_what_waits_for_github_follows(
+    here: Settings, store: Store, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "OPEN_AGAIN_S", 1.0)
+    waits = replace(QUICK, retry_delay=3600, github_delay=3600, open_hold=3600)
+    store.pulls.want(wish(2))
+    job = store.pulls.next_due("first", Limits(1, 1))
+    taken = store.pulls.take(pull(2), job.fence) if job else None
+    assert taken is not None
+    store.pulls.finish(taken.lease, Finish.AWAY, timedelta(hours=1))
+    world.order(pull(), "away")
+    world.order(pull(1003), "away")
+    with dispatching(replace(here, timing=waits)):
+        store.asks.put(command())
+        assert becomes(lambda: world.story("asked"))
+        store.pulls.want(wish(3))
+        assert becomes(lambda: len(world.story("asked")) == 2), "an hour early"
+        name, soon = keys.pull(pull(2)).name, SystemClock().now().timestamp() + 60
+        assert becomes(lambda: float(text(store.wire.call("HGET", name, "after"))) / 1000 < soon), "and a judging too"
+    assert f"100/3 {HEAD}" in world.checks()
 
 
 @pytest.mark.usefixtures("dispatcher")

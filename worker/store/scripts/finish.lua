@@ -1,9 +1,11 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull retries [heads commits texts]   ARGV token how wait_ms keep_s later head gap_ms number heads_s places place
+-- KEYS pull retries [heads commits texts]   ARGV token how wait_ms keep_s later head gap_ms
+-- released release_gap_ms number heads_s places place
 -- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
 -- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
 -- installation); wait (for other checks, counts as none); again (the head moved); outage (judged in vain: after wait_ms the
 -- request `later`, unless something newer is waiting)
+-- released, release_gap_ms: how many others of its installation follow, and how far apart, where GitHub was away for it and is not now
 -- head: the newest one, as GitHub told who gave a verdict on it; '': there is no verdict. Perhaps no delivery named it: whatever
 -- is heard of that commit later is about this pull request, too, and what its check says there counts beside the others' (`places`
 -- and `place` as in sibling_says)
@@ -24,10 +26,10 @@ local function apart(at, gap)
   return at
 end
 
-local how, unread, answer = A[2], get('seq') ~= get('read'), 'later'
+local how, unread, answer, was_away = A[2], get('seq') ~= get('read'), 'later', get('aways')
 if A[6] ~= '' then
-  call('SADD', KEYS[3], A[8])
-  call('EXPIRE', KEYS[3], A[9])
+  call('SADD', KEYS[3], A[10])
+  call('EXPIRE', KEYS[3], A[11])
 end
 back()
 lose_own()
@@ -37,6 +39,8 @@ if how == 'retry' or how == 'put_off' or how == 'away' then
   if how == 'away' then
     at = apart(math.floor(at), tonumber(A[7])) -- whole: a range is asked for as text, which holds no more digits
     call('HINCRBY', pull, 'aways', 1)
+  else
+    call('HDEL', pull, 'aways') -- GitHub answered, be it that it lets us ask no more for a while
   end
   call('HSET', pull, 'after', at)
   in_vain()
@@ -61,7 +65,7 @@ else
       local last = get('said')
       call('HSET', pull, 'said', A[6])
       for _, sha in ipairs({A[6], last ~= A[6] and last or nil}) do
-        look_together(KEYS[4], KEYS[5], A[10] .. sha, A[11] .. sha .. '"}', now)
+        look_together(KEYS[4], KEYS[5], A[12] .. sha, A[13] .. sha .. '"}', now)
       end
     end
   end
@@ -76,5 +80,8 @@ else
 end
 call('HDEL', pull, 'news', 'look')
 call('HSET', pull, 'done', A[1], 'answer', answer)
+if was_away and (how == 'wait' or how == 'again' or how == 'outage' or (how == 'judged' and A[6] ~= '')) then
+  release(KEYS[2], tonumber(A[8]), tonumber(A[9]))
+end
 if answer == 'closed' then close(A[4]) else owe() end
 return answer

@@ -9,7 +9,7 @@
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
---   aways     how often in a row GitHub was away when it was judged
+--   aways     how often in a row GitHub was away when it was judged; 0: it was, and somebody pushed or asked since
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
 --   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
@@ -47,6 +47,30 @@ local function owe()
     call('ZADD', mine_key('opening'), now, pull)
     turn('opening', now)
   end
+end
+
+-- GitHub answered one that had waited for it: the next `most` of its installation that wait until it is back are tried now, `gap`
+-- apart. What fails again waits as long as ever: so no more is tried too early than went well.
+local function release(retries, most, gap)
+  call('ZREMRANGEBYSCORE', retries, '-inf', now)
+  local own, at, left = pull, math.floor(now), most
+  local waiting = call('ZRANGE', retries, 0, 1999, 'WITHSCORES')
+  for each = 1, #waiting, 2 do
+    if left == 0 then break end
+    pull = waiting[each]
+    if get('state') ~= 'due' or not get('aways') then
+      call('ZREM', retries, pull)
+    else
+      at = at + gap
+      if tonumber(waiting[each + 1]) > at then -- else it follows already, or its time comes anyway
+        left = left - 1
+        call('ZADD', retries, at, pull)
+        call('HSET', pull, 'after', at)
+        owe()
+      end
+    end
+  end
+  pull = own
 end
 
 -- Who judged may have shown nothing: what counted no more when he began still does not.

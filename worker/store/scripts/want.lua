@@ -10,7 +10,7 @@
 local mode = A[4]
 inst = A[1]
 if not call('SET', KEYS[2], 1, 'NX', 'EX', A[8]) then return 'duplicate 0' end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways')
 local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return 'unknown 0' end
 local seq = call('INCR', 'assay:count')
@@ -40,6 +40,13 @@ if is_new then
   drop('waiting', 'came', 'looks')
 end
 if A[11] ~= '' and (is_new or not was[6]) then set('came', A[11]) end
+local after = tonumber(was[9] or 0)
+if was[10] and (is_new or A[7] ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
+  after = 0
+  drop('after')
+  set('aways', 0)
+  call('ZREM', mine_key('retries'), pull)
+end
 local is_stale = A[14] ~= '' and not is_new and (was[5] or A[2] ~= '')
 if is_stale then set('again', A[14]) end
 if is_new or is_stale or (A[12] == '1' and A[2] ~= '') then
@@ -61,7 +68,7 @@ if mode == 'hold' and flags == '' then
     set('state', 'due')
     set('due', now)
     set('since', now)
-    local at = max(now, tonumber(was[9] or 0))
+    local at = max(now, after)
     call('ZADD', mine_key('due'), at, pull)
     turn('due', at)
   end
@@ -85,7 +92,7 @@ due = math.min(now + quiet, since + max(A[6], quiet))
 set('due', due)
 set('since', since)
 if state ~= 'given' and state ~= 'held' then
-  local at = max(now, due, tonumber(was[9] or 0))
+  local at = max(now, due, after)
   set('state', 'due')
   call('ZADD', mine_key('due'), at, pull)
   turn('due', at)
