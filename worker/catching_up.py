@@ -146,7 +146,9 @@ class Redelivering(Value):
 class Heads(Protocol):
     """What is known of heads, and how they are taken up."""
 
-    def is_known(self, pull: PullRef, head_sha: Sha) -> bool: ...
+    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether it has its state. What is remembered of it is kept for longer then, since GitHub shows it open."""
+        ...
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether its newest head is no business of the time before Assay."""
@@ -219,7 +221,7 @@ class Sweeping(Value):
             pull = PullRef(installation_id=installation, repository_id=found.repository.id, number=one.number)
             if taken >= most:
                 break
-            if self.heads.is_known(pull, one.head_sha):
+            if self.heads.stays(pull, one.head_sha):
                 continue
             request = self._request(pull, found.repository, one)
             if one.opened_at < since and not self.heads.was_heard_of(pull, one.head_sha):

@@ -82,8 +82,8 @@ class _Heads(Value):
     desk: CheckDesk
     clock: Clock
 
-    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().is_known(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
+    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)

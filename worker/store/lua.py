@@ -47,6 +47,7 @@ class Script(StrEnum):
     CHECK_OPENED = "check_opened"
     CHECK_RELEASE = "check_release"
     CHECK_CONCLUDED = "check_concluded"
+    CHECK_STAYS = "check_stays"
     CHECK_EXPIRED = "check_expired"
     OVERDUE = "overdue"
     STRAY = "stray"

@@ -1,0 +1,93 @@
+"""What is remembered of an open pull request stays for as long as GitHub shows it open, however long nothing happens to it."""
+
+import pytest
+
+from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.store.test_siblings import HERE, REJECTED, waits
+from worker.domain import keys
+from worker.domain.check import CheckContent, Conclusion
+from worker.domain.ids import CheckRunId
+from worker.domain.request import Trigger
+from worker.domain.siblings import Sibling
+from worker.store import door
+from worker.store.connection import Store
+from worker.store.pulls import Finish, Limits
+from worker.store.wire import whole
+
+ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
+DAYS = """
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local left = redis.call('TTL', key)
+  if left >= 0 then redis.call('EXPIRE', key, left - ARGV[1] * 86400) end
+end
+"""
+
+
+def passes(store: Store, days: int) -> None:
+    """As much of each lifetime is over."""
+    store.wire.call("EVAL", DAYS, 0, days)
+
+
+def judged(store: Store, number: int, content: CheckContent) -> None:
+    """HEAD is its head, and has this for its verdict."""
+    store.pulls.want(wish(number))
+    becomes_due(store, pull(number))
+    job = store.pulls.next_due(f"staying-{number}", Limits(10, 10))
+    taken = store.pulls.take(pull(number), job.fence) if job else None
+    assert taken is not None
+    store.siblings.says(pull(number), HEAD, content)
+    store.checks().concluded(pull(number), HEAD, CheckRunId(number))
+    store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+
+
+@pytest.mark.parametrize("looks", [1, 3])
+def test_who_shares_a_commit_is_seen_after_any_time(store: Store, looks: int) -> None:
+    judged(store, 1, REJECTED)
+    for _ in range(looks):
+        passes(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    passes(store, 20)
+    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == (Sibling(1, "failure"),)
+
+
+def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -> None:
+    judged(store, 1, REJECTED)
+    judged(store, 2, ACCEPTED)
+    store.siblings.done(HERE, store.siblings.at(HERE).version)
+    passes(store, 20)
+    assert all(store.checks().stays(pull(number), HEAD) for number in (1, 2))
+    passes(store, 20)
+    assert not waits(store)
+    door.shut(store.wire, pull(1), store.remembered)
+    assert waits(store)
+    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == ()
+
+
+def test_what_was_asked_of_a_commit_is_found_by_it_after_any_time(store: Store) -> None:
+    judged(store, 1, ACCEPTED)
+    passes(store, 20)
+    assert store.checks().stays(pull(1), HEAD)
+    passes(store, 20)
+    (asked,) = door.with_head(store.wire, HERE)
+    assert (asked.pull, asked.trigger) == (pull(1), Trigger.PUSHED)
+
+
+def test_nothing_is_written_as_long_as_more_than_half_of_the_time_is_left(store: Store) -> None:
+    judged(store, 1, ACCEPTED)
+    passes(store, 10)
+    assert store.checks().stays(pull(1), HEAD)
+    left = whole(store.wire.call("TTL", keys.check(pull(1), HEAD).name))
+    assert left <= 20 * 86_400
+
+
+def test_what_nobody_shows_open_goes_with_its_time(store: Store) -> None:
+    judged(store, 1, REJECTED)
+    passes(store, 31)
+    assert not store.checks().stays(pull(1), HEAD), "and a head without a state gets one"
+    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == ()
+
+
+def test_a_creation_that_was_begun_is_over_as_soon_as_ever(store: Store) -> None:
+    store.checks().claim(pull(1), NEWER)
+    assert store.checks().stays(pull(1), NEWER)
+    assert whole(store.wire.call("TTL", keys.check(pull(1), NEWER).name)) <= store.timing.open_hold
