@@ -46,6 +46,12 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """Which permission a GraphQL field needs; the innermost that fits."""
 
+CHANGES: Final = frozenset({"addReaction", "updateIssueComment"})
+"""What we change by GraphQL."""
+
+PASSING: Final = frozenset({None, "INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"})
+"""What a server's own trouble is called, where it is called anything."""
+
 UNSEEN: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
@@ -168,7 +174,18 @@ def _of_graph_error(  # noqa: PLR0911 - a table
             needed = next((FIELDS[word] for word in reversed(words) if word in FIELDS), "metadata: read")
             return Forbidden(f'GitHub refuses {".".join(words)}: "{error.message}". It needs the permission {needed}.')
         case _:
-            return Transient(GITHUB, f"{error.message[:200]} (at {'.'.join(words)})")
+            return _of_odd(error, ".".join(words))
+
+
+def _of_odd(error: GraphError, place: str) -> AssayError:
+    """What passes is asked again at once. An unknown word at a change is a refusal; at a question nobody knows: it is waited out."""
+    if error.type in PASSING:
+        return Transient(GITHUB, f"{error.message[:200]} (at {place})")
+    if place in CHANGES:
+        return Forbidden(f'GitHub refuses {place} ({error.type}): "{error.message[:200]}".')
+    if error.type == "UNPROCESSABLE":
+        return BadRequest(f"GitHub refuses {place}: {error.message[:200]}")
+    return Outage(GITHUB, f"{error.type}: {error.message[:200]} (at {place})")
 
 
 def _of_query(error: GraphError) -> AssayError:
@@ -177,7 +194,7 @@ def _of_query(error: GraphError) -> AssayError:
         return BadRequest(f"GitHub refuses our query: {error.message}")
     if error.type in {"MAX_NODE_LIMIT_EXCEEDED", "EXCESSIVE_PAGINATION", "MISSING_PAGINATION_BOUNDARIES"}:
         return BadRequest(f"GitHub refuses our query: {error.message}")
-    return Transient(GITHUB, error.message[:200])
+    return _of_odd(error, "the whole query")
 
 
 def is_optional(error: GraphError) -> bool:

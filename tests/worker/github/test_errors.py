@@ -12,7 +12,7 @@ from githubkit.exception import AuthCredentialError, RequestError
 from tests.worker.github.conftest import INSTALLATION, Place
 from tests.world.github_bench import GitHub
 from worker.domain.ids import InstallationId
-from worker.errors import AssayError, Bug, Forbidden, Gone, RateLimited, RetryRule, Unavailable, classify
+from worker.errors import AssayError, Bug, Forbidden, Gone, Outage, RateLimited, RetryRule, Unavailable, classify
 from worker.github.client import AppAccess, Call
 from worker.github.errors import GITHUB, BadRequest, TooLargeToShow, missing, reset_time, told
 from worker.github.replies import Permission, PullState
@@ -80,6 +80,7 @@ def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 -
 
 QUERY = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
 PULL = ["repository", "pullRequest"]
+COMMENT = ["updateIssueComment"]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,12 @@ PULL = ["repository", "pullRequest"]
         ({"type": "FORBIDDEN", "path": ["viewer"], "message": "no"}, Forbidden, "metadata: read"),
         ({"type": "INSUFFICIENT_SCOPES", "path": PULL, "message": "no"}, Forbidden, "pull_requests: read"),
         ({"type": "SERVICE_UNAVAILABLE", "path": PULL, "message": "oops"}, Unavailable, "oops (at repository.pull"),
+        ({"type": "SOMETHING_NEW", "path": PULL, "message": "oops"}, Outage, "SOMETHING_NEW: oops (at repository.pull"),
+        ({"type": "SOMETHING_NEW", "message": "oops"}, Outage, "SOMETHING_NEW: oops"),
+        ({"type": "UNPROCESSABLE", "path": PULL, "message": "no"}, BadRequest, "repository.pullRequest: no"),
+        ({"type": "SOMETHING_NEW", "path": COMMENT, "message": "no"}, Forbidden, "updateIssueComment (SOMETHING_NEW)"),
+        ({"type": "UNPROCESSABLE", "path": COMMENT, "message": "locked"}, Forbidden, '(UNPROCESSABLE): "locked"'),
+        ({"type": "SERVICE_UNAVAILABLE", "path": COMMENT, "message": "oops"}, Unavailable, "oops (at updateIssue"),
         ({"message": "Something went wrong while executing your query."}, Unavailable, "Something went wrong"),
         ({"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}, BadRequest, "Field 'x'"),
         ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, BadRequest, "too many nodes"),
@@ -110,6 +117,30 @@ def test_every_error_of_graphql_has_its_name(
     with pytest.raises(kind, match=re.escape(words)) as caught:
         access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
     assert type(caught.value) is kind or kind is Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [
+        ({"type": "SERVICE_UNAVAILABLE", "path": PULL}, 3),
+        ({"path": PULL}, 3),
+        ({}, 3),
+        ({"type": "SOMETHING_NEW", "path": PULL}, 1),
+        ({"type": "SOMETHING_NEW"}, 1),
+        ({"type": "SOMETHING_NEW", "path": COMMENT}, 1),
+        ({"path": COMMENT}, 3),
+    ],
+)
+def test_only_what_is_known_to_pass_is_asked_again_at_once(
+    place: Place, access: AppAccess, error: Mapping[str, Any], times: int
+) -> None:
+    body = {"data": None, "errors": [{"message": "oops", **error}]}
+    place.github.fault("POST /graphql Odd", kind="status", status=200, body=body, count=3)
+    owner, name = place.name.split("/")
+    before = len(place.asked())
+    with pytest.raises(AssayError):
+        access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
+    assert len(place.asked()) - before == times
 
 
 @pytest.mark.parametrize(
