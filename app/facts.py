@@ -82,6 +82,8 @@ class Edit(StrEnum):
     CASE = "case"
     BASE = "base"
     LINKS = "links"
+    TEXT = "text"
+    """What it says of itself: its case is gone, or it closes no issue and asks for something else now."""
 
 
 class PullEdited(HeadFact, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ it is a draft, travel with every event, so that each one alone suffices.
 
 import re
 from functools import lru_cache
-from typing import Final, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from app.facts import (
     Edit,
@@ -21,6 +21,7 @@ from app.facts import (
     ReviewAsked,
 )
 from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
+from worker.domain.criteria import own_text
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.issue_links import closing_links
 from worker.domain.markdown import fences
@@ -43,7 +44,7 @@ def changed(event: HeadEvent, delivery: Delivery) -> PullReady | PullDrafted | R
 
 def opened(delivery: Delivery) -> PullOpened:
     payload = delivery.read(PullRequestPayload)
-    return PullOpened(**_head(payload), has_case=_case(payload.pull_request.body) is not None)
+    return PullOpened(**_head(payload), has_case=_case(payload.pull_request.body or "") is not None)
 
 
 def pushed(delivery: Delivery) -> PullPushed:
@@ -61,7 +62,7 @@ def reopened(delivery: Delivery) -> PullReopened:
 
 
 def edited(delivery: Delivery) -> PullEdited | Ignored:
-    """A title decides nothing; another base, another case, other issues to close do."""
+    """Another base, another case, other issues to close matter; other words do where no issue says what is asked for."""
     payload = delivery.read(PullRequestPayload)
     edit = _edit(payload)
     if ignored := _closed(payload):
@@ -74,27 +75,55 @@ def _closed(payload: PullRequestPayload) -> Ignored | None:
     return None if payload.pull_request.state == "open" else Ignored("pull_request_closed")
 
 
+class _Said(NamedTuple):
+    """What a pull request says."""
+
+    title: str
+    body: str
+
+
 def _edit(payload: PullRequestPayload) -> Edit | None:
     if payload.changes.base is not None:
         return Edit.BASE
-    if payload.changes.body is None:
+    now, before = _said(payload)
+    if now == before:
         return None
-    now, before = payload.pull_request.body, payload.changes.body.before
-    if _case(now) != _case(before):
+    case = _case(now.body)
+    has_another = case != _case(before.body)
+    if has_another and case is not None:
         return Edit.CASE
-    return Edit.LINKS if _links(now, payload) != _links(before, payload) else None
+    links = _links(now.body, payload)
+    if links != _links(before.body, payload):
+        return Edit.LINKS
+    asks_for_another = not links and not _is_by_anothers_bot(payload) and own_text(*now) != own_text(*before)
+    return Edit.TEXT if has_another or asks_for_another else None
 
 
-def _case(body: str | None) -> str | None:
+def _said(payload: PullRequestPayload) -> tuple[_Said, _Said]:
+    """What it says now, and what it said before the edit."""
+    found, changes = payload.pull_request, payload.changes
+    now = _Said(found.title, found.body or "")
+    title = now.title if changes.title is None else changes.title.before or ""
+    body = now.body if changes.body is None else changes.body.before or ""
+    return now, _Said(title, body)
+
+
+def _is_by_anothers_bot(payload: PullRequestPayload) -> bool:
+    """One that writes summaries into the descriptions of others asks for nothing by that."""
+    opener, sender = payload.pull_request.user, payload.sender
+    return sender is not None and not is_person(sender) and (opener is None or sender.login != opener.login)
+
+
+def _case(body: str) -> str | None:
     """The case in a description, as it stands there. Of several the last one counts."""
-    if body is None or CASE_WORD not in body.casefold():
+    if CASE_WORD not in body.casefold():
         return None
     found = [fence.text for fence in fences(body) if fence.word.casefold() == CASE_WORD]
     return found[-1] if found else None
 
 
-def _links(body: str | None, payload: PullRequestPayload) -> frozenset[tuple[str, int]]:
-    links = closing_links(body or "", payload.repository.full_name, _host(payload.pull_request.html_url))
+def _links(body: str, payload: PullRequestPayload) -> frozenset[tuple[str, int]]:
+    links = closing_links(body, payload.repository.full_name, _host(payload.pull_request.html_url))
     return frozenset((link.repository.casefold(), link.number) for link in links)
 
 

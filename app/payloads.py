@@ -107,6 +107,7 @@ class PullRequest(Slim):
 
 
 class PullChanges(Slim):
+    title: Was | None = None
     body: Was | None = None
     base: object = None
 

@@ -23,12 +23,14 @@ TAIL: Final = """
 
 - After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the
   `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
+  The same where its own title and description say what is asked for, since it closes no issue, and somebody edits them: the
+  verdict on them counts no more from then on. What changes neither costs nothing, nor does who takes it back.
 - At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
   a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
   was edited, other issues to close.
 - Another base branch: at once, or after the new base's quiet window where judging still waits.
-- A draft waits (`queued`, without an end) for one of the second kind.
+- A draft waits (`queued`, without an end) for one of the second kind. That its `assay` block goes is none.
 
 ## Who is judged
 

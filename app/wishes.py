@@ -60,19 +60,28 @@ def trigger(event: Wished) -> Trigger:
     match event:
         case PullPushed():
             return Trigger.PUSHED
-        case PullOpened(has_case=True) | PullEdited(edit=Edit.CASE):
+        case PullOpened(has_case=True):
             return Trigger.CASE
         case PullOpened():
             return Trigger.OPENED
-        case PullEdited(edit=Edit.BASE):
-            return Trigger.BASE
-        case PullDrafted() | PullEdited():
+        case PullEdited():
+            return EDITED[event.edit]
+        case PullDrafted():
             return Trigger.EDITED
         case PullReopened() | PullReady() | ReviewAsked() | RerunPressed():
             return ALWAYS[type(event)]
         case _:
             assert_never(event)
 
+
+EDITED: Final[Mapping[Edit, Trigger]] = MappingProxyType(
+    {
+        Edit.CASE: Trigger.CASE,
+        Edit.BASE: Trigger.BASE,
+        Edit.LINKS: Trigger.EDITED,
+        Edit.TEXT: Trigger.TEXT,
+    }
+)
 
 ALWAYS: Final[Mapping[type[Wished], Trigger]] = MappingProxyType(
     {

@@ -43,6 +43,9 @@ GOES_ON: Final = timedelta(minutes=1)
 AFTERWARDS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
 """They change nothing about what a check says that waits for its verdict."""
 
+WINDOWED: Final = frozenset({Trigger.TEXT, Trigger.REOPENED})
+"""They have a verdict count no more, and wait for the quiet window: there may be more of it."""
+
 
 class Look(Protocol):
     """Who wrote a pull request, and which ones are open. Raises as PullSource does."""
@@ -84,7 +87,7 @@ class Reception(Value):
 
     def _reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, why: Trigger) -> None:
         """What its check says counts no more, and somebody is to judge it: nobody may rely on it until then."""
-        content = self._begins(request.pull) if why is Trigger.REOPENED else begun(why)
+        content = self._begins(request.pull, why) if why in WINDOWED else begun(why)
         self.checks.reopens(request.pull, head_sha)
         if not self.desk.reopen(request, head_sha, check, content):
             self.pulls.want(late(request))
@@ -93,7 +96,7 @@ class Reception(Value):
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
         found = self._standing(request)
-        content = self._begins(request.pull) if isinstance(found, Judge) else shown(found)
+        content = self._begins(request.pull, request.trigger) if isinstance(found, Judge) else shown(found)
         if is_known := self.checks.is_known(request.pull, head_sha):
             self.checks.reopens(request.pull, head_sha)
         if not self.desk.open(request, head_sha, content):
@@ -120,13 +123,13 @@ class Reception(Value):
         about = About(author=kind_of(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft)
         return standing(about, with_operators(looked.authors, self.operators))
 
-    def _begins(self, pull: PullRef) -> CheckContent:
+    def _begins(self, pull: PullRef, why: Trigger) -> CheckContent:
         """What the check says until it is judged."""
         plan, now = self.pulls.plan(pull), self.clock.now()
         if plan is None or plan.due_at - now < SOON:
-            return judging()
+            return begun(why) if why is Trigger.TEXT else judging()
         is_watched = plan.due_at - now < self.deadline * WATCHED_SHARE
-        return waiting(plan.due_at, plan.window_s, is_watched=is_watched)
+        return waiting(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
 
     def greet(self, greeting: Greeting) -> bool:
         """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.

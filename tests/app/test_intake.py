@@ -56,6 +56,7 @@ COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
         (PullEdited(**HEAD, edit=Edit.CASE), Trigger.CASE),
         (PullEdited(**HEAD, edit=Edit.BASE), Trigger.BASE),
         (PullEdited(**HEAD, edit=Edit.LINKS), Trigger.EDITED),
+        (PullEdited(**HEAD, edit=Edit.TEXT), Trigger.TEXT),
         (RerunPressed(**HEAD), Trigger.RERUN),
         (RerunPressed(**HERE, head_sha=None), Trigger.RERUN),
     ],

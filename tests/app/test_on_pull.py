@@ -120,16 +120,25 @@ def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
         ({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}}, "", Edit.BASE),
         ({"body": {"from": "Retries."}}, CASE, Edit.CASE),
         ({"body": {"from": CASE}}, OTHER_CASE, Edit.CASE),
-        ({"body": {"from": CASE}}, None, Edit.CASE),
+        ({"body": {"from": CASE}}, None, Edit.TEXT),
+        ({"body": {"from": CASE}}, "Retries.", Edit.TEXT),
+        ({"body": {"from": CASE}}, "Closes #7", Edit.LINKS),
+        ({"body": {"from": f"Closes #7\n\n{CASE}"}}, "Closes #7", Edit.TEXT),
         ({"body": {"from": "Closes #7"}}, "Closes #8", Edit.LINKS),
         ({"body": {"from": None}}, "Closes https://github.com/acme/widgets/issues/8", Edit.LINKS),
         ({"body": {"from": "Closes #7"}}, "It closes #7", Ignored("nothing_judged_by")),
-        ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", Ignored("nothing_judged_by")),
-        ({"title": {"from": "Retry"}}, "", Ignored("nothing_judged_by")),
+        ({"body": {"from": "Closes #7, #8"}}, "Closes #7. Fixes #9", Edit.LINKS),
+        ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", Edit.TEXT),
+        ({"body": {"from": "Retries."}}, "Retries on 504.", Edit.TEXT),
+        ({"body": {"from": "Retries."}}, "Retries.\n<!-- on 504? -->\n", Ignored("nothing_judged_by")),
+        ({"title": {"from": "Retry"}}, "", Edit.TEXT),
+        ({"title": {"from": "Retry"}}, "Closes #7", Ignored("nothing_judged_by")),
+        ({"title": {"from": "Retry"}, "body": {"from": "Closes #7"}}, "It closes #7.", Ignored("nothing_judged_by")),
+        ({"title": {"from": ""}, "body": {"from": None}}, None, Ignored("nothing_judged_by")),
         ({}, "", Ignored("nothing_judged_by")),
     ],
 )
-def test_of_an_edit_only_base_case_and_issues_to_close_matter(
+def test_of_an_edit_base_case_issues_to_close_and_without_these_its_own_words_matter(
     changes: dict[str, Any], body: str | None, edit: Edit | Ignored
 ) -> None:
     assert edited(changes, body=body) == edit
@@ -139,7 +148,34 @@ def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
     changes, url = {"body": {"from": ""}}, "https://ghe.acme.test/acme/widgets"
     body = f"Closes {url}/issues/8"
     assert edited(changes, body=body, html_url=f"{url}/pull/3") is Edit.LINKS
-    assert edited(changes, body=body) == Ignored("nothing_judged_by")
+    assert edited(changes, body=body) is Edit.TEXT
+
+
+SUMMARY: dict[str, Any] = {"changes": {"body": {"from": "Retries."}}}
+OTHER_BOT = {"login": "summaries[bot]", "type": "Bot"}
+
+
+@pytest.mark.parametrize(
+    ("sender", "opener", "edit"),
+    [
+        (OTHER_BOT, ALICE, Ignored("nothing_judged_by")),
+        (OTHER_BOT, BOT, Ignored("nothing_judged_by")),
+        (OTHER_BOT, None, Ignored("nothing_judged_by")),
+        (BOT, BOT, Edit.TEXT),
+        (ALICE, BOT, Edit.TEXT),
+        (None, BOT, Edit.TEXT),
+    ],
+)
+def test_a_bot_that_edits_anothers_description_asks_for_nothing(sender: Any, opener: Any, edit: Edit | Ignored) -> None:
+    found = pull_request("edited", {**SUMMARY, "sender": sender}, body="Retries on 504.", user=opener)
+    assert (found.edit if isinstance(found, PullEdited) else found) == edit
+
+
+def test_a_bot_that_takes_a_case_away_does_so_for_everybody() -> None:
+    about: dict[str, Any] = {"changes": {"body": {"from": CASE}}, "sender": OTHER_BOT}
+    found = pull_request("edited", about, body="Retries.", user=ALICE)
+    assert isinstance(found, PullEdited)
+    assert found.edit is Edit.TEXT
 
 
 @pytest.mark.parametrize("action", ["edited", "review_requested", "converted_to_draft"])

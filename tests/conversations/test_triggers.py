@@ -131,6 +131,90 @@ def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(wo
     assert "the issue was edited" in pull.text
 
 
+def test_a_description_that_says_what_is_asked_for_is_judged_by_anew_when_it_is_edited(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("acceptance_gap", RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body="Uploads are retried on 503 and on 504.")
+    world.settles()
+    first = pull.verdict["eval_id"]
+    assert pull.check.conclusion == "failure"
+
+    world.alice.edits(pull, body="Uploads are retried on 503, and on nothing else.")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "on 503, and on nothing else" in world.model.asked[-1].text
+    assert "its title or description was edited" in pull.text
+
+    world.alice.edits(pull, body="Uploads are retried on 503 and on 504.")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first), "who takes it back pays nothing"
+    assert len(world.model.asked) == 2
+
+
+def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> None:
+    here = world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", ISSUE)
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT, criteria=2))
+    alone = world.bob.opens(RETRY, body="Uploads are retried on 503.", branch="alone")
+    closing = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    assert {alone.check.conclusion, closing.check.conclusion} == {"success"}
+    began = len(world.github.requests(here.name))
+
+    summary = "Uploads are retried on 503.\n\n## Summary by a bot\n\nRetries."
+    world.person("copilot-swe-agent[bot]").edits(alone, body=summary)
+    world.alice.edits(alone, body=f"{summary}\n\n<!-- a note to ourselves -->\n")
+    world.alice.edits(closing, title="Retry", body=f"Told in other words. Closes #{issue.number}")
+    world.settles()
+    written = [one["path"] for one in world.github.requests(here.name)[began:] if "check-runs" in one["path"]]
+    assert written == []
+    assert len(world.model.asked) == 2
+
+
+@pytest.mark.slow
+def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: Open) -> None:
+    world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=CASE)
+    world.settles()
+    first = pull.verdict["eval_id"]
+    assert pull.check.conclusion == "success"
+
+    for status in range(504, 514):
+        world.agent.edits(pull, body=f"And on {status}. {CASE}")
+    world.until(lambda: pull.check.status == "queued", "what was accepted for another description passes no more")
+    assert pull.check.title.startswith("Judging starts at")
+    assert "by the title and description as they stood before" in pull.text
+    assert len(world.model.asked) == 1
+
+    world.alice.comments(pull, "/rejudge")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
+    assert pull.verdict["eval_id"] != first
+    assert "And on 513." in world.model.asked[-1].text
+    assert len(world.model.asked) == 2
+
+
+def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_judged_without(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    draft = world.agent.opens(RETRY, body=CASE, draft=True, branch="draft")
+    world.settles()
+    assert draft.check.conclusion == "success", "its case asked for it"
+    world.agent.edits(draft, body="Retries.")
+    world.settles()
+    assert (draft.check.conclusion, len(world.model.asked)) == ("success", 1)
+
+    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=CASE)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    world.agent.edits(pull, body="Retries.")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
 def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)

@@ -44,7 +44,7 @@ TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
     """The criteria of *issues*; without any, the pull request's *title* and *body* become one inferred criterion."""
     if not issues:
-        return _numbered([_Found(_prose(title, body), None, inferred=True)])
+        return _numbered([_Found(own_text(title, body), None, inferred=True)])
     return _numbered(found for issue in issues for found in _of_issue(issue))
 
 
@@ -66,7 +66,7 @@ def _of_issue(issue: Issue) -> list[_Found]:
     listed = listed_criteria(issue.body)
     if listed:
         return [_Found(text, source, inferred=False) for text in listed]
-    return [_Found(_prose(issue.title, issue.body), source, inferred=True)]
+    return [_Found(own_text(issue.title, issue.body), source, inferred=True)]
 
 
 def listed_criteria(markdown: str) -> tuple[str, ...]:
@@ -185,8 +185,8 @@ def _tidy(text: str) -> str:
     return " ".join(BOLD_MARK.sub("", text).split())
 
 
-def _prose(title: str, body: str) -> str:
-    """Title and text, without comments, our own block and trailers; cut at a length a judge can hold."""
+def own_text(title: str, body: str) -> str:
+    """What it asks for in its own words: title and text without comments, our own block and trailers, cut at a length a judge can hold."""
     lines = _without_case_blocks(NEWLINE.sub("\n", without_comments(body)))
     while lines and (not lines[-1].strip() or TRAILER.fullmatch(lines[-1])):
         lines.pop()

@@ -1,8 +1,8 @@
 """The fingerprint: what a verdict was decided on, as one hash. Same content, same verdict.
 
 Does not decide about reuse. Invariant: only content goes in (changed lines, issues, criteria, case, base rules, CI
-conclusions, rubric, prompt, judges); never commit ids, the pull request's title, labels, timestamps, log text, line numbers
-or the ledger.
+conclusions, rubric, prompt, judges); never commit ids, the pull request's title (but as its criterion, where it has no issue),
+labels, timestamps, log text, line numbers or the ledger.
 """
 
 import hashlib

@@ -34,6 +34,7 @@ class Trigger(StrEnum):
     REVIEW = "review_requested"
     CASE = "case"
     EDITED = "edited"
+    TEXT = "text_edited"
     BASE = "base_changed"
     CRITERIA = "criteria_changed"
     RULES = "rules_changed"
@@ -73,6 +74,7 @@ DRAFT_TOO: Final = BY_HAND | {Trigger.REVIEW, Trigger.CASE}
 OUTDATING: Final = frozenset(
     {
         Trigger.EDITED,
+        Trigger.TEXT,
         Trigger.BASE,
         Trigger.CASE,
         Trigger.CRITERIA,

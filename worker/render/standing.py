@@ -33,17 +33,24 @@ WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
 AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
     Trigger.CRITERIA: ("the issue was edited", "The earlier verdict was made by the issue as it stood before."),
     Trigger.BASE: ("the base changed", "The earlier verdict was made for another base."),
+    Trigger.TEXT: (
+        "its title or description was edited",
+        "The earlier verdict was made by the title and description as they stood before.",
+    ),
     Trigger.EDITED: ("the linked issues changed", "The earlier verdict was made by other issues."),
     Trigger.CI: ("other checks finished", "The earlier verdict waited for them, or said that they failed."),
 }
 
 
-def waiting(starts_at: datetime, window_s: float, *, is_watched: bool = True) -> CheckContent:
-    """The quiet window."""
+def waiting(
+    starts_at: datetime, window_s: float, *, is_watched: bool = True, why: Trigger | None = None
+) -> CheckContent:
+    """The quiet window. *why*: what has a verdict that stood there count no more."""
     when = f"Judging starts at {starts_at:%H:%M:%S} UTC"
+    before = f"{AGAIN[why][1]} " if why is not None and why in AGAIN else ""
     return CheckContent(
         title=when,
-        summary=f"{when}, {window_s:g} s after the last push. A review request, an `assay` block in the description or "
+        summary=f"{before}{when}, {window_s:g} s after the last push or edit. A review request, an `assay` block in the description or "
         "`/rejudge` starts it at once.",
         is_queued=True,
         is_watched=is_watched,

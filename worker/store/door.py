@@ -71,6 +71,7 @@ MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
         Trigger.REVIEW: Mode.ASKED,
         Trigger.CASE: Mode.NOW,
         Trigger.EDITED: Mode.SOON,
+        Trigger.TEXT: Mode.WINDOW,
         Trigger.BASE: Mode.MOVED,
         Trigger.CRITERIA: Mode.SOON,
         Trigger.RULES: Mode.SOON,
@@ -142,8 +143,10 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
     on = [place.name, delivery.name, keys.window(installation, repository, request.base).name]
     if head_sha is not None:
         on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
+        if request.trigger in (Trigger.TEXT, Trigger.BASE):
+            on.append(keys.ledger(pull).name)
         if request.trigger is Trigger.BASE:
-            on += [keys.decisions(pull).name, keys.ledger(pull).name]
+            on.append(keys.decisions(pull).name)
     told = (
         installation,
         head_sha or "",

@@ -107,6 +107,7 @@ def trigger(store: Store) -> Trigger:
         (Trigger.CASE, HEAD, "in_progress: Judging"),
         (Trigger.READY, HEAD, "in_progress: Judging"),
         (Trigger.REOPENED, HEAD, "in_progress: Judging starts at"),
+        (Trigger.TEXT, HEAD, "in_progress: Judging starts at"),
     ],
 )
 def test_a_verdict_that_counts_no_more_is_taken_off_before_anybody_judges(
@@ -435,6 +436,23 @@ def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) 
     hears(store, Trigger.EDITED)
     assert opens(store)
     assert len(world.story("wrote")) == written
+
+
+def test_an_edited_text_in_the_quiet_window_says_when_judging_starts_now(store: Store, world: World) -> None:
+    door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    assert opens(store)
+    written = len(world.story("wrote"))
+    hears(store, Trigger.TEXT)
+    assert opens(store)
+    assert shown(store).startswith("in_progress: Judging starts at")
+    assert len(world.story("wrote")) == written + 1
+
+
+def test_an_edited_text_without_a_window_is_judged_by_at_once_and_says_why(store: Store) -> None:
+    judged(store)
+    door.want(store.wire, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
+    assert opens(store)
+    assert shown(store) == "in_progress: Judging again: its title or description was edited"
 
 
 def test_who_is_skipped_stays_so(store: Store, world: World) -> None:

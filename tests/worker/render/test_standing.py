@@ -22,8 +22,18 @@ def test_the_quiet_window_says_when_it_ends_and_what_ends_it_now() -> None:
     assert said(shown) == snapshot("""\
 queued
 Judging starts at 09:05:07 UTC
-Judging starts at 09:05:07 UTC, 45 s after the last push. A review request, an `assay` block in the description or `/rejudge` starts it at once.\
+Judging starts at 09:05:07 UTC, 45 s after the last push or edit. A review request, an `assay` block in the description or `/rejudge` starts it at once.\
 """)
+
+
+def test_the_quiet_window_of_who_has_a_verdict_says_why_that_counts_no_more() -> None:
+    at = datetime(2026, 11, 21, 9, 5, 7, tzinfo=UTC)
+    assert said(waiting(at, 45.0, why=Trigger.TEXT)) == snapshot("""\
+queued
+Judging starts at 09:05:07 UTC
+The earlier verdict was made by the title and description as they stood before. Judging starts at 09:05:07 UTC, 45 s after the last push or edit. A review request, an `assay` block in the description or `/rejudge` starts it at once.\
+""")
+    assert waiting(at, 45.0, why=Trigger.REOPENED) == waiting(at, 45.0)
 
 
 def test_a_draft_says_what_has_it_judged() -> None:
@@ -99,6 +109,14 @@ The earlier verdict was made by the issue as it stood before. The new one appear
 in_progress
 Judging again: the linked issues changed
 The earlier verdict was made by other issues. The new one appears here.\
+"""),
+        ),
+        (
+            Trigger.TEXT,
+            snapshot("""\
+in_progress
+Judging again: its title or description was edited
+The earlier verdict was made by the title and description as they stood before. The new one appears here.\
 """),
         ),
         (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, base_mark
@@ -77,7 +77,9 @@ def test_what_is_still_pushed_to_waits_for_the_quiet_window(store: Store, trigge
     assert near(due_in(store), 45)
 
 
-@pytest.mark.parametrize("trigger", sorted(set(Trigger) - {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED}))
+@pytest.mark.parametrize(
+    "trigger", sorted(set(Trigger) - {Trigger.OPENED, Trigger.PUSHED, Trigger.REOPENED, Trigger.TEXT})
+)
 def test_everything_else_is_looked_at_at_once_or_soon(store: Store, trigger: Trigger) -> None:
     wanted(store, trigger=trigger)
     found = due_in(store)
@@ -151,7 +153,45 @@ def test_news_does_not_cut_a_quiet_window_short_and_a_case_does(store: Store) ->
     assert near(due_in(store), 0)
 
 
-@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TOO))
+def test_an_edited_text_is_judged_by_after_the_quiet_window_and_the_last_edit(store: Store) -> None:
+    wanted(store)
+    judged(store)
+    for _ in range(10):
+        assert wanted(store, trigger=Trigger.TEXT) in (Outcome.QUEUED, Outcome.COALESCED)
+    assert near(due_in(store), 45)
+    assert (field(store, "again"), taken(store).request.trigger) == ("text_edited", Trigger.TEXT)
+
+
+def test_an_edited_text_while_it_waits_for_its_verdict_is_nothing_but_a_longer_wait(store: Store) -> None:
+    wanted(store, base=MAIN)
+    store.pulls.opened(pull(), HEAD)
+    door.set_window(store.wire, *HERE, MAIN, 200)
+    wanted(store, trigger=Trigger.TEXT, base=MAIN)
+    assert near(due_in(store), 200)
+    assert store.pulls.next_to_open() is not None, "its check says the new time"
+    assert (field(store, "again"), taken(store).request.trigger) == ("", Trigger.PUSHED)
+
+
+def test_an_edited_text_of_a_head_that_nobody_told_of_is_of_that_head(store: Store) -> None:
+    wanted(store)
+    wanted(store, trigger=Trigger.TEXT, head_sha=NEWER)
+    assert (field(store, "head"), taken(store).request.trigger) == (NEWER, Trigger.TEXT)
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_an_edited_text_is_nothing_where_nobody_ever_asked_for_a_verdict(store: Store, *, draft: bool) -> None:
+    assert wanted(store, trigger=Trigger.TEXT, draft=draft) is Outcome.UNKNOWN
+    assert (due_in(store), store.pulls.next_to_open()) == (None, None)
+
+
+def test_an_edited_text_is_judged_by_though_all_but_the_verdict_is_forgotten(store: Store) -> None:
+    judged_once(store)
+    assert wanted(store, trigger=Trigger.TEXT) is Outcome.QUEUED
+    assert near(due_in(store), 45)
+    assert field(store, "again") == "text_edited"
+
+
+@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TOO - {Trigger.TEXT}))
 def test_a_draft_is_not_due_and_its_check_is_opened(store: Store, trigger: Trigger) -> None:
     assert wanted(store, trigger=trigger, draft=True) is Outcome.QUEUED
     assert due_in(store) is None

@@ -1,20 +1,25 @@
 -- Somebody wants this pull request judged. All that the door does.
--- KEYS pull delivery window [heads named [decisions ledger]]
+-- KEYS pull delivery window [heads named [ledger [decisions]]]
 -- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
+-- decisions: another base, where what people let pass counts no more. ledger without them: only its text was edited, which is
+-- nothing where nobody ever asked for it; and while it waits for its verdict it changes no more than when that is
 -- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
 -- once and written once.
 local mode = A[4]
 inst = A[1]
 if not call('SET', KEYS[2], 1, 'NX', 'EX', A[8]) then return 'duplicate 0' end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways', 'again')
 local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return 'unknown 0' end
+local is_text, is_new = KEYS[6] and not KEYS[7], A[2] ~= '' and A[2] ~= was[5]
+if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return 'unknown 0' end
+local only_waits = is_text and state == 'due' and was[2] and not was[11] and not is_new
 local seq = call('INCR', 'assay:count')
-local fields, gone = {'seq', seq, 'req', A[3], 'inst', inst}, {'over', 'ends', 'wake'}
+local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[3], 'inst', inst}, {'over', 'ends', 'wake'}
 local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
 local function drop(...) for _, field in ipairs({...}) do gone[#gone + 1] = field end end
 local function written(answer)
@@ -29,12 +34,11 @@ for flag in string.gmatch(A[7], '%S+') do
 end
 if flags ~= '' then set('flags', flags) end
 
-if KEYS[6] then -- into another base: what let it pass before counts no more
-  call('HSET', KEYS[6], 'rebased', string.format('%d', now))
-  end_with(KEYS[7], KEYS[6])
+if KEYS[7] then -- into another base: what let it pass before counts no more
+  call('HSET', KEYS[7], 'rebased', string.format('%d', now))
+  end_with(KEYS[6], KEYS[7])
 end
 
-local is_new = A[2] ~= '' and A[2] ~= was[5]
 if is_new then
   set('head', A[2])
   drop('waiting', 'came', 'looks')
@@ -47,9 +51,10 @@ if was[10] and (is_new or A[7] ~= '') then -- it waits until GitHub is back: who
   set('aways', 0)
   call('ZREM', mine_key('retries'), pull)
 end
-local is_stale = A[14] ~= '' and not is_new and (was[5] or A[2] ~= '')
+local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
+local is_stale = A[14] ~= '' and is_known and not only_waits and (was[5] or A[2] ~= '')
 if is_stale then set('again', A[14]) end
-if is_new or is_stale or (A[12] == '1' and A[2] ~= '') then
+if is_new or is_stale or only_waits or (A[12] == '1' and A[2] ~= '') then
   call('ZADD', mine_key('opening'), now, pull)
   turn('opening', now)
 end
