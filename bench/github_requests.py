@@ -36,7 +36,7 @@ from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
-from worker.domain.ids import InstallationId, RepositoryId, Sha  # noqa: E402 - as above
+from worker.domain.ids import BaseMark, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.open_pulls import Repository  # noqa: E402 - as above
 from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
@@ -206,9 +206,13 @@ class Heads:
 
     def __init__(self) -> None:
         self.known: set[tuple[PullRef, Sha]] = set()
+        self.bases: dict[PullRef, BaseMark] = {}
 
     def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self.known
+
+    def base(self, pull: PullRef) -> BaseMark | None:
+        return self.bases.get(pull)
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         del head_sha
@@ -226,7 +230,9 @@ class Heads:
 
     def want(self, request: JudgeRequest) -> None:
         assert request.head_sha
+        assert request.base
         self.known.add((request.pull, request.head_sha))
+        self.bases[request.pull] = request.base
 
     def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
         self.known.add((request.pull, head_sha))

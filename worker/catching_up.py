@@ -1,7 +1,7 @@
-"""Catches up with what was missed: deliveries that never arrived, and open pull requests whose head has no state.
+"""Catches up with what was missed: deliveries that never arrived, open pull requests whose head has no state, or one of another base.
 
 Does not judge. Invariant: bounded in requests, a delivery is asked for at most MOST_TIMES, and a head that has its check run is
-left alone.
+left alone, but where it goes into another base than we heard of.
 """
 
 import logging
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.missed import OLDEST, Place, Sent, by_age, missed
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
@@ -150,6 +150,10 @@ class Heads(Protocol):
         """Whether it has its state. What is remembered of it is kept for longer then, since GitHub shows it open."""
         ...
 
+    def base(self, pull: PullRef) -> BaseMark | None:
+        """Which base we heard of; None: of none, or that is forgotten."""
+        ...
+
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether its newest head is no business of the time before Assay."""
         ...
@@ -172,7 +176,7 @@ class Heads(Protocol):
 
 
 class Sweeping(Value):
-    """Open pull requests without a state for their head get one."""
+    """Open pull requests without a state for their head get one, and those that went into another base another one."""
 
     look: Look
     heads: Heads
@@ -221,26 +225,30 @@ class Sweeping(Value):
             pull = PullRef(installation_id=installation, repository_id=found.repository.id, number=one.number)
             if taken >= most:
                 break
-            if self.heads.stays(pull, one.head_sha):
+            is_known = self.heads.stays(pull, one.head_sha)
+            if is_known and self.heads.base(pull) in (None, one.base):
                 continue
-            request = self._request(pull, found.repository, one)
-            if one.opened_at < since and not self.heads.was_heard_of(pull, one.head_sha):
+            request = self._request(pull, found.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
+            if is_known:
+                self.heads.want(request)
+            elif one.opened_at < since and not self.heads.was_heard_of(pull, one.head_sha):
                 self.heads.greet(request, one.head_sha)
             else:
                 self.heads.want(request)
             taken += 1
         return taken
 
-    def _request(self, pull: PullRef, repository: Repository, one: OpenPull) -> JudgeRequest:
+    def _request(self, pull: PullRef, repository: Repository, one: OpenPull, trigger: Trigger) -> JudgeRequest:
         return JudgeRequest(
             pull=pull,
             repository=repository.name,
             head_sha=one.head_sha,
-            trigger=Trigger.SWEEP,
+            trigger=trigger,
             delivery_id=DeliveryId(
                 f"swept-{pull.repository_id}-{one.number}-{one.head_sha[:12]}-{self.clock.now():%Y%m%d%H%M}"
             ),
             requested_at=self.clock.now(),
             author=one.author,
             draft=one.draft,
+            base=one.base,
         )

@@ -180,4 +180,5 @@ def swept(greeting: Greeting, one: OpenPull, at: datetime) -> JudgeRequest:
         requested_at=at,
         author=one.author,
         draft=one.draft,
+        base=one.base,
     )

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from worker.catching_up import Redelivering, Sweeping
-from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, InstallationId, RepositoryId, Sha
 from worker.domain.open_pulls import Repository
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
@@ -84,6 +84,9 @@ class _Heads(Value):
 
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
+
+    def base(self, pull: PullRef) -> BaseMark | None:
+        return self.store.pulls.base(pull)
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import PROJECT, STUB
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, STUB
+from tests.world.pulls import Pull
 from tests.world.tester import World
 
 LOOK = "^GET /app/installations$"
@@ -82,6 +83,31 @@ def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards
         assert (here.checks, seen(world, TOKEN)) == ([], asked)
         world.github.verb("suspend", ends=True)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+
+
+@pytest.mark.slow
+def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open) -> None:
+    world = looking(another_world)
+    here = world.repository(PROJECT)
+    is_seen(world)
+    world.github.verb("push", repo=here.name, branch="below", files=STUB)
+    world.github.verb("push", repo=here.name, branch="fix", files=ONLY_DOCUMENTATION, **{"from": "below"})
+    said = {"title": "Document how uploads work", "body": "", "head": "fix", "base": "below"}
+    made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **said)
+    pull = Pull(here, made["number"], here.name, "fix")
+    world.settles()
+    assert pull.check.conclusion == "success", "what it does not change there is not its own"
+
+    with nothing_told(world):
+        world.alice.retargets(pull, "main")
+        world.until(lambda: pull.check.conclusion == "failure", "it is judged as what it changes here")
+    world.settles()
+    assert "the base changed" in pull.text
+    assert len(pull.checks_of(pull.head)) == 1
+    judged = len(pull.runs_of(pull.head)), pull.verdict["eval_id"]
+    is_seen(world)
+    world.settles()
+    assert (len(pull.runs_of(pull.head)), pull.verdict["eval_id"]) == judged, "and once is enough"
 
 
 def is_seen(world: World) -> None:

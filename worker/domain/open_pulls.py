@@ -7,7 +7,7 @@ from datetime import datetime
 
 from worker.domain.config import Authors
 from worker.domain.dossier import PullRequest
-from worker.domain.ids import RepositoryId, RepositoryName, Sha
+from worker.domain.ids import BaseMark, RepositoryId, RepositoryName, Sha
 from worker.domain.request import AuthorKind
 from worker.domain.value import Value
 
@@ -20,13 +20,14 @@ class Looked(Value):
 
 
 class OpenPull(Value):
-    """One open pull request. `author` by account and branch alone."""
+    """One open pull request. `author` by account and branch alone; `base`: which branch it is to be merged into."""
 
     number: int
     head_sha: Sha
     opened_at: datetime
     draft: bool
     author: AuthorKind
+    base: BaseMark
 
 
 class Repository(Value):

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.config_place import PLACE
 from worker.domain.dossier import PullRequest
-from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import JudgeRequest
 from worker.domain.standing import kind_of_account
@@ -41,7 +41,7 @@ OPEN: Final = (
 query AssayOpen($owner: String!, $name: String!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequests(first: 100, after: $after, states: [OPEN], orderBy: { field: CREATED_AT, direction: DESC }) {
-      nodes { number createdAt isDraft headRefName headRefOid author { ...who } }
+      nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -84,6 +84,7 @@ class ListedPull(GraphReply):
     number: int
     created_at: datetime
     is_draft: bool
+    base_ref_name: str
     head_ref_name: str
     head_ref_oid: str
     author: Actor | None = None
@@ -158,4 +159,5 @@ def open_pull(pull: ListedPull) -> OpenPull:
         opened_at=pull.created_at,
         draft=pull.is_draft,
         author=kind_of_account(author, kind, pull.head_ref_name),
+        base=base_mark(pull.base_ref_name),
     )

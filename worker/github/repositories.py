@@ -20,7 +20,7 @@ AT_ONCE: Final = 20
 FIRST: Final = 50
 PULLS: Final = """
 fragment pulls on PullRequestConnection {
-  nodes { number createdAt isDraft headRefName headRefOid author { ...who } }
+  nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
   pageInfo { hasNextPage endCursor }
 }
 """

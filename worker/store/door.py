@@ -161,6 +161,7 @@ def to_want(request: JudgeRequest, timing: Timing) -> Call:
         int(mode is HOLD or mode is MOVED),
         repository,
         request.trigger if mode is not HOLD and request.trigger in OUTDATING else "",
+        request.base or "",
     )
     return Call(Script.WANT, (len(on), *on, *told))  # as `call_of`, which is asked for every key whether it is one
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.waiting import COMMITS
@@ -283,6 +283,11 @@ class Pulls:
         """The newest request of a pull request."""
         reply = self._wire.call("HGET", keys.pull(pull).name, "req")
         return _request(reply) if reply else None
+
+    def base(self, pull: PullRef) -> BaseMark | None:
+        """Which base we heard of: the first one, and from then on what it was told to go into."""
+        found = self._wire.call("HGET", keys.pull(pull).name, "base")
+        return text(found) if found else None
 
     def greeted(self, pull: PullRef, head_sha: Sha) -> None:
         """It was told that it is older than Assay here, at this head."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from worker.domain.ids import RepositoryId
+from worker.domain.ids import RepositoryId, base_mark
 from worker.domain.open_pulls import Looked, OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind
 
@@ -13,7 +13,7 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def found(number: int) -> OpenRepository:
-    pull = OpenPull(number, "a" * 40, AT, draft=False, author=AuthorKind.AGENT)
+    pull = OpenPull(number, "a" * 40, AT, draft=False, author=AuthorKind.AGENT, base=base_mark("main"))
     return OpenRepository(Repository(RepositoryId(1), "acme/shop"), (pull,))
 
 

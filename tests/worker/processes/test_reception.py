@@ -13,7 +13,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
 from worker.domain.greeting import Greeting
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, RepositoryName
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.publish import CheckDesk
@@ -164,7 +164,8 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
 
 
 def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1) -> OpenPull:
-    return OpenPull(number, head_sha, AT - timedelta(days=days), draft=False, author=AuthorKind.AGENT)
+    opened_at = AT - timedelta(days=days)
+    return OpenPull(number, head_sha, opened_at, draft=False, author=AuthorKind.AGENT, base=base_mark("main"))
 
 
 def greeting() -> Greeting:

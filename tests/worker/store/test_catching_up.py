@@ -9,7 +9,7 @@ from tests.worker.store.played import HEAD, NEWER, judged_once, pull, wish
 from worker.catching_up import MOST_AGAIN, MOST_WAITING, MOST_WANTED, Redelivering, Sweeping
 from worker.domain import keys
 from worker.domain.greeting import Greeting
-from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
@@ -23,6 +23,8 @@ from worker.store.wire import items
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
 THERE, ELSEWHERE = InstallationId(101), InstallationId(102)
+MAIN, OWN = base_mark("main"), base_mark("agents-own")
+A_DAY_AGO = NOW - timedelta(days=1)
 LATER, LATEST = 1000, 10_000
 """From here on attempts are counted that somebody asked for."""
 
@@ -230,6 +232,9 @@ class Book:
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
+    def base(self, pull: PullRef) -> BaseMark | None:
+        return self.store.pulls.base(pull)
+
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)
 
@@ -249,11 +254,10 @@ class Book:
         self.greeted.append(request.pull.number)
 
 
-def around(repository: int, *numbers: int, opened_at: datetime = NOW, head_sha: str = HEAD) -> OpenRepository:
-    pulls = (
-        OpenPull(number=one, head_sha=head_sha, opened_at=opened_at, draft=False, author=AuthorKind.AGENT)
-        for one in numbers
-    )
+def around(
+    repository: int, *numbers: int, opened_at: datetime = NOW, head_sha: str = HEAD, base: BaseMark = MAIN
+) -> OpenRepository:
+    pulls = (OpenPull(one, head_sha, opened_at, draft=False, author=AuthorKind.AGENT, base=base) for one in numbers)
     place = Repository(RepositoryId(repository), f"acme/r{repository}", is_busy=bool(numbers))
     return OpenRepository(place, tuple(pulls))
 
@@ -272,6 +276,36 @@ def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: 
     assert sweeping(Town([around(7, 1, 2)]), book).run(HERE, NOW - timedelta(days=1)) == 1
     [request] = book.wanted
     assert (request.pull.number, request.trigger, request.head_sha) == (2, Trigger.SWEEP, HEAD)
+
+
+def has_its_check(book: Book, *, base: BaseMark | None) -> None:
+    """Number 1 is known with its head, and with the base that it was told of last."""
+    book.store.pulls.want(wish(base=base))
+    book.store.checks().opened(pull(), HEAD, CheckRunId(5))
+
+
+def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: Book) -> None:
+    has_its_check(book, base=MAIN)
+    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
+    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
+    [request] = book.wanted
+    assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
+    book.store.pulls.want(request)
+    assert book.store.pulls.base(pull()) == OWN
+    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
+
+
+def test_one_of_which_no_base_is_known_is_left(book: Book) -> None:
+    has_its_check(book, base=None)
+    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
+
+
+def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: Book) -> None:
+    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2))])
+    assert sweeping(town, book).run(HERE, A_DAY_AGO) == 1
+    town = Town([around(7, 1, opened_at=NOW - timedelta(days=2), base=OWN)])
+    assert sweeping(town, book).run(HERE, A_DAY_AGO) == 0
+    assert (book.greeted, book.wanted) == ([1], [])
 
 
 def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_asked_for_it(book: Book) -> None:

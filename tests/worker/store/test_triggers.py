@@ -139,6 +139,19 @@ def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: S
     assert near(due_in(store), 0)
 
 
+def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store) -> None:
+    wanted(store)
+    assert store.pulls.base(pull()) is None
+    wanted(store, base=OWN)
+    wanted(store, head_sha=NEWER, base=MAIN)
+    assert store.pulls.base(pull()) == OWN, "that may be told late: whoever looks around asks GitHub"
+    wanted(store, trigger=Trigger.BASE, head_sha=NEWER, base=MAIN)
+    assert store.pulls.base(pull()) == MAIN
+    judged(store)
+    wanted(store, trigger=Trigger.LATE)
+    assert store.pulls.base(pull()) == MAIN
+
+
 def test_a_draft_that_goes_into_another_base_stays_one(store: Store) -> None:
     wanted(store, draft=True, base=OWN)
     wanted(store, trigger=Trigger.BASE, draft=True, base=MAIN)

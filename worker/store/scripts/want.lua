@@ -1,7 +1,9 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named [ledger [decisions]]]
--- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale
+-- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale base
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
+-- base: which one it goes into, where that was said. Only a delivery about another base, or a look around, changes what is known
+-- of it: what another delivery says may be old, or the first word of what we were never told
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
@@ -12,7 +14,7 @@
 local mode = A[4]
 inst = A[1]
 if not call('SET', KEYS[2], 1, 'NX', 'EX', A[8]) then return 'duplicate 0' end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways', 'again')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways', 'again', 'base')
 local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return 'unknown 0' end
 local is_text, is_new = KEYS[6] and not KEYS[7], A[2] ~= '' and A[2] ~= was[5]
@@ -51,6 +53,7 @@ if was[10] and (is_new or A[7] ~= '') then -- it waits until GitHub is back: who
   set('aways', 0)
   call('ZREM', mine_key('retries'), pull)
 end
+if A[15] ~= '' and (KEYS[7] or not was[12]) then set('base', A[15]) end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
 local is_stale = A[14] ~= '' and is_known and not only_waits and (was[5] or A[2] ~= '')
 if is_stale then set('again', A[14]) end
