@@ -24,6 +24,9 @@ def test_each_documented_keyword_closes(word: str) -> None:
     [
         ("Closes acme/gears#3", ["acme/gears#3"]),
         ("Fixes #7, fixes #8 and #9", ["acme/widgets#7", "acme/widgets#8"]),
+        ("Closes #7, #8", ["acme/widgets#7"]),
+        ("Closes #7, #8\n\nFixes #9 and #10", ["acme/widgets#7", "acme/widgets#9"]),
+        ("Closes #7, acme/gears#3, https://github.com/acme/gears/issues/4", ["acme/widgets#7"]),
         ("Fixes https://github.com/acme/gears/issues/3", ["acme/gears#3"]),
         ("- [x] Fixes #7", ["acme/widgets#7"]),
         ("| Fixes #7 | x |\n|---|---|\n| a | b |", ["acme/widgets#7"]),
@@ -42,7 +45,7 @@ def test_links_are_found(text: str, issues: list[str]) -> None:
     "text",
     [
         "See #7", "closing #7", "Closes issue #7", "fix(#7): x", "prefix #7", "hot-fix #7", "unfixed #7", "Closes #foo",
-        "fixes #431abc", "Fixes `#7`", "`Fixes #7`", "`` a ` Fixes #7 ``", "```\nFixes #7\n```", "    Fixes #7",
+        "fixes #431abc", "Fixes `#7`", "`Fixes #7`", "`` a ` Fixes #7 ``", "```\nFixes #7\n```", "```assay\nsummary: Closes #7, #8\n```", "    Fixes #7",
         "> Fixes #7", "<!-- Fixes #7 -->", "text <!-- Fixes #7", "Closes:\n\n#7", "**Closes:** #7",
         "Fixes https://evil.example/acme/gears/issues/3", "Fixes https://github.com/acme/gears", "",
     ],
