@@ -141,7 +141,13 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("repository", "deleted"): nothing(
             "what was judged goes with its retention, or by `assay forget`", "repository"
         ),
-        ("repository", "transferred"): nothing("repositories are known by number", "repository"),
+        ("repository", "transferred"): nothing(
+            "an App's installation is its owner's, so the old owner's hears `installation_repositories.removed` and the new "
+            "owner's `added`, if it has one. A concluded check stays as it is, an unfinished one becomes neutral, and what is "
+            "judged from then on is judged without what the old installation remembers (earlier verdicts, rounds, overrides): "
+            "that goes by `assay forget OLD-OWNER/NAME`",
+            "repository",
+        ),
         ("repository", "renamed"): nothing(
             "repositories are known by number; later events bring the name", "repository"
         ),
