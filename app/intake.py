@@ -69,7 +69,7 @@ class Intake:
                 reply = await self.lane.run(door.to_want(request, self.store.timing))
                 if happening := to_happening(event, delivery_id, at):
                     await self.lane.run(door.to_happen(happening))
-                return door.wanted(reply).outcome
+                return door.became(reply)
             case PullClosed():
                 await self.lane.run(door.to_shut(event.pull, self.store.remembered))
                 return await self._happened(event, delivery_id, at)

@@ -36,8 +36,8 @@ def to_happening(event: Event, delivery_id: DeliveryId, at: datetime) -> Happeni
 
 def _at_pull(event: Event) -> Facts | None:
     match event:
-        case PullPushed(by_another=True):
-            return {"what": Happened.PUSHED_BY_ANOTHER, "by_person": True, "head_sha": event.head_sha}
+        case PullPushed():  # first: nearly all that comes is one, and mostly nothing
+            return _taken_over(event)
         case PullReopened():
             return {"what": Happened.REOPENED, "by_person": event.by_person, "head_sha": event.head_sha}
         case PersonSpoke() | CommandGiven(command=CommandName.APPROVED | CommandName.CHANGES):
@@ -49,6 +49,12 @@ def _at_pull(event: Event) -> Facts | None:
             return _end(event)
         case _:
             return None
+
+
+def _taken_over(event: PullPushed) -> Facts | None:
+    if not event.by_another:
+        return None
+    return {"what": Happened.PUSHED_BY_ANOTHER, "by_person": True, "head_sha": event.head_sha}
 
 
 def _elsewhere(event: Somewhere) -> Facts | None:

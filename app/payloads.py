@@ -5,8 +5,9 @@ that it says, nothing was converted; what does not fit is one Malformed that nam
 expected and which kind of value was found, never the value itself.
 """
 
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
@@ -305,7 +306,7 @@ class InstalledPayload(InstallationPayload):
     repositories_removed: tuple[Repository, ...] = ()
 
 
-class Delivery(NamedTuple):
+class Delivery(Struct, frozen=True):
     """One verified delivery, opened no further than its envelope. `our_app_id` tells our checks from others'.
 
     `found`: what `app.slim` took out of the body for all shapes together, so that it is gone through once.

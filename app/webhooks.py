@@ -25,6 +25,7 @@ from litestar.status_codes import (
     HTTP_503_SERVICE_UNAVAILABLE,
 )
 from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
+from msgspec import Struct
 from msgspec.json import encode
 
 from app.begun import Begun, begun
@@ -77,8 +78,11 @@ class Refused(Exception):
         self.status = status
 
 
-class Answer(NamedTuple):
-    """What the sender is told, and what the log line says."""
+class Answer(Struct, frozen=True):
+    """What the sender is told, and what the log line says.
+
+    A struct, as all that is made of each delivery: to make a named tuple takes five times as long.
+    """
 
     status: int
     outcome: Outcome
@@ -111,11 +115,13 @@ class Lock:
 
     def opens(self, signature: bytes, body: bytes) -> bool:
         """Compare in constant time, and with every secret, whichever fits."""
-        expected = [b"sha256=" + hmac.digest(secret, body, "sha256").hex().encode() for secret in self.secrets]
-        return True in [hmac.compare_digest(signature, one) for one in expected]
+        return True in [
+            hmac.compare_digest(signature, b"sha256=" + hmac.digest(secret, body, "sha256").hex().encode())
+            for secret in self.secrets
+        ]
 
 
-class Meant(NamedTuple):
+class Meant(Struct, frozen=True):
     """A delivery that something follows from."""
 
     event: Event

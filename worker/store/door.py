@@ -27,6 +27,9 @@ from worker.store.wire import Reply, Wire, items, text
 if TYPE_CHECKING:
     from msgspec.json import Encoder
 
+DELIVERY_S, PULL_S = int(keys.REPEATS.total_seconds()), int(keys.MONTH.total_seconds())
+"""How long `keys.delivery`, and `keys.pull` and `keys.heads` stay."""
+
 FORCE: Final = "force"
 ANEW: Final = "anew"
 CONTESTED: Final = "contest"
@@ -137,33 +140,29 @@ def want(wire: Wire, request: JudgeRequest, timing: Timing) -> Wanted:
 
 
 def to_want(request: JudgeRequest, timing: Timing) -> Call:
-    pull, head_sha, mode, arrived = request.pull, request.head_sha, mode_of(request), request.arrived
-    installation, repository = pull.installation_id, pull.repository_id
-    place, delivery = keys.pull(pull), keys.delivery(request.delivery_id)
-    on = [place.name, delivery.name, keys.window(installation, repository, request.base).name]
+    pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
+    installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
+    on = [
+        keys.pull(pull).name,
+        keys.delivery(request.delivery_id).name,
+        keys.window(installation, repository, request.base).name,
+    ]
     if head_sha is not None:
         on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
-        if request.trigger in (Trigger.TEXT, Trigger.BASE):
+        if trigger in (Trigger.TEXT, Trigger.BASE):
             on.append(keys.ledger(pull).name)
-        if request.trigger is Trigger.BASE:
+        if trigger is Trigger.BASE:
             on.append(keys.decisions(pull).name)
-    told = (
-        installation,
-        head_sha or "",
-        written(request),
-        mode,
-        *quiet(mode, timing),
-        FLAGS.get(request.trigger, ""),
-        lifetime_s(delivery),
-        pull.number,
-        lifetime_s(place),
-        "" if arrived is None else arrived.at.isoformat(),
-        int(mode is HOLD or mode is MOVED),
-        repository,
-        request.trigger if mode is not HOLD and request.trigger in OUTDATING else "",
-        request.base or "",
+    quiet_ms, quiet_max_ms = quiet(mode, timing)
+    came = "" if arrived is None else _encoder().encode(arrived.at)[1:-1].decode()
+    show = int(mode is HOLD or mode is MOVED)
+    stale = trigger if mode is not HOLD and trigger in OUTDATING else ""
+    # one line: each argument by itself takes several times as long to send as a word of it
+    words = (
+        f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
+        f"{came} {show} {stale} {request.base or ''} {FLAGS.get(trigger, '')}"
     )
-    return Call(Script.WANT, (len(on), *on, *told))  # as `call_of`, which is asked for every key whether it is one
+    return Call(Script.WANT, (len(on), *on, written(request), words))  # as `call_of`, which looks for keys among them
 
 
 def written(request: JudgeRequest) -> str:
@@ -179,8 +178,12 @@ def _encoder() -> "Encoder":
 
 
 def wanted(reply: Reply) -> Wanted:
-    outcome, seq = text(reply).split()
-    return Wanted(OUTCOMES[outcome], int(seq))
+    return Wanted(became(reply), int(text(reply).partition(" ")[2]))
+
+
+def became(reply: Reply) -> Outcome:
+    """What became of a request, for who needs no more."""
+    return OUTCOMES[text(reply).partition(" ")[0]]
 
 
 def nudge(wire: Wire, at: Commit, timing: Timing) -> Outcome:

@@ -8,7 +8,9 @@ connection is thrown away, nobody waits longer than the timeout for an answer, a
 import asyncio
 from collections import deque
 from io import BytesIO
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
+
+from msgspec import Struct
 
 from worker.store.lua import Call, is_unknown
 from worker.store.wire import (
@@ -32,7 +34,7 @@ from worker.store.wire import (
 GONE: Final = "the connection was closed"
 
 
-class Asked(NamedTuple):
+class Asked(Struct, frozen=True):
     """A command that was sent, and nobody answered yet."""
 
     answer: asyncio.Future[Reply]

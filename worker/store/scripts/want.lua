@@ -1,6 +1,7 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named [ledger [decisions]]]
--- ARGV installation head request mode quiet_ms quiet_max_ms flags delivery_s number heads_s arrived show repository stale base
+-- ARGV request, and in one line, a space between each: installation repository number head mode quiet_ms quiet_max_ms delivery_s
+-- heads_s arrived show stale base flags (head, arrived, stale, base and flags may be empty; flags are several words)
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- base: which one it goes into, where that was said. Only a delivery about another base, or a look around, changes what is known
 -- of it: what another delivery says may be old, or the first word of what we were never told
@@ -9,29 +10,30 @@
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- decisions: another base, where what people let pass counts no more. ledger without them: only its text was edited, which is
 -- nothing where nobody ever asked for it; and while it waits for its verdict it changes no more than when that is
--- Answers what became of it, and its number among all events. Every delivery comes through here: what the hash holds is read
--- once and written once.
-local mode = A[4]
-inst = A[1]
-if not call('SET', KEYS[2], 1, 'NX', 'EX', A[8]) then return 'duplicate 0' end
+-- Answers what became of it, and its number among all events: as a status, which is one line to read. Every delivery comes
+-- through here: what the hash holds is read once and written once.
+local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, asked =
+  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
+inst = installation
+if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
 local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways', 'again', 'base')
 local state = was[1]
-if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return 'unknown 0' end
-local is_text, is_new = KEYS[6] and not KEYS[7], A[2] ~= '' and A[2] ~= was[5]
-if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return 'unknown 0' end
+if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
+local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
+if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return {ok = 'unknown 0'} end
 local only_waits = is_text and state == 'due' and was[2] and not was[11] and not is_new
 local seq = call('INCR', 'assay:count')
-local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[3], 'inst', inst}, {'over', 'ends', 'wake'}
+local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[1], 'inst', inst}, {'over', 'ends', 'wake'}
 local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
 local function drop(...) for _, field in ipairs({...}) do gone[#gone + 1] = field end end
 local function written(answer)
   call('HDEL', pull, unpack(gone))
   call('HSET', pull, unpack(fields))
-  return answer .. ' ' .. seq
+  return {ok = answer .. ' ' .. seq}
 end
 
 local flags = was[4] or ''
-for flag in string.gmatch(A[7], '%S+') do
+for flag in string.gmatch(asked, '%S+') do
   if not string.find(' ' .. flags, ' ' .. flag .. ' ', 1, true) then flags = flags .. flag .. ' ' end
 end
 if flags ~= '' then set('flags', flags) end
@@ -42,29 +44,29 @@ if KEYS[7] then -- into another base: what let it pass before counts no more
 end
 
 if is_new then
-  set('head', A[2])
+  set('head', head)
   drop('waiting', 'came', 'looks')
 end
-if A[11] ~= '' and (is_new or not was[6]) then set('came', A[11]) end
+if arrived ~= '' and (is_new or not was[6]) then set('came', arrived) end
 local after = tonumber(was[9] or 0)
-if was[10] and (is_new or A[7] ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
+if was[10] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
   after = 0
   drop('after')
   set('aways', 0)
   call('ZREM', mine_key('retries'), pull)
 end
-if A[15] ~= '' and (KEYS[7] or not was[12]) then set('base', A[15]) end
+if base ~= '' and (KEYS[7] or not was[12]) then set('base', base) end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
-local is_stale = A[14] ~= '' and is_known and not only_waits and (was[5] or A[2] ~= '')
-if is_stale then set('again', A[14]) end
-if is_new or is_stale or only_waits or (A[12] == '1' and A[2] ~= '') then
+local is_stale = stale ~= '' and is_known and not only_waits and (was[5] or head ~= '')
+if is_stale then set('again', stale) end
+if is_new or is_stale or only_waits or (show == '1' and head ~= '') then
   call('ZADD', mine_key('opening'), now, pull)
   turn('opening', now)
 end
-if A[2] ~= '' then
-  call('SADD', KEYS[4], A[9])
-  call('EXPIRE', KEYS[4], A[10])
-  call('SADD', KEYS[5], inst .. ':' .. A[13])
+if head ~= '' then
+  call('SADD', KEYS[4], number)
+  call('EXPIRE', KEYS[4], heads_s)
+  call('SADD', KEYS[5], inst .. ':' .. repository)
 end
 
 if mode == 'hold' and flags == '' then
@@ -81,13 +83,13 @@ if mode == 'hold' and flags == '' then
     turn('due', at)
   end
   local answer = written(state and 'coalesced' or 'queued')
-  if state or is_doubtful then call('PERSIST', pull) else call('EXPIRE', pull, A[10]) end
+  if state or is_doubtful then call('PERSIST', pull) else call('EXPIRE', pull, heads_s) end
   return answer
 end
 
 call('PERSIST', pull)
 drop('rests')
-local due, quiet = tonumber(was[7] or 0), tonumber(A[5])
+local due, quiet = tonumber(was[7] or 0), tonumber(quiet_ms)
 if due > 0 and (due <= now or (mode == 'soon' and state == 'due')) then return written('coalesced') end
 if mode == 'moved' and state ~= 'due' then
   quiet = 0
@@ -96,7 +98,7 @@ elseif mode == 'window' or mode == 'moved' then
   set('quiet', quiet)
 end
 local since = tonumber(was[8] or now)
-due = math.min(now + quiet, since + max(A[6], quiet))
+due = math.min(now + quiet, since + max(quiet_max_ms, quiet))
 set('due', due)
 set('since', since)
 if state ~= 'given' and state ~= 'held' then
