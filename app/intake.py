@@ -1,4 +1,4 @@
-"""Event -> JudgeRequest, Ask, Happening, MergeGroup ... -> scripts in Redis. What the door does about an event, and all of it.
+"""Event -> Wish, Ask, Happening, MergeGroup ... -> scripts in Redis. What the door does about an event, and all of it.
 
 Does not judge, does not ask GitHub anything and does not start a job: a dispatcher takes it from here.
 Invariant: each write may be sent twice, and a delivery that was counted before changes nothing.
@@ -30,7 +30,7 @@ from app.facts import (
     ThumbGiven,
 )
 from app.noting import to_happening
-from app.wishes import to_request
+from app.wishes import to_wish
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
@@ -65,8 +65,8 @@ class Intake:
             case HeadFact() | RerunPressed():
                 if isinstance(event, PullReopened):
                     await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
-                request = to_request(event, delivery_id, at)
-                reply = await self.lane.run(door.to_want(request, self.store.timing))
+                wish = to_wish(event, delivery_id, at)
+                reply = await self.lane.run(door.to_want(wish, self.store.timing))
                 if happening := to_happening(event, delivery_id, at):
                     await self.lane.run(door.to_happen(happening))
                 return door.became(reply)

@@ -29,18 +29,24 @@ from app.facts import (
 )
 from app.intake import again, to_asks, to_greeting, to_group
 from app.noting import to_happening
-from app.wishes import Wished, to_request
+from app.wishes import Wished, to_wish
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, ReviewRef, Trigger
+from worker.store.door import written
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 HEAD: dict[str, Any] = {**HERE, "head_sha": SHA}
 COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
+
+
+def requested(event: Wished, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest:
+    """What a judge takes up of what the door wrote."""
+    return JudgeRequest.model_validate_json(written(to_wish(event, delivery_id, AT)))
 
 
 @pytest.mark.parametrize(
@@ -62,40 +68,61 @@ COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
     ],
 )
 def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigger: Trigger) -> None:
-    made = to_request(event, DELIVERY, AT)
+    made = requested(event)
     assert made.trigger is trigger
     told = {"pull": PULL, "repository": "acme/widgets", "head_sha": event.head_sha}
     assert {name: getattr(made, name) for name in told} == told
     assert (made.delivery_id, made.requested_at) == (DELIVERY, AT)
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        RerunPressed(**HERE, head_sha=None),
+        PullPushed(
+            **HEAD,
+            author=AuthorKind.PERSON,
+            draft=True,
+            base_sha=OLD,
+            base_ref="main",
+            extent=Extent(files=1, added=2, removed=3),
+        ),
+    ],
+)
+def test_a_wish_is_written_as_the_request_that_it_is_would_be(event: Wished) -> None:
+    wish = to_wish(event, DELIVERY, AT)
+    assert wish.__struct_fields__ == tuple(JudgeRequest.model_fields)
+    assert written(wish) == requested(event).model_dump_json()
+
+
 def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
-    made = to_request(PullReopened(**HEAD, author=AuthorKind.BOT, draft=True), DELIVERY, AT)
+    made = requested(PullReopened(**HEAD, author=AuthorKind.BOT, draft=True))
     assert (made.author, made.draft, made.arrived) == (AuthorKind.BOT, True, None)
 
 
 def test_base_and_size_go_along_where_they_are_known() -> None:
     size = Extent(files=1, added=2, removed=3)
-    made = to_request(PullPushed(**HEAD, base_sha=OLD, base_ref="main", extent=size), DELIVERY, AT)
+    made = requested(PullPushed(**HEAD, base_sha=OLD, base_ref="main", extent=size))
     assert (made.base_sha, made.base, made.extent) == (OLD, base_mark("main"), size)
-    assert to_request(PullPushed(**HEAD), DELIVERY, AT).model_fields_set.isdisjoint({"base_sha", "base", "extent"})
+    unknown = requested(PullPushed(**HEAD))
+    assert (unknown.base_sha, unknown.base, unknown.extent) == (None, None, None)
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "Ünter/ * weird\ud800", ""])
 def test_a_base_of_any_name_is_told_by_a_mark_of_one_length(name: str) -> None:
-    made = to_request(PullPushed(**HEAD, base_ref=name), DELIVERY, AT)
+    made = requested(PullPushed(**HEAD, base_ref=name))
     assert made.base is not None
     assert len(made.base) == 32
-    assert made.base != to_request(PullPushed(**HEAD, base_ref=f"{name}/"), DELIVERY, AT).base
+    assert made.base != requested(PullPushed(**HEAD, base_ref=f"{name}/")).base
 
 
 @pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
 def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
-    assert to_request(event, DELIVERY, AT).arrived == Arrival(head_sha=SHA, at=AT)
+    assert requested(event).arrived == Arrival(head_sha=SHA, at=AT)
 
 
 def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
-    known = to_request(PullPushed(**HEAD, author=AuthorKind.AGENT, draft=True), DeliveryId("d-0"), AT)
+    known = requested(PullPushed(**HEAD, author=AuthorKind.AGENT, draft=True), DeliveryId("d-0"))
     made = again(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
     assert made == JudgeRequest(
         **HERE,
