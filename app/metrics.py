@@ -91,6 +91,10 @@ COUNTS: Final = {
         "Judgings that came to no verdict, for a failure of Assay or of GitHub.",
     ),
     Count.KILLED: ("judges_killed_total", "Processes that died while they judged."),
+    Count.PASSED_OVER: (
+        "deliveries_passed_over_total",
+        "Deliveries that never arrived, and that GitHub failed to make again in three looks.",
+    ),
 }
 SPANS: Final = {
     Span.FIRST_CHECK: "From the delivery of a new head to its check run.",

@@ -5,12 +5,12 @@ left alone, but where it goes into another base than we heard of.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.missed import OLDEST, Place, Sent, by_age, missed
+from worker.domain.missed import OLDEST, Place, Sent, by_turn, missed
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
@@ -24,6 +24,10 @@ OVERLAP: Final = timedelta(minutes=10)
 FIRST_LOOK: Final = timedelta(hours=1)
 MOST_AGAIN: Final = 100
 """How many deliveries are asked for in one go: the others wait for the next."""
+MOST_IN_A_ROW: Final = 3
+"""After so many failures GitHub is taken to be away: the others wait for the next look."""
+MOST_FAILED: Final = 3
+"""A delivery that GitHub failed to make in as many looks is told of."""
 MOST_WAITING: Final = 1_000
 """While as many wait, nobody looks for more: GitHub's list stays for days."""
 MOST_WANTED: Final = 100
@@ -95,18 +99,19 @@ class Pages(Protocol):
 
 
 class Redelivering(Value):
-    """Deliveries that never arrived."""
+    """Deliveries that never arrived. *passed_over* hears of those that GitHub fails to make again time and again."""
 
     deliveries: Deliveries
     progress: Progress
     clock: Clock
+    passed_over: Callable[[Sent], None] = lambda _: None
 
     def run(self) -> int:
         """Have delivered again what never arrived; how many deliveries that were."""
         waiting = self.progress.waiting()
         if len(waiting) < MOST_WAITING:
             self._read_on(waiting, self.clock.now())
-        return self._ask(sorted(self.progress.waiting(), key=by_age))
+        return self._ask(sorted(self.progress.waiting(), key=by_turn))
 
     def _read_on(self, waiting: Iterable[Sent], now: datetime) -> None:
         """Note what never arrived, as far as one look goes; the next one goes on there."""
@@ -132,15 +137,34 @@ class Redelivering(Value):
 
     def _ask(self, waiting: Sequence[Sent]) -> int:
         """Each until it is known that it was asked for: whoever dies here asks for one of them twice."""
-        asked = again = 0
+        asked = again = in_a_row = 0
         for one in waiting:
             if asked == MOST_AGAIN:
                 break
             if one.is_settled(self.clock.now()) and self.progress.may_again(one.guid, one.id):
                 asked += 1
-                again += self.deliveries.again(one)
+                try:
+                    again += self.deliveries.again(one)
+                except RateLimited:
+                    raise
+                except Unavailable as error:
+                    in_a_row += 1
+                    self._failed(one, error)
+                    if in_a_row == MOST_IN_A_ROW:
+                        raise
+                    continue
+                in_a_row = 0
             self.progress.done(one.guid)
         return again
+
+    def _failed(self, one: Sent, error: Unavailable) -> None:
+        """The others come first from now on; it is tried behind them until GitHub makes it, or is too old for that."""
+        late = one.model_copy(update={"failed": one.failed + 1})
+        self.progress.wait((late,))
+        LOG.info("a delivery is not made again now: %s", error, extra={"delivery_id": one.guid, "failed": late.failed})
+        if late.failed == MOST_FAILED:
+            LOG.warning("a delivery is passed over: %s", error, extra={"delivery_id": one.guid})
+            self.passed_over(late)
 
 
 class Heads(Protocol):

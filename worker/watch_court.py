@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from worker import measuring
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId, Sha
+from worker.domain.missed import Sent
 from worker.domain.open_pulls import Repository
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
@@ -24,6 +26,7 @@ from worker.reception import was_heard_of
 from worker.render.standing import old
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.measures import Count
 from worker.store.progress import RedisProgress
 
 if TYPE_CHECKING:
@@ -65,9 +68,13 @@ class WatchCourt(Value):
             sweeping.everywhere(_round(api, progress))
 
     def _deliver(self, api: Api, progress: RedisProgress) -> None:
-        again = Redelivering(GitHubDeliveries(api), progress, self.clock).run()
+        redelivering = Redelivering(GitHubDeliveries(api), progress, self.clock, self._passed_over)
+        again = redelivering.run()
         if again:
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
+
+    def _passed_over(self, _: Sent) -> None:
+        measuring.happened(self.store, Count.PASSED_OVER)
 
 
 def _round(api: Api, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:

@@ -33,7 +33,7 @@ EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)
 STANDING = Standing(3, 2, 4.25, 1, 1, 9, has_dispatcher=True, is_paused=False, errands={"open_check": 5, "command": 6})
 FIGURES = Figures(
     verdicts={("accept", ""): 4, ("abstain", "paused"): 1},
-    counts={Count.OVERDUE: 1, Count.GIVEN_UP: 2, Count.KILLED: 3},
+    counts={Count.OVERDUE: 1, Count.GIVEN_UP: 2, Count.KILLED: 3, Count.PASSED_OVER: 4},
     spans={Span.FIRST_CHECK: Histogram((1, 0, 2, *(0,) * 9, 1), 4007.5), Span.VERDICT: EMPTY},
     spent_usd={InstallationId(100): Decimal("0.0123")},
     left={(InstallationId(100), "core"): 4321},
@@ -88,6 +88,9 @@ assay_judgings_given_up_total 2
 # HELP assay_judges_killed_total Processes that died while they judged.
 # TYPE assay_judges_killed_total counter
 assay_judges_killed_total 3
+# HELP assay_deliveries_passed_over_total Deliveries that never arrived, and that GitHub failed to make again in three looks.
+# TYPE assay_deliveries_passed_over_total counter
+assay_deliveries_passed_over_total 4
 # HELP assay_first_check_seconds From the delivery of a new head to its check run.
 # TYPE assay_first_check_seconds histogram
 assay_first_check_seconds_bucket{le="0.5"} 1

@@ -17,13 +17,17 @@ OLDEST: Final = timedelta(days=3)
 
 
 class Sent(Frozen):
-    """One attempt at a delivery. `guid` names the delivery, `id` the attempt, `is_again` that it was not the first."""
+    """One attempt at a delivery. `guid` names the delivery, `id` the attempt, `is_again` that it was not the first.
+
+    `failed`: how often GitHub failed when it was asked for again.
+    """
 
     id: int
     guid: str
     at: datetime
     status_code: int
     is_again: bool = False
+    failed: int = 0
 
     @property
     def arrived(self) -> bool:
@@ -56,6 +60,11 @@ def missed(sent: Iterable[Sent], now: datetime) -> Sequence[Sent]:
             newest[one.guid] = one
     found = (one for guid, one in newest.items() if guid not in arrived)
     return sorted((one for one in found if one.is_settled(now)), key=by_age)
+
+
+def by_turn(one: Sent) -> tuple[int, datetime, int]:
+    """What is asked for first: what GitHub failed to make stands behind the others."""
+    return one.failed, one.at, one.id
 
 
 def by_age(one: Sent) -> tuple[datetime, int]:

@@ -43,6 +43,7 @@ class Count(StrEnum):
     OVERDUE = "overdue"
     GIVEN_UP = "given_up"
     KILLED = "killed"
+    PASSED_OVER = "passed_over"
 
 
 class Histogram(Value):

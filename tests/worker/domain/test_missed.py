@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.missed import OLDEST, SETTLES, Sent, missed
+from worker.domain.missed import OLDEST, SETTLES, Sent, by_turn, missed
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -29,6 +29,15 @@ def test_what_may_still_be_answered_and_what_is_too_old_is_left() -> None:
     old = sent(2, "b", minutes=OLDEST.total_seconds() / 60)
     refused = sent(3, "c", minutes=0)
     assert missed([young, old, refused], NOW) == [refused]
+
+
+def test_what_github_failed_to_make_stands_behind_what_it_did_not() -> None:
+    failed = sent(1, "a", 60).model_copy(update={"failed": 1})
+    assert sorted([failed, sent(3, "c", 20), sent(2, "b", 30)], key=by_turn) == [
+        sent(2, "b", 30),
+        sent(3, "c", 20),
+        failed,
+    ]
 
 
 ATTEMPTS = st.lists(

@@ -6,14 +6,22 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.worker.store.played import HEAD, NEWER, judged_once, pull, wish
-from worker.catching_up import MOST_AGAIN, MOST_WAITING, MOST_WANTED, Redelivering, Sweeping
+from worker.catching_up import (
+    MOST_AGAIN,
+    MOST_FAILED,
+    MOST_IN_A_ROW,
+    MOST_WAITING,
+    MOST_WANTED,
+    Redelivering,
+    Sweeping,
+)
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.errors import RateLimited, Unavailable
+from worker.errors import Outage, RateLimited, Unavailable
 from worker.reception import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
@@ -186,6 +194,73 @@ def test_nobody_reads_on_while_many_wait_and_what_is_too_old_is_let_go(store: St
     clock.at += timedelta(days=3)
     assert redelivering.run() == 0
     assert progress.waiting() == []
+
+
+class Stubborn(Hooks):
+    """GitHub answers 502 to whoever asks for one of *stuck*."""
+
+    def __init__(self, *guids: str, stuck: Collection[str]) -> None:
+        super().__init__(*guids)
+        self.stuck = stuck
+        self.tried: list[str] = []
+
+    def again(self, sent: Sent) -> bool:
+        self.tried.append(sent.guid)
+        if sent.guid in self.stuck:
+            raise Outage("GitHub", "answered 502")
+        return super().again(sent)
+
+
+def test_one_that_github_fails_to_make_again_holds_nobody_behind_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooks, clock, told = Stubborn("odd", "a", "b", stuck={"odd"}), Hand(), list[str]()
+    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock, lambda one: told.append(one.guid))
+    assert redelivering.run() == 2
+    assert hooks.tried == ["odd", "a", "b"]
+    for number in range(1, MOST_FAILED):
+        assert told == []
+        hooks.tried.clear()
+        hooks.sent.clear()
+        hooks.fails(LATEST + number, f"new{number}")
+        assert redelivering.run() == 1
+        assert hooks.tried == [f"new{number}", "odd"], "behind the others"
+    assert told == ["odd"]
+    assert [one.levelname for one in caplog.records if "passed over" in one.message] == ["WARNING"]
+    hooks.sent.clear()
+    redelivering.run()
+    assert told == ["odd"], "once"
+    hooks.stuck = ()
+    hooks.tried.clear()
+    assert redelivering.run() == 1
+    assert hooks.tried == ["odd"], "and not lost"
+
+
+def test_where_github_is_away_few_are_tried_and_none_is_lost(store: Store) -> None:
+    guids = [f"d{number}" for number in range(20)]
+    hooks = Stubborn(*guids, stuck=guids)
+    progress = RedisProgress(store.wire)
+    redelivering = Redelivering(hooks, progress, Hand())
+    for _ in range(2):
+        with pytest.raises(Outage):
+            redelivering.run()
+    assert hooks.tried == guids[: 2 * MOST_IN_A_ROW], "others the next time"
+    hooks.stuck = ()
+    assert redelivering.run() == len(guids)
+    assert progress.waiting() == []
+
+
+def test_a_rate_limit_is_nobodys_failure(store: Store) -> None:
+    class Limited(Hooks):
+        def again(self, sent: Sent) -> bool:
+            self.asked.append(sent.id)
+            raise RateLimited("GitHub", NOW)
+
+    hooks, progress = Limited("a", "b"), RedisProgress(store.wire)
+    with pytest.raises(RateLimited):
+        Redelivering(hooks, progress, Hand()).run()
+    assert [one.failed for one in progress.waiting()] == [0, 0]
+    assert hooks.asked == [1]
 
 
 def test_a_round_goes_on_where_the_one_before_it_stopped(store: Store) -> None:

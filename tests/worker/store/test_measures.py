@@ -108,7 +108,12 @@ def test_what_github_still_grants_is_told_as_far_as_it_said_so(store: Store) -> 
 def test_what_happened_is_counted_and_an_answer_that_was_lost_counts_nothing_twice(store: Store) -> None:
     store.measures.count(Count.OVERDUE)
     store.measures.count(Count.OVERDUE)
-    assert store.measures.figures(NOW).counts == {Count.OVERDUE: 2, Count.GIVEN_UP: 0, Count.KILLED: 0}
+    assert store.measures.figures(NOW).counts == {
+        Count.OVERDUE: 2,
+        Count.GIVEN_UP: 0,
+        Count.KILLED: 0,
+        Count.PASSED_OVER: 0,
+    }
     markers = [text(one) for one in items(store.wire.call("KEYS", "assay:measured:*"))]
     assert len(markers) == 2
     again = [keys.MEASURES, keys.MEASURED_OF, markers[0]]
