@@ -183,7 +183,7 @@ def broken_tree() -> Generator[Path]:
         for name in COPIED:
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
-        script = Path(folder) / "worker" / "store" / "scripts" / "pull.lua"
+        script = Path(folder) / "worker" / "store" / "scripts" / "judging.lua"
         sound = script.read_text("utf-8")
         if FENCE not in sound:
             raise SystemExit(f"{script.name} has no such fence any more: {FENCE}")

@@ -1,7 +1,7 @@
 """The scripts in `scripts/`, sent by their digest, loaded again where Redis forgot them.
 
-Does not say what they mean (their first lines do). Invariant: each is `pull.lua` followed by itself, one unit, and may
-be sent twice.
+Does not say what they mean (their first lines do). Invariant: each is the words that it is made of followed by itself, one unit,
+and may be sent twice.
 """
 
 import hashlib
@@ -119,10 +119,15 @@ class Script(StrEnum):
     TOKEN_REVOKE = "token_revoke"  # noqa: S105 - a script's name
 
 
+OFTEN: Final = frozenset({Script.WANT, Script.HAPPEN})
+"""What nearly every delivery runs does without the words of `judging.lua`: Redis makes each of them anew every time."""
+
+
 @cache
 def source(script: Script) -> bytes:
-    """The whole text of a script, with the words of `pull.lua` before it."""
-    return b"".join((FOLDER / name).read_bytes() for name in ("pull.lua", f"{script}.lua"))
+    """The whole text of a script, with its words before it."""
+    words = ("pull.lua",) if script in OFTEN else ("pull.lua", "judging.lua")
+    return b"".join((FOLDER / name).read_bytes() for name in (*words, f"{script}.lua"))
 
 
 @cache

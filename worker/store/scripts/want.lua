@@ -16,21 +16,23 @@ local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, deli
   string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'aways', 'again', 'base')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base')
 local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
 local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
 if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return {ok = 'unknown 0'} end
-local only_waits = is_text and state == 'due' and was[2] and not was[11] and not is_new
+local only_waits = is_text and state == 'due' and was[2] and not was[14] and not is_new
 local seq = call('INCR', 'assay:count')
-local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[1], 'inst', inst}, {'over', 'ends', 'wake'}
+local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[1], 'inst', inst}, {}
 local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
 local function drop(...) for _, field in ipairs({...}) do gone[#gone + 1] = field end end
 local function written(answer)
-  call('HDEL', pull, unpack(gone))
+  if gone[1] then call('HDEL', pull, unpack(gone)) end
   call('HSET', pull, unpack(fields))
   return {ok = answer .. ' ' .. seq}
 end
+
+if was[10] or was[11] then drop('over', 'ends') end
 
 local flags = was[4] or ''
 for flag in string.gmatch(asked, '%S+') do
@@ -49,13 +51,13 @@ if is_new then
 end
 if arrived ~= '' and (is_new or not was[6]) then set('came', arrived) end
 local after = tonumber(was[9] or 0)
-if was[10] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
+if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
   after = 0
   drop('after')
   set('aways', 0)
   call('ZREM', mine_key('retries'), pull)
 end
-if base ~= '' and (KEYS[7] or not was[12]) then set('base', base) end
+if base ~= '' and (KEYS[7] or not was[15]) then set('base', base) end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
 local is_stale = stale ~= '' and is_known and not only_waits and (was[5] or head ~= '')
 if is_stale then set('again', stale) end
@@ -72,7 +74,7 @@ end
 if mode == 'hold' and flags == '' then
   -- what is due stays due, and what other checks may wake: this may be told late, and who judges asks GitHub whether it is a draft
   set('rests', 1)
-  if not is_new then gone = {'over', 'ends'} end
+  if is_new then drop('wake') end
   local is_doubtful = is_new and not state and was[2] and not was[3]
   if is_doubtful then -- a new head of what was no draft a moment ago: an old one that is told late is nobody's to wait for
     set('state', 'due')
@@ -88,7 +90,7 @@ if mode == 'hold' and flags == '' then
 end
 
 call('PERSIST', pull)
-drop('rests')
+if was[3] or was[12] then drop('rests', 'wake') end
 local due, quiet = tonumber(was[7] or 0), tonumber(quiet_ms)
 if due > 0 and (due <= now or (mode == 'soon' and state == 'due')) then return written('coalesced') end
 if mode == 'moved' and state ~= 'due' then
