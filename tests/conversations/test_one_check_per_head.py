@@ -145,6 +145,35 @@ def test_github_being_down_for_long_ends_with_the_verdict_that_is_on_record(anot
     assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
 
 
+@pytest.mark.slow
+def test_a_verdict_on_record_outlives_half_an_outage_that_lasts_longer_than_any_is_waited_out(
+    another_world: Open,
+) -> None:
+    """Its check can be written all the time; the pull request can't be read."""
+    told = {"ASSAY_RETRY_DELAY": "0.05", "ASSAY_GITHUB_DELAY": "0.3", "ASSAY_GITHUB_OUTAGE": "1"}
+    world = another_world(told)
+    here = world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    world.github.fault("POST /graphql", status=502, count=1_000_000)
+    late.arrives()
+
+    went_wrong = lambda: [one["at"] for one in world.github.requests(here.name) if one["status"] == 502]  # noqa: E731 - asked again
+    world.until(
+        lambda: bool(at := went_wrong()) and at[-1] - at[0] > 6_000,
+        "GitHub was half away for six times as long as that is waited out",
+    )
+    assert (pull.check.status, pull.check.conclusion) == ("queued", None)
+    assert pull.check.title.startswith("Waiting for GitHub: tried again after")
+    world.github.clear_faults()
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert len(world.model.asked) == 1
+    assert not any("Assay failed" in one["sent"] for one in world.github.requests(here.name))
+
+
 @pytest.mark.parametrize("count", [10, *rare(1, 100)])
 def test_a_verdict_takes_at_most_seven_requests_and_one_carried_over_three_however_many_files(
     world: World, count: int
