@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from worker.domain.config_place import PLACE
 from worker.domain.diff import DiffError, diff_of, parse_diff
 from worker.domain.dossier import Dossier, UnreadReason
-from worker.domain.ids import Sha
+from worker.domain.ids import Sha, base_mark
 from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above
 from worker.github.configs import has_default
@@ -38,7 +38,10 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Where head and base are thought to be, and what is changed between them. `traced`: paths that tell whether it still is."""
+    """Where head and base are thought to be, and what is changed between them. `traced`: paths that tell whether it still is.
+
+    `base_ref`: the base branch, whose newest commit says the rules; None: not known, and they are asked for at `base_sha`.
+    """
 
     head_sha: Sha
     base_sha: Sha
@@ -46,9 +49,11 @@ class Guess:
     ruled_by: tuple[str, ...]
     issues: tuple[int, ...] = ()
     traced: tuple[str, ...] = ()
+    base_ref: str | None = None
 
     def asked(self, request: JudgeRequest) -> Asked:
-        rules = rules_asked(self.base_sha, self.ruled_by, self.issues, request)
+        at = self.base_sha if self.base_ref is None else tip_of(self.base_ref)
+        rules = rules_asked(at, self.ruled_by, self.issues, request)
         texts = [f"{self.head_sha}:{path}" for path in self.paths]
         return Asked([*rules.expressions, *texts], rules.issues, rules.folders, rules.owners_default)
 
@@ -89,6 +94,7 @@ def by_record(request: JudgeRequest, before: Dossier) -> Guess | None:
         rules_files_for([file.path for file in changed.files]),
         tuple(issues),
         traced,
+        base_ref_of(request, before),
     )
 
 
@@ -99,11 +105,19 @@ def by_diff(request: JudgeRequest, before: Dossier | None, diff: str) -> Guess |
         return None
     changed = parse_diff(diff.encode())
     rules = rules_files_for([file.path for file in changed.files])
-    return Guess(request.head_sha, base_sha, wanted(changed).paths[:BATCH], rules)
+    base_ref = base_ref_of(request, before)
+    return Guess(request.head_sha, base_sha, wanted(changed).paths[:BATCH], rules, base_ref=base_ref)
 
 
 def base_of(request: JudgeRequest, before: Dossier | None) -> Sha | None:
     return request.base_sha or (before.pull_request.base_sha if before else None)
+
+
+def base_ref_of(request: JudgeRequest, before: Dossier | None) -> str | None:
+    """The base branch as it was recorded, unless a delivery told of a base, and not that this is it."""
+    name = before.pull_request.base_ref if before else ""
+    is_told = request.base is not None or request.base_sha is not None
+    return name if name and (not is_told or request.base == base_mark(name)) else None
 
 
 def is_another_size(request: JudgeRequest, before: Dossier) -> bool:
@@ -121,10 +135,15 @@ def extent_of(before: Dossier) -> Extent | None:
     )
 
 
-def rules_asked(base_sha: Sha, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> Asked:
-    """The rules files, the configuration, and issues."""
-    rules = [f"{base_sha}:{path}" for path in (*ruled_by, PLACE)]
-    return Asked(rules, issues, [f"{base_sha}:{folder}" for folder in FOLDERS], has_default(request.repository))
+def tip_of(base_ref: str) -> str:
+    """The newest commit of a branch: what GitHub calls the base of a pull request stays behind when the branch moves on."""
+    return f"refs/heads/{base_ref}"
+
+
+def rules_asked(at: str, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> Asked:
+    """The rules files, the configuration, and issues. *at*: a commit, or a branch."""
+    rules = [f"{at}:{path}" for path in (*ruled_by, PLACE)]
+    return Asked(rules, issues, [f"{at}:{folder}" for folder in FOLDERS], has_default(request.repository))
 
 
 def rules_files_for(changed: Sequence[str]) -> tuple[str, ...]:

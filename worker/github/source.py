@@ -36,6 +36,7 @@ from worker.github.known import (
     is_another_size,
     rules_asked,
     rules_files_for,
+    tip_of,
 )
 from worker.github.logs import JobLogs, with_logs
 from worker.github.patches import PatchedDiff, joined
@@ -288,7 +289,7 @@ class PullReading:
     def _beside(self, pull: GraphPull, rest: "Rest", named: list[int], have: Have) -> Asked:
         """What else the first request has to bring: nothing, if it was answered already."""
         if have.answered is None or have.ruled_by != rest.ruled_by or not set(named) <= set(have.issues):
-            return rules_asked(pull.base_ref_oid, rest.ruled_by, named, self._request)
+            return rules_asked(tip_of(pull.base_ref_name), rest.ruled_by, named, self._request)
         found = dict(zip(have.issues, have.answered.issues, strict=True))
         rest.take(replace(have.answered, issues=tuple(found[number] for number in named)))
         return Asked()
@@ -351,7 +352,8 @@ def chosen(known: Around, config: Sequence[ConfigText]) -> Around:
 
 
 def _is_at(pull: GraphPull, guess: Guess) -> bool:
-    return (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
+    is_there = (pull.head_ref_oid, pull.base_ref_oid) == (guess.head_sha, guess.base_sha)
+    return is_there and guess.base_ref in (None, pull.base_ref_name)
 
 
 @dataclass(slots=True)

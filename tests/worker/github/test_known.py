@@ -10,6 +10,7 @@ import pytest
 
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.dossier import Dossier
+from worker.domain.ids import base_mark
 from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
 from worker.errors import Unavailable
 from worker.github import source as reading
@@ -76,6 +77,21 @@ def test_the_same_head_is_one_request(here: Place, reader: Reader) -> None:
     assert reader.asked == ["AssayPull"]
     pull.edit(body="Other words")
     assert reader.reads(pull, trigger=Trigger.EDITED).pull_request.body == "Other words"
+    assert reader.asked == ["AssayPull"]
+
+
+def test_rules_are_those_of_the_base_branch_as_it_is_now_in_no_request_more(here: Place, reader: Reader) -> None:
+    pull = here.pull({"a.py": CHANGE})
+    assert reader.reads(pull).guidance == ()
+    old = base_of(pull)
+    here.push("main", {"AGENTS.md": "Be brief."})
+    dossier = reader.reads(pull, trigger=Trigger.RULES)
+    assert base_of(pull) == old, "GitHub's word for the base stays behind"
+    assert [one.text for one in dossier.guidance] == ["Be brief."]
+    assert reader.asked == ["AssayPull"]
+    here.push("main", {"AGENTS.md": "Be very brief."})
+    told = {"base_sha": old, "base": base_mark("main")}
+    assert [one.text for one in reader.reads(pull, **told).guidance] == ["Be very brief."]
     assert reader.asked == ["AssayPull"]
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Commit, Dossier, HeadFile, PullRequest
+from worker.domain.ids import base_mark
 from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
 from worker.github.graph import Answered
-from worker.github.known import Guess, by_diff, by_record, extent_of, had, is_another_size
+from worker.github.known import Guess, base_ref_of, by_diff, by_record, extent_of, had, is_another_size
 from worker.github.replies import Blob, PullState
 from worker.github.trail import MOST_TRACED, Traces, Trail, blob_id, is_same_change, may_be_of, to_trace, traces_of
 
@@ -259,6 +260,14 @@ def test_a_guess_is_where_it_was_unless_the_request_knows_better() -> None:
     guess = by_record(request(head_sha=EMPTY, base_sha=TIP), dossier())
     assert guess
     assert (guess.head_sha, guess.base_sha) == (EMPTY, TIP)
+
+
+def test_a_base_branch_is_guessed_unless_another_one_was_told() -> None:
+    before = dossier()
+    into = before.model_copy(update={"pull_request": before.pull_request.model_copy(update={"base_ref": "main"})})
+    told = [{}, {"base": base_mark("main")}, {"base": base_mark("next")}, {"base_sha": TIP}]
+    assert [base_ref_of(request(**one), into) for one in told] == ["main", "main", None, None]
+    assert [base_ref_of(request(), one) for one in (before, None)] == [None, None]
 
 
 def test_what_can_not_be_read_or_is_too_much_is_no_guess() -> None:
