@@ -116,7 +116,8 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("workflow_run", "completed"): Row(on_check.workflow_completed, "whoever waits for CI looks again"),
         ("push", ""): Row(
             on_repository.branch_pushed,
-            "`.github/assay.yml` changed: read anew for the next event; reverts on the default branch are noted",
+            "`.github/assay.yml`, `AGENTS.md`, `CLAUDE.md` or another rules file changed: open pull requests into that branch that "
+            "were judged are judged again; reverts on the default branch are noted",
         ),
         ("merge_group", "checks_requested"): Row(on_repository.group_told, "the group's own check is answered"),
         ("merge_group", "destroyed"): Row(on_repository.group_gone, "what was not answered yet is dropped"),

@@ -166,11 +166,15 @@ class IssueChanged(Somewhere, frozen=True, kw_only=True):
 
 
 class BranchMoved(Somewhere, frozen=True, kw_only=True):
-    """A push. `reverted`: commits that it says it takes back; `has_new_config`: it touches the configuration on `branch`."""
+    """A push. `reverted`: commits that it says it takes back.
+
+    `has_new_config`: it touches the configuration on `branch`; `has_new_rules`: that, or another file that is judged by.
+    """
 
     branch: str
     reverted: tuple[Sha, ...] = ()
     has_new_config: bool = False
+    has_new_rules: bool = False
 
 
 class GroupTold(Somewhere, frozen=True, kw_only=True):

@@ -122,7 +122,7 @@ class Intake:
                 found = door.closing(wire, event.installation_id, mark)
                 woken = self._again(found, Trigger.CRITERIA, delivery_id, at)
             case BranchMoved():
-                woken = self._new_config(event)
+                woken = self._new_rules(event, delivery_id, at)
             case _:
                 assert_never(event)
         return noted if woken is UNKNOWN else woken
@@ -136,13 +136,15 @@ class Intake:
         ]
         return outcomes[0] if outcomes else UNKNOWN
 
-    def _new_config(self, event: BranchMoved) -> door.Outcome:
-        """What the door keeps of the configuration is not known any more; judges read it anew anyway."""
-        if not event.has_new_config:
+    def _new_rules(self, event: BranchMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+        """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
+        if not event.has_new_rules:
             return UNKNOWN
-        base = base_mark(event.branch)
-        door.set_window(self.store.wire, event.installation_id, event.repository_id, base, None)
-        return NOTED
+        place = event.installation_id, event.repository_id, base_mark(event.branch)
+        if event.has_new_config:
+            door.set_window(self.store.wire, *place, None)
+        woken = self._again(door.judged_into(self.store.wire, *place), Trigger.RULES, delivery_id, at)
+        return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
     def _move(self, event: AppMoved, at: datetime) -> door.Outcome:
         """All about an installation that left is forgotten, unless it is back in time.

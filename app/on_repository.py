@@ -23,9 +23,10 @@ from app.payloads import (
 from worker.domain.ids import Sha
 from worker.domain.mending import MOST, reverted_commits
 from worker.domain.merge_group import GroupEnd
+from worker.domain.rules.files import is_rules_file
 
 CONFIG_PATH: Final = ".github/assay.yml"
-"""Kept in a cache. Other rules files are read anew for every judging."""
+"""The door keeps what it says of the quiet window. Other rules files are only judged by."""
 
 
 def issue_edited(delivery: Delivery) -> IssueChanged | Ignored:
@@ -51,10 +52,12 @@ def issue_gone(delivery: Delivery) -> IssueChanged | Ignored:
 def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
     """A push says nothing of pull requests, but that its commits take others back, or change what is judged by."""
     payload = delivery.read(PushPayload)
-    has_new_config = any(CONFIG_PATH in _paths(commit) for commit in payload.commits)
+    paths = {path for commit in payload.commits for path in _paths(commit)}
+    has_new_config = CONFIG_PATH in paths
+    has_new_rules = has_new_config or any(map(is_rules_file, paths))
     branch = payload.ref.removeprefix("refs/heads/")
     found = _reverted(payload.commits) if branch == payload.repository.default_branch else ()
-    if not found and not has_new_config:
+    if not found and not has_new_rules:
         return Ignored("nothing_judged_by")
     return BranchMoved(
         installation_id=payload.installation.id,
@@ -62,6 +65,7 @@ def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
         branch=branch,
         reverted=found,
         has_new_config=has_new_config,
+        has_new_rules=has_new_rules,
     )
 
 

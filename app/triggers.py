@@ -28,7 +28,7 @@ TAIL: Final = """
 - At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
   a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
-  was edited, other issues to close.
+  was edited, other issues to close, other rules of the base branch.
 - Another base branch: at once, or after the new base's quiet window where judging still waits.
 - A draft waits (`queued`, without an end) for one of the second kind. That its `assay` block goes is none.
 
@@ -42,9 +42,15 @@ on, or on command.
 ## What follows from a change of the rules
 
 What is kept of `.github/assay.yml` is kept for each base branch: none counts for pull requests into another.
-A push that touches it drops the quiet window that was kept for its branch. Pull requests that are open then are *not* all judged
-again: the next event of each one is handled by the new rules. `/rejudge` does so at once. Rules files such as `AGENTS.md` are
-read from the base branch for every judging.
+A push that touches it drops the quiet window that was kept for its branch. Rules files such as `AGENTS.md` are read from the
+base branch for every judging, as it stands then.
+
+A push that touches either has the open pull requests into that branch judged again that have a verdict, at most the 100 that were
+judged last: the verdict on each of them counts no more from then on. Where the new rules say nothing else about what it changes
+(a rules file of another folder, another wait), its verdict is carried over and costs nothing; else it is a judging like any
+other, within the budgets. Who waits for a verdict is judged by the new rules anyway. What was skipped, and any pull request
+whose owner's default in the `.github` repository changed, is handled by the new rules at its next event; `/rejudge` does so at
+once.
 
 ## Other checks
 

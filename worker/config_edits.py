@@ -13,7 +13,7 @@ from worker.domain.config_keys import to_keys
 from worker.domain.config_place import PLACE
 from worker.domain.diff import ChangeKind, DiffError, diff_of
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, are_rules
+from worker.domain.rules.files import is_rules_file
 from worker.domain.value import Value
 from worker.domain.verdict import AbstainReason
 
@@ -77,11 +77,6 @@ def proposed(dossier: Dossier) -> Proposed:
     paths = {path for file in files for path in (file.path, file.old_path) if path}
     rules = tuple(sorted(path for path in paths if is_rules_file(path)))
     return _with_config(dossier, rules) if PLACE in paths else Proposed(rules=rules)
-
-
-def is_rules_file(path: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    return path in AT_THE_ROOT or name in NAMES or (folder in FOLDERS and are_rules(folder, name))
 
 
 def _with_config(dossier: Dossier, rules: tuple[str, ...]) -> Proposed:

@@ -19,7 +19,7 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker import measuring
-from worker.domain.ids import Sha
+from worker.domain.ids import base_mark
 from worker.domain.request import JudgeRequest, PullRef
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.outage import once_more
@@ -30,7 +30,7 @@ from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.measures import Count
-from worker.store.pulls import Answer, Finish, Taken
+from worker.store.pulls import Answer, Ended, Finish, Taken
 from worker.traces import about, carrying
 from worker.waking import by_ci, wakes
 
@@ -87,7 +87,7 @@ class End:
     is_bug: bool = False
     is_lost: bool = False
     is_for_ci: bool = False
-    head_sha: Sha | None = None
+    of: Ended | None = None
 
 
 def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
@@ -198,8 +198,9 @@ class Sitting:
             case Judged(again_in=timedelta() as wait):
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return End(Finish.OUTAGE, wait)
-            case Judged(verdict=verdict):
-                return End(Finish.JUDGED, is_for_ci=wakes(verdict), head_sha=verdict.subject.head_sha)
+            case Judged(verdict=verdict, dossier=dossier):
+                of = Ended(verdict.subject.head_sha, base_mark(dossier.pull_request.base_ref))
+                return End(Finish.JUDGED, is_for_ci=wakes(verdict), of=of)
             case Overtaken():
                 return End(Finish.AGAIN)
             case WaitForCi(poll=poll):
@@ -302,7 +303,7 @@ def _close(scene: Scene, taken: Taken, end: End) -> None:
         later = by_ci(taken.request, taken.lease.fence, scene.clock.now())
     answer = Answer.LOST
     if not end.is_lost:
-        answer = pulls.finish(taken.lease, end.how, end.wait, later, end.head_sha)
+        answer = pulls.finish(taken.lease, end.how, end.wait, later, end.of)
     if answer is Answer.LOST:
         pulls.want_late(taken.lease, taken.request)
     fields = {**about(taken.request), "fence": taken.lease.fence, "how": end.how, "answer": answer}

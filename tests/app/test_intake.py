@@ -232,7 +232,7 @@ def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted:
         RerunPressed(**HEAD),
         CommandGiven(**COMMAND, command=CommandName.REJUDGE),
         CiMoved(**SOMEWHERE, head_sha=SHA),
-        BranchMoved(**SOMEWHERE, branch="main", has_new_config=True),
+        BranchMoved(**SOMEWHERE, branch="main", has_new_config=True, has_new_rules=True),
         HeadRerun(**SOMEWHERE, head_sha=SHA),
         IssueChanged(**SOMEWHERE, repository="acme/widgets", number=9),
     ],

@@ -59,7 +59,13 @@ def test_a_push_to_the_default_branch_that_takes_commits_back_names_each_once() 
 @pytest.mark.parametrize("how", ["added", "modified", "removed"])
 def test_a_push_that_touches_the_configuration_says_so_on_any_branch(how: str) -> None:
     given = push({"message": "Rules", how: [CONFIG]}, ref="refs/heads/release/2")
-    assert given == BranchMoved(**SOMEWHERE, branch="release/2", has_new_config=True)
+    assert given == BranchMoved(**SOMEWHERE, branch="release/2", has_new_config=True, has_new_rules=True)
+
+
+@pytest.mark.parametrize("path", ["AGENTS.md", "docs/CLAUDE.md", ".cursor/rules/tests.mdc"])
+def test_a_push_that_touches_another_file_that_is_judged_by_says_so(path: str) -> None:
+    given = push({"message": "Retry", "modified": ["upload.py"]}, {"message": "Rules", "modified": [path]})
+    assert given == BranchMoved(**SOMEWHERE, branch="main", has_new_rules=True)
 
 
 def told(ended: GroupEnd | None) -> GroupTold:

@@ -25,15 +25,17 @@ from app.facts import (
 )
 from app.intake import Intake
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from tests.worker.store.played import becomes_due
 from worker.domain import keys
 from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
-from worker.domain.request import CommandName, Trigger
+from worker.domain.request import CommandName, PullRef, Trigger
 from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
 from worker.store.connection import Store
 from worker.store.door import Outcome, set_window
 from worker.store.lane import Lane
+from worker.store.pulls import Ended, Finish, Limits
 from worker.store.wire import whole
 from worker.system_clock import SystemClock
 
@@ -155,15 +157,50 @@ def test_ci_about_nothing_is_nothing_and_a_failure_on_an_accepted_head_is_noted(
     assert kept(intake, HAPPENINGS.order) == 1
 
 
+NEW_CONFIG: dict[str, Any] = {"has_new_config": True, "has_new_rules": True}
+
+
 def test_a_new_configuration_drops_the_quiet_window_that_the_door_knew(intake: Intake) -> None:
     here = (InstallationId(1), RepositoryId(7), base_mark("main"))
     window = keys.window(*here)
     set_window(intake.store.wire, *here, 600)
     assert took(intake, BranchMoved(**SOMEWHERE, branch="main", reverted=(OLD,))) is Outcome.QUEUED
-    assert took(intake, BranchMoved(**SOMEWHERE, branch="next", has_new_config=True), "d-2") is Outcome.NOTED
+    assert took(intake, BranchMoved(**SOMEWHERE, branch="next", **NEW_CONFIG), "d-2") is Outcome.NOTED
     assert kept(intake, window) == 1
-    assert took(intake, BranchMoved(**SOMEWHERE, branch="main", has_new_config=True), "d-3") is Outcome.NOTED
+    assert took(intake, BranchMoved(**SOMEWHERE, branch="main", **NEW_CONFIG), "d-3") is Outcome.NOTED
     assert kept(intake, window) == 0
+
+
+def was_judged(intake: Intake, number: int, base: str) -> PullRef:
+    """It has a verdict for this base, and waits for nothing."""
+    pull = PULL.model_copy(update={"number": number})
+    took(intake, PullPushed(pull=pull, repository="acme/widgets", head_sha=SHA), f"push-{number}")
+    becomes_due(intake.store, pull)
+    job = intake.store.pulls.next_due(f"call-{number}", Limits(9, 9))
+    taken = intake.store.pulls.take(pull, job.fence) if job else None
+    assert taken is not None
+    intake.store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(SHA, base_mark(base)))
+    return pull
+
+
+def test_new_rules_have_what_was_judged_by_the_old_ones_judged_again_in_their_base_alone(intake: Intake) -> None:
+    here, closed, waits, elsewhere = (
+        was_judged(intake, *one) for one in ((1, "main"), (2, "main"), (3, "main"), (4, "next"))
+    )
+    took(intake, PullClosed(pull=closed, repository="acme/widgets", head_sha=SHA, by_person=True), "closed")
+    took(intake, PullPushed(pull=waits, repository="acme/widgets", head_sha=OLD), "pushed")
+    pushed = BranchMoved(**SOMEWHERE, branch="main", has_new_rules=True)
+    assert took(intake, pushed, "rules") is Outcome.QUEUED
+    assert took(intake, pushed, "rules") is Outcome.UNKNOWN, "it waits for that already"
+    requests = {one.number: intake.store.pulls.request(one) for one in (here, closed, waits, elsewhere)}
+    assert {number: one.trigger for number, one in requests.items() if one} == {
+        1: Trigger.RULES,
+        2: Trigger.PUSHED,
+        3: Trigger.PUSHED,
+        4: Trigger.PUSHED,
+    }
+    nobody = BranchMoved(**SOMEWHERE, branch="other", has_new_rules=True)
+    assert took(intake, nobody, "elsewhere") is Outcome.UNKNOWN
 
 
 def test_a_merge_group_is_handed_on(intake: Intake) -> None:

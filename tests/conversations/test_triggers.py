@@ -215,6 +215,29 @@ def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_j
     assert pull.check.conclusion == "success"
 
 
+def test_new_rules_of_the_base_branch_have_what_is_open_judged_by_them(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    first = pull.verdict["eval_id"]
+    assert pull.check.conclusion == "failure"
+
+    here.github.verb("push", repo=here.name, branch="main", files={"AGENTS.md": "Retries need no tests here.\n"})
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "Retries need no tests here." in world.model.asked[-1].text
+    assert "the rules changed" in pull.text
+
+    here.github.verb("push", repo=here.name, branch="main", files={"AGENTS.md": None})
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
+    here.github.verb("push", repo=here.name, branch="main", files={".github/assay.yml": "quiet_window: 2m\n"})
+    world.settles()
+    assert pull.verdict["carried_from"] == first
+    assert len(world.model.asked) == 2
+
+
 def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(RETRY, draft=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.config_edits import Proposed, edits, is_rules_file, proposed
+from worker.config_edits import Proposed, edits, proposed
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, PullRequest, UnreadFile, UnreadReason
 
 PLACE = ".github/assay.yml"
@@ -127,5 +127,4 @@ def test_a_new_version_that_nobody_read_is_told_too() -> None:
     ],
 )
 def test_rules_files_are_those_that_the_judge_reads(path: str, *, are: bool) -> None:
-    assert is_rules_file(path) is are
     assert proposed(dossier(changed(path))).rules == ((path,) if are else ())

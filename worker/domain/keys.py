@@ -101,6 +101,11 @@ def window(installation: InstallationId, repository: RepositoryId, base: BaseMar
     return Key(f"assay:{installation}:window:{repository}:{base or 'unknown'}", "string", ttl=QUARTER)
 
 
+def into(installation: InstallationId, repository: RepositoryId, base: BaseMark) -> Key:
+    """Numbers of the pull requests that were judged for a base, by when that was last."""
+    return Key(f"assay:{installation}:into:{repository}:{base}", "zset", ttl=MONTH)
+
+
 def delivery(delivery_id: DeliveryId) -> Key:
     """This delivery was counted."""
     return Key(f"assay:delivery:{delivery_id}", "string", ttl=REPEATS)
@@ -338,27 +343,9 @@ def solving_any(installation: InstallationId) -> str:
 
 
 OF_PULLS: Final = (
-    "pull",
-    "ledger",
-    "checks",
-    "check",
-    "spent",
-    "watch",
-    "outcomes",
-    "added",
-    "commit",
-    "merges",
-    "heads",
-    "arrival",
-    "shown",
-    "note",
-    "window",
-    "resting",
-    "config",
-    "decisions",
-    "answered",
-    "group",
-)
+    "pull", "ledger", "checks", "check", "spent", "watch", "outcomes", "added", "commit", "merges", "heads",
+    "arrival", "shown", "note", "window", "into", "resting", "config", "decisions", "answered", "group",
+)  # fmt: skip
 """What is kept of a pull request, and goes when its repository is forgotten."""
 
 PAUSED: Final = Key("assay:paused", "string", ttl=None)

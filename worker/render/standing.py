@@ -31,6 +31,10 @@ WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
 }
 
 AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
+    Trigger.RULES: (
+        "the rules changed",
+        "The earlier verdict was made by the base branch's rules as they stood before.",
+    ),
     Trigger.CRITERIA: ("the issue was edited", "The earlier verdict was made by the issue as it stood before."),
     Trigger.BASE: ("the base changed", "The earlier verdict was made for another base."),
     Trigger.TEXT: (

@@ -256,8 +256,19 @@ def closing(wire: Wire, installation: InstallationId, mark: str) -> tuple[JudgeR
     return _known(wire, keys.solving(installation, mark), keys.pulls_of(installation))
 
 
-def _known(wire: Wire, index: keys.Key, prefix: str) -> tuple[JudgeRequest, ...]:
-    found = items(run(wire, Script.KNOWN, [index], prefix, MOST_ASIDE))
+def judged_into(
+    wire: Wire, installation: InstallationId, repository: RepositoryId, base: BaseMark
+) -> tuple[JudgeRequest, ...]:
+    """What was last asked of each open pull request that was judged for this base, but where it is judged again anyway.
+
+    Raises Unavailable.
+    """
+    index = keys.into(installation, repository, base)
+    return _known(wire, index, keys.prefix("pull", installation, repository), "due")
+
+
+def _known(wire: Wire, index: keys.Key, prefix: str, but: str = "") -> tuple[JudgeRequest, ...]:
+    found = items(run(wire, Script.KNOWN, [index], prefix, MOST_ASIDE, but))
     return tuple(read(JudgeRequest, text(one)) for one in found)
 
 

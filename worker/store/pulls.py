@@ -96,6 +96,13 @@ class Answer(StrEnum):
     LOST = "lost"
 
 
+class Ended(Value):
+    """What got a verdict: a head, which is the newest one unless something was heard meanwhile, and for which base."""
+
+    head_sha: Sha
+    base: BaseMark | None = None
+
+
 class HeldLease(Value):
     """The Lease of one judging."""
 
@@ -215,22 +222,23 @@ class Pulls:
         how: Finish,
         wait: timedelta = timedelta(0),
         later: JudgeRequest | None = None,
-        head_sha: Sha | None = None,
+        of: Ended | None = None,
     ) -> Answer:
         """End a judging. *wait* matters to RETRY, PUT_OFF, AWAY, WAIT and OUTAGE; *later* is what OUTAGE has judged after it.
 
-        *head_sha*: the head that got a verdict, which is the newest one unless something was heard meanwhile.
+        *of*: what got a verdict.
         """
         key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
         wait_ms = max(0, milliseconds(wait.total_seconds()))
         request = later.model_dump_json() if later else ""
         gaps = (milliseconds(self._timing.retry_gap), RELEASED, milliseconds(self._timing.release_gap))
-        told = (lease.token, how, wait_ms, lifetime_s(key), request, head_sha or "", *gaps)
-        if head_sha is None:
+        told = (lease.token, how, wait_ms, lifetime_s(key), request, of.head_sha if of else "", *gaps)
+        if of is None:
             return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
         pull = lease.pull
-        heads = keys.heads(pull.installation_id, pull.repository_id, head_sha)
+        heads = keys.heads(pull.installation_id, pull.repository_id, of.head_sha)
         on = [key, retries, heads, COMMITS.order, COMMITS.texts]
+        on += [keys.into(pull.installation_id, pull.repository_id, of.base)] if of.base else []
         told_head = (pull.number, lifetime_s(heads), shown_of(pull), place_of(pull))
         return Answer(text(self._run(Script.FINISH, on, *told, *told_head)))
 

@@ -22,7 +22,7 @@ from worker.render.standing import draft, skipped
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits, Taken
+from worker.store.pulls import Ended, Finish, Limits, Taken
 from worker.system_clock import SystemClock
 
 NAME = f"100/1 {HEAD}"
@@ -64,7 +64,7 @@ def takes(store: Store) -> Taken:
 def concludes(store: Store, taken: Taken, content: CheckContent = ACCEPTED) -> str:
     desk_of(store).restart(taken.request, HEAD)
     desk_of(store).write(taken.request, HEAD, content)
-    return store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+    return store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
 
 
 def judged(store: Store, content: CheckContent = ACCEPTED) -> None:
@@ -104,6 +104,7 @@ def trigger(store: Store) -> Trigger:
         (Trigger.EDITED, HEAD, EDITED),
         (Trigger.BASE, HEAD, "in_progress: Judging again: the base changed"),
         (Trigger.CRITERIA, None, "in_progress: Judging again: the issue was edited"),
+        (Trigger.RULES, None, "in_progress: Judging again: the rules changed"),
         (Trigger.CASE, HEAD, "in_progress: Judging"),
         (Trigger.READY, HEAD, "in_progress: Judging"),
         (Trigger.REOPENED, HEAD, "in_progress: Judging starts at"),

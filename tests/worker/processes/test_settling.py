@@ -18,7 +18,7 @@ from worker.render.check import closed
 from worker.render.standing import draft, old
 from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits, Taken
+from worker.store.pulls import Ended, Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire
 
 HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
@@ -168,7 +168,7 @@ def test_a_reject_at_a_head_that_no_delivery_named_holds_the_others(
     desk.write(wish(2), HEAD, REJECTED)
     assert settling(store).settle(HERE)
     assert shown(world)[0] == "success: Accepted", "who judges knows more than we were told"
-    store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
     looked_at = [found[0] for found in (store.siblings.next(), store.siblings.next()) if found]
     assert {one.head_sha for one in looked_at} == {HEAD, NEWER}
     assert all(settling(store).settle(one) for one in looked_at)

@@ -112,6 +112,14 @@ The earlier verdict was made by other issues. The new one appears here.\
 """),
         ),
         (
+            Trigger.RULES,
+            snapshot("""\
+in_progress
+Judging again: the rules changed
+The earlier verdict was made by the base branch's rules as they stood before. The new one appears here.\
+"""),
+        ),
+        (
             Trigger.TEXT,
             snapshot("""\
 in_progress

@@ -17,8 +17,8 @@ from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.door import Outcome
-from worker.store.pulls import Answer, Finish, Limits, Taken
-from worker.store.wire import text, whole
+from worker.store.pulls import Answer, Ended, Finish, Limits, Taken
+from worker.store.wire import items, text, whole
 from worker.waking import by_ci
 
 CALLS = count(1)
@@ -254,7 +254,7 @@ def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: S
     wanted(store, draft=True)
     found = taken(store)
     assert found.request.draft
-    assert store.pulls.finish(found.lease, Finish.JUDGED, head_sha=HEAD) is Answer.CLOSED
+    assert store.pulls.finish(found.lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.CLOSED
     store.pulls.want_late(found.lease, found.request)
     assert near(due_in(store), 0)
     judged(store)
@@ -270,7 +270,7 @@ def test_who_found_a_draft_leaves_it_waiting_for_a_review_request_and_a_verdict_
     judged(store)
     wanted(store)
     wanted(store, draft=True)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=HEAD) is Answer.CLOSED
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.CLOSED
     assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
 
 
@@ -281,7 +281,7 @@ def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(
     wanted(store, arrived=came)
     found = taken(store)
     later = by_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, head_sha=NEWER) is Answer.CLOSED
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=Ended(NEWER)) is Answer.CLOSED
     assert store.checks().newest(pull()) == NEWER
     assert field(store, "came") == "", "that was the older one's"
     assert [nudged(store), nudged(store, NEWER)] == [Outcome.UNKNOWN, Outcome.COALESCED]
@@ -289,11 +289,11 @@ def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(
 
 def test_a_late_word_of_a_drafts_older_head_is_looked_into_and_set_right(store: Store) -> None:
     wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=NEWER) is Answer.CLOSED
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(NEWER)) is Answer.CLOSED
     assert wanted(store, draft=True) is Outcome.QUEUED
     assert near(due_in(store), 0)
     assert store.wire.call("TTL", keys.pull(pull()).name) == -1
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, head_sha=NEWER) is Answer.CLOSED
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(NEWER)) is Answer.CLOSED
     assert store.checks().newest(pull()) == NEWER
 
 
@@ -320,7 +320,7 @@ def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> 
     assert nudged(store, NEWER) is Outcome.UNKNOWN
     found = taken(store)
     later = by_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, head_sha=NEWER) is Answer.CLOSED
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=Ended(NEWER)) is Answer.CLOSED
     assert [one.pull.number for one in door.with_head(store.wire, At(NEWER))] == [1]
     assert nudged(store, NEWER) is Outcome.COALESCED
 
@@ -329,7 +329,7 @@ def test_what_is_heard_during_a_judging_names_the_newest_head(store: Store) -> N
     wanted(store)
     found = taken(store)
     wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, head_sha=HEAD) is Answer.AGAIN
+    assert store.pulls.finish(found.lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.AGAIN
     assert store.checks().newest(pull()) == NEWER
 
 
@@ -473,6 +473,27 @@ def test_a_head_is_known_with_every_pull_request_that_it_is_of(store: Store) -> 
     wanted(store, number=2)
     wanted(store, number=3, head_sha=NEWER)
     assert sorted(one.pull.number for one in door.with_head(store.wire, At())) == [1, 2]
+
+
+def test_those_that_are_open_are_found_among_many_that_are_not(store: Store) -> None:
+    index = keys.into(*HERE, MAIN)
+    for number in range(door.MOST_ASIDE + 50):
+        store.wire.call("ZADD", index.name, number, number)
+    for number in (1, 3, 140):
+        door.want(store.wire, wish(number), QUIET)
+    assert [one.pull.number for one in door.judged_into(store.wire, *HERE, MAIN)] == []
+    for number in (1, 3, 140):
+        store.wire.call("HDEL", keys.pull(pull(number)).name, "state")
+    assert [one.pull.number for one in door.judged_into(store.wire, *HERE, MAIN)] == [140, 3, 1]
+
+
+def test_who_was_judged_for_a_base_is_known_there_for_a_while(store: Store) -> None:
+    index = keys.into(*HERE, MAIN)
+    store.wire.call("ZADD", index.name, 1, 99)
+    wanted(store)
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, MAIN))
+    assert [text(one) for one in items(store.wire.call("ZRANGE", index.name, 0, -1))] == ["1"]
+    assert whole(store.wire.call("TTL", index.name)) > 0
 
 
 def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(store: Store) -> None:

@@ -40,6 +40,12 @@ def are_rules(folder: str, name: str) -> bool:
     return name.endswith(FOLDERS[folder])
 
 
+def is_rules_file(path: str) -> bool:
+    """Whether changes may be judged by what stands there."""
+    folder, _, name = path.rpartition("/")
+    return path in AT_THE_ROOT or name in NAMES or (folder in FOLDERS and are_rules(folder, name))
+
+
 def folders_above(changed: Iterable[str], most: int) -> tuple[str, ...]:
     """Each folder above a changed file, with its slash; the shallowest first."""
     found = dict.fromkeys(folder for path in changed for folder in _above(path))

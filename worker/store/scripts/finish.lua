@@ -1,5 +1,5 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
--- KEYS pull retries [heads commits texts]   ARGV token how wait_ms keep_s later head gap_ms
+-- KEYS pull retries [heads commits texts [into]]   ARGV token how wait_ms keep_s later head gap_ms
 -- released release_gap_ms number heads_s places place
 -- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
 -- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
@@ -30,6 +30,11 @@ local how, unread, answer, was_away = A[2], get('seq') ~= get('read'), 'later', 
 if A[6] ~= '' then
   call('SADD', KEYS[3], A[10])
   call('EXPIRE', KEYS[3], A[11])
+end
+if KEYS[6] then -- judged for this base: a push there may change the rules
+  call('ZADD', KEYS[6], now, A[10])
+  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - A[11] * 1000)
+  call('EXPIRE', KEYS[6], A[11])
 end
 back()
 lose_own()

@@ -1,13 +1,23 @@
 -- What was last asked of the pull requests in an index that are not closed.
--- KEYS index (a set, or a zset)   ARGV prefix most
-local numbers = {}
+-- KEYS index (a set, or a zset: the newest first)   ARGV prefix most but
+-- but: a state; those that are in it are left out
+local most, found = tonumber(A[2]), {}
+
+local function look(numbers)
+  for _, number in ipairs(numbers) do
+    pull = A[1] .. number
+    local was = call('HMGET', pull, 'req', 'over', 'state')
+    if #found < most and was[1] and not was[2] and (A[3] == '' or was[3] ~= A[3]) then found[#found + 1] = was[1] end
+  end
+end
+
 local kind = call('TYPE', KEYS[1]).ok
-if kind == 'set' then numbers = call('SRANDMEMBER', KEYS[1], A[2]) end
-if kind == 'zset' then numbers = call('ZRANGE', KEYS[1], 0, A[2] - 1, 'REV') end
-local found = {}
-for _, number in ipairs(numbers) do
-  pull = A[1] .. number
-  local request = get('req')
-  if request and not get('over') then found[#found + 1] = request end
+if kind == 'set' then look(call('SRANDMEMBER', KEYS[1], most)) end
+if kind == 'zset' then -- what is closed stays there for a while: a few pages are looked through for those that are not
+  for first = 0, 9 * most, most do
+    local page = call('ZRANGE', KEYS[1], first, first + most - 1, 'REV')
+    look(page)
+    if #found == most or #page < most then break end
+  end
 end
 return found

@@ -1,5 +1,5 @@
 from worker.domain.dossier import Guidance
-from worker.domain.rules.files import FOLDERS, are_rules, distinct, folders_above
+from worker.domain.rules.files import FOLDERS, are_rules, distinct, folders_above, is_rules_file
 
 
 def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:
@@ -11,6 +11,13 @@ def test_only_files_with_a_folders_ending_are_rules() -> None:
     assert are_rules(".cursor/rules", "a.mdc")
     assert not are_rules(".cursor/rules", "README.txt")
     assert all(ending.startswith(".") for ending in FOLDERS.values())
+
+
+def test_a_path_says_whether_changes_may_be_judged_by_what_stands_there() -> None:
+    rules = ["AGENTS.md", "src/deep/CLAUDE.md", ".cursor/rules/a.mdc", ".github/copilot-instructions.md"]
+    assert [
+        path for path in (*rules, ".cursor/rules/a.txt", "docs/agents.md", "src/GEMINI.md") if is_rules_file(path)
+    ] == rules
 
 
 def test_a_text_that_stands_twice_or_only_points_at_another_is_handed_on_once() -> None:

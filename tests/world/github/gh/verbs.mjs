@@ -213,6 +213,7 @@ async function push(world, { repo, branch, from, files = {}, message = "Change",
     : await world.admin("POST", `/repos/${repo}/git/commits`, made);
   await world.ref(repo, `heads/${branch}`, commit.sha);
   const sender = await world.admin("GET", `/users/${encodeURIComponent(as)}`);
+  const told = { ...headCommit(commit), ...(to ? {} : await touched(world, repo, parent.tree.sha, files)) };
   world.send("push", repo, {
     ref: `refs/heads/${branch}`,
     before: old?.sha ?? "0".repeat(40),
@@ -220,14 +221,26 @@ async function push(world, { repo, branch, from, files = {}, message = "Change",
     forced: force,
     created: !old,
     deleted: false,
-    commits: [headCommit(commit)],
-    head_commit: headCommit(commit),
+    commits: [told],
+    head_commit: told,
     pusher: who,
     sender,
   });
   await world.checks.requested(repo, commit.sha);
   await world.pulls.moved(repo, branch, old?.sha ?? null, sender);
   return { sha: commit.sha, before: old?.sha ?? null };
+}
+
+/** The paths of a commit with these files, as a push lists them. */
+async function touched(world, repo, base, files) {
+  const { tree } = await world.admin("GET", `/repos/${repo}/git/trees/${base}?recursive=1`);
+  const before = new Set(tree.map((one) => one.path));
+  const left = Object.keys(files).filter((path) => files[path] !== null);
+  return {
+    added: left.filter((path) => !before.has(path)),
+    modified: left.filter((path) => before.has(path)),
+    removed: Object.keys(files).filter((path) => files[path] === null && before.has(path)),
+  };
 }
 
 /** These entries over a tree. With a deletion the whole tree is spelled out: the emulator would leave an empty folder, git does not. */
