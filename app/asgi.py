@@ -52,10 +52,11 @@ class Web(Litestar):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if self.deliver and scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST":
-            with _Guard(self.failed, scope):
+            try:
                 await self.deliver(scope, receive, send)
-                return
-            await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, FAILED, {})
+            except Exception as error:  # noqa: BLE001 - a bug in what is done with a delivery is told as everywhere
+                self.failed.note(scope, error)
+                await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, FAILED, {})
         else:
             await super().__call__(scope, receive, send)
 
@@ -153,23 +154,6 @@ class _Failed:
         delivery_id = None if raw is None else raw.decode("latin-1")
         self._tally.count(Outcome.FAILED)
         self._log.error("failed", path=scope["path"], delivery_id=delivery_id, exc_info=error)
-
-
-class _Guard:
-    """A bug in what is done with a delivery is told as everywhere."""
-
-    def __init__(self, failed: _Failed, scope: HTTPScope) -> None:
-        self._failed = failed
-        self._scope = scope
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._failed.note(self._scope, error)
-        return True
 
 
 class Server(uvicorn.Server):

@@ -50,9 +50,8 @@ def opened(delivery: Delivery) -> PullOpened:
 def pushed(delivery: Delivery) -> PullPushed:
     """A person who opened it pushes to their own branch; whether an agent did so in their name can't be told."""
     payload = delivery.read(PullRequestPayload)
-    found, sender = payload.pull_request, payload.sender
-    opener = found.user.login if found.user else None
-    by_another = sender is not None and is_person(sender) and sender.login != opener
+    opener, sender = payload.pull_request.user, payload.sender
+    by_another = sender is not None and is_person(sender) and (opener is None or sender.login != opener.login)
     return PullPushed(**_head(payload), by_another=by_another)
 
 
@@ -163,14 +162,15 @@ class _Head(TypedDict):
 
 def _head(payload: PullRequestPayload) -> _Head:
     found = payload.pull_request
+    base = found.base
     return {
         "pull": pull_ref(payload, found.number),
         "repository": payload.repository.full_name,
         "head_sha": found.head.sha,
         "author": _author(found),
         "draft": found.draft,
-        "base_sha": found.base.sha if found.base else None,
-        "base_ref": found.base.ref if found.base else None,
+        "base_sha": base.sha if base else None,
+        "base_ref": base.ref if base else None,
         "extent": _extent(found),
     }
 
@@ -183,7 +183,8 @@ def _extent(found: PullRequest) -> Extent | None:
 
 
 def _author(found: PullRequest) -> AuthorKind | None:
-    return found.user and _kind(found.user.login, found.user.type, found.head.ref)
+    user = found.user
+    return user and _kind(user.login, user.type, found.head.ref)
 
 
 _kind = lru_cache(maxsize=1024)(kind_of_account)

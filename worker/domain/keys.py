@@ -82,6 +82,7 @@ def out(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:out", "set", ttl=None)
 
 
+@lru_cache(maxsize=1024)
 def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """Numbers of the pull requests whose head this commit is or was: what tells of a fork's commit names none."""
     return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
