@@ -37,7 +37,7 @@ class Came(Fact, frozen=True, kw_only=True):
 
 
 class Wish(Fact, frozen=True, kw_only=True):
-    """A JudgeRequest with all of its fields, in their order. To make and to write that one costs a delivery four times as much."""
+    """A JudgeRequest with all of its fields, in their order. To make and write that one takes three times as long."""
 
     pull: PullRef
     repository: RepositoryName
