@@ -79,7 +79,9 @@ def _limited() -> Generator[None]:
 def main(target: Target) -> int:
     """Run from the command line: `python bench/fuzz/NAME.py SECONDS [--seed S] [--only NUMBER]`."""
     parser = argparse.ArgumentParser(description=f"Fuzz {target.name}; prints the seed, and keeps what it finds.")
-    parser.add_argument("seconds", type=float, help="of CPU time: a busy machine tries no fewer inputs, it takes longer")
+    parser.add_argument(
+        "seconds", type=float, help="of CPU time: a busy machine tries no fewer inputs, it takes longer"
+    )
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", type=int, help="this one input again")
     arguments = parser.parse_args()

@@ -356,7 +356,7 @@ def test_a_verdict_that_is_noted_only_after_the_watchdog_wrote_over_it_is_writte
     desk_of(store, over).write(taken.request, HEAD, ACCEPTED)
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
-    assert store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD) == "closed"
+    assert store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD)) == "closed"
 
 
 def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_once(store: Store, world: World) -> None:

@@ -12,7 +12,7 @@ from worker.domain import keys
 from worker.domain.request import PullRef, Trigger
 from worker.settings import Timing
 from worker.store.connection import Store, open_store
-from worker.store.pulls import RELEASED, Finish, Limits, Taken
+from worker.store.pulls import RELEASED, Ended, Finish, Limits, Taken
 from worker.store.wire import items, text
 
 CALLS = count(1)
@@ -44,7 +44,7 @@ def fails(store: Store, ref: PullRef) -> None:
 
 
 def goes_well(store: Store, ref: PullRef) -> None:
-    store.pulls.finish(takes(store, ref).lease, Finish.JUDGED, head_sha=HEAD)
+    store.pulls.finish(takes(store, ref).lease, Finish.JUDGED, of=Ended(HEAD))
 
 
 def waits(store: Store, *numbers: int) -> None:

@@ -11,7 +11,7 @@ from worker.domain.request import Trigger
 from worker.domain.siblings import Sibling
 from worker.store import door
 from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits
+from worker.store.pulls import Ended, Finish, Limits
 from worker.store.wire import whole
 
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
@@ -37,7 +37,7 @@ def judged(store: Store, number: int, content: CheckContent) -> None:
     assert taken is not None
     store.siblings.says(pull(number), HEAD, content)
     store.checks().concluded(pull(number), HEAD, CheckRunId(number))
-    store.pulls.finish(taken.lease, Finish.JUDGED, head_sha=HEAD)
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
 
 
 @pytest.mark.parametrize("looks", [1, 3])
