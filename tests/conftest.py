@@ -12,9 +12,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
-from tests.together import together
+from tests.together import is_news, together
 from tests.world.product import AUTHORITY
 
 HERE = Path(__file__).parent
@@ -58,6 +59,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         items[:] = together(items)
     items.sort(key=lambda item: STORIES not in item.path.parents)
+
+
+@pytest.hookimpl
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """As pytest does it, but a process of a parallel run tells what is news: to send a report takes longer than many a test."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if is_news(report):
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,9 +1,12 @@
 """Cases that are joined are all still run, and what fails of them is named."""
 
+from typing import Literal
+
 import pytest
 
-from tests.together import each, together
+from tests.together import each, is_news, together
 
+OUTCOMES: tuple[Literal["passed", "failed", "skipped"], ...] = ("passed", "failed", "skipped")
 HALF = pytest.mark.parametrize("number", [1, 2, 3])
 
 
@@ -30,6 +33,15 @@ def test_what_fails_is_named_and_keeps_nothing_else_from_its_run() -> None:
 
 def test_where_nothing_fails_nothing_is_told() -> None:
     each(str, [("1", {"object": 1})])
+
+
+def test_only_a_setting_up_or_taking_down_that_went_well_is_no_news() -> None:
+    def told(when: Literal["setup", "call", "teardown"]) -> list[bool]:
+        reports = [pytest.TestReport("a test", ("its file", 1, "its name"), {}, one, None, when) for one in OUTCOMES]
+        return [is_news(report) for report in reports]
+
+    assert told("setup") == told("teardown") == [False, True, True]
+    assert told("call") == [True, True, True]
 
 
 @HALF

@@ -1,7 +1,7 @@
 """Many cases of one pure test as one item: setting up and reporting each would take longer than its call.
 
-Only in the processes of a parallel run; in one process each case is an item, and can be picked. Joins no case that has
-a fixture or a mark of its own. Invariant: every case runs, and each that fails is named.
+Only in the processes of a parallel run; in one process each case is an item, and can be picked. Nor is it reported from
+there what went well before and after a call. Joins no case that has a fixture or a mark of its own. Invariant: every case runs, and each that fails is named.
 """
 
 import inspect
@@ -37,6 +37,11 @@ def each(test: Callable[..., object], cases: Sequence[Case]) -> None:
             failed.append(failure)
     if failed:
         raise BaseExceptionGroup(f"{len(failed)} of {len(cases)} cases", failed)
+
+
+def is_news(report: pytest.TestReport) -> bool:
+    """What a run counts or shows: each call, and a setting up or taking down that did not go well."""
+    return report.when == "call" or not report.passed
 
 
 def _test_of(item: pytest.Item) -> tuple[pytest.Module, str] | None:
