@@ -161,13 +161,23 @@ def test_a_data_folder_that_is_a_file_is_wrong(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
-def test_a_key_that_is_no_key_and_a_model_that_can_not_be_reached_are_wrong(tmp_path: Path) -> None:
+def test_a_key_that_is_no_key_is_wrong(tmp_path: Path) -> None:
     done = doctor(
         tmp_path, ASSAY_APP_ID="5", ASSAY_APP_PRIVATE_KEY=KEY, ASSAY_WEBHOOK_SECRET="s",
-        ASSAY_GITHUB_API_URL="http://127.0.0.1:1", ANTHROPIC_API_KEY="sk-ant-secret",
-        ANTHROPIC_BASE_URL="http://127.0.0.1:1", ASSAY_MODEL_RETRY_DELAY="0",
+        ASSAY_GITHUB_API_URL="http://127.0.0.1:1",
     )  # fmt: skip
     assert "wrong    App key" in done.stdout
+    assert done.returncode == 2
+
+
+@pytest.mark.slow
+def test_a_model_that_can_not_be_reached_is_wrong_and_its_key_not_shown(tmp_path: Path) -> None:
+    done = doctor(
+        tmp_path,
+        ANTHROPIC_API_KEY="sk-ant-secret",
+        ANTHROPIC_BASE_URL="http://127.0.0.1:1",
+        ASSAY_MODEL_RETRY_DELAY="0",
+    )
     assert "wrong    Model" in done.stdout
     assert "secret" not in done.stdout.replace("Webhook secret", "")
     assert done.returncode == 2

@@ -132,7 +132,9 @@ def damaged(payload: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples * 3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_a_published_payload_with_one_field_damaged_is_refused_or_ignored_never_a_failure(
     door: ServedDoor, data: st.DataObject
 ) -> None:

@@ -75,7 +75,7 @@ def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, 
     assert len(texts) <= 20
 
 
-@pytest.mark.parametrize("target", [*rare("acme/nothing-here#1"), "acme#1", "acme/widgets"])
+@pytest.mark.parametrize("target", [*rare("acme/nothing-here#1", "acme#1"), "acme/widgets"])
 def test_a_pull_request_that_is_not_there_is_the_callers_mistake(world: World, tmp_path: Path, target: str) -> None:
     ended = run(settings(world, tmp_path, GITHUB_TOKEN="bench-alice"), "judge", target)
 

@@ -1,4 +1,7 @@
-"""Bad input at the door. After each of these the same process answers the next delivery."""
+"""Bad input at the door. After each of these the same process answers the next delivery.
+
+What is slow here is proved of the same door, over real HTTP, in `app/test_webhooks.py` and `app/test_payloads.py` as well.
+"""
 
 import json
 from collections.abc import Iterator
@@ -38,6 +41,7 @@ def logged(world: World) -> list[tuple[str, str]]:
     return [(line["event_name"], line["reason"]) for line in lines if line.get("event") == "delivery"]
 
 
+@pytest.mark.slow
 def test_an_unsigned_delivery_is_refused(world: World, opened: dict[str, Any]) -> None:
     answer = world.door.sends("pull_request", opened, x_hub_signature_256="")
 
@@ -53,12 +57,14 @@ def test_a_forged_delivery_is_refused(world: World, opened: dict[str, Any]) -> N
         assert opened["pull_request"]["head"]["sha"] not in answer.text
 
 
+@pytest.mark.slow
 def test_a_signature_of_another_body_is_refused(world: World, opened: dict[str, Any]) -> None:
     other = world.door.signature(b"{}")
 
     assert world.door.sends("pull_request", opened, x_hub_signature_256=other).status_code == 401
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opened")
 def test_a_body_over_25_megabytes_is_refused(world: World) -> None:
     answer = world.door.sends_bytes("push", b'{"a": "' + b"x" * 25 * MEGABYTE + b'"}')
@@ -67,6 +73,7 @@ def test_a_body_over_25_megabytes_is_refused(world: World) -> None:
     assert "25 MB" in reason(answer)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opened")
 def test_a_body_just_under_25_megabytes_is_read(world: World) -> None:
     answer = world.door.sends_bytes("push", b'{"a": "' + b"x" * (25 * MEGABYTE - 9) + b'"}')
@@ -87,6 +94,7 @@ NO_PAYLOADS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opened")
 def test_a_body_that_is_no_payload_is_refused_with_a_reason(world: World) -> None:
     for body, words in NO_PAYLOADS:
@@ -99,6 +107,7 @@ def test_a_body_that_is_no_payload_is_refused_with_a_reason(world: World) -> Non
 READ = ("pull_request.number", "pull_request.head.sha", "repository.id", "repository.full_name", "installation.id")
 
 
+@pytest.mark.slow
 def test_a_field_of_a_wrong_type_is_named(world: World, opened: dict[str, Any]) -> None:
     for path in READ:
         told = deepcopy(opened)
@@ -114,6 +123,7 @@ def test_a_field_of_a_wrong_type_is_named(world: World, opened: dict[str, Any]) 
             assert path in reason(answer), wrong
 
 
+@pytest.mark.slow
 def test_a_delivery_without_its_headers_is_refused(world: World, opened: dict[str, Any]) -> None:
     for header in ("x_github_event", "x_github_delivery"):
         answer = world.door.sends("pull_request", opened, **{header: ""})
@@ -138,6 +148,7 @@ NOT_OURS = (
 )
 
 
+@pytest.mark.slow
 def test_an_event_that_is_not_ours_is_ignored_by_name(world: World, opened: dict[str, Any]) -> None:
     for event, action, why in NOT_OURS:
         answer = world.door.sends(event, {**opened, "action": action})

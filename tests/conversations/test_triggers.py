@@ -115,6 +115,7 @@ def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(wor
     assert "the issue was edited" in pull.text
 
 
+@pytest.mark.slow
 def test_an_edited_issue_of_another_repository_has_who_closes_it_judged_again(world: World) -> None:
     specs = world.repository()
     planner = world.person("alice")
