@@ -25,9 +25,14 @@ def asserting_names(functions: Iterable[Function]) -> frozenset[str]:
     for function in functions:
         language = function.source.language
         calls.setdefault(function.name, set()).update(
-            spine.names[-1] for spine in spines(function.body, language) if spine.links[-1].given is not None
+            spine.names[-1]
+            for spine in spines(function.body, language, nodes=function.source.nodes)
+            if spine.links[-1].given is not None
         )
-        if any(one.proof >= Proof.PRESENCE and not one.is_guess for one in oracles_of(function.body, language)):
+        if any(
+            one.proof >= Proof.PRESENCE and not one.is_guess
+            for one in oracles_of(function.body, language, nodes=function.source.nodes)
+        ):
             is_hook = _AFTERWARDS.search(f"{function.attributes} {function.name}")
             asserting.add(AFTERWARDS if is_hook else function.name)
     return frozenset(_reaching(calls, asserting))

@@ -75,6 +75,10 @@ class Source(Value, Remembering):
     def root(self) -> "Node":
         return syntax.parse(self.text, self.language)
 
+    @cached_property
+    def nodes(self) -> syntax.Nodes:
+        return syntax.Nodes(self.root, self.language)
+
 
 class Depth(Enum):
     """How much of a file's code is parsed."""

@@ -13,7 +13,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.syntax import ancestors, comments_in, find, is_comment, outermost, text_of
+from worker.judge.heuristics.syntax import ancestors, comments_in, is_comment, outermost, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,22 +25,24 @@ _OF_SCRIPTS: Final = (
     "arrow_function",
     "method_definition",
 )
-_TYPES: Final = {
-    Language.PYTHON: ("function_definition",),
-    Language.GO: ("function_declaration", "method_declaration"),
-    Language.RUST: ("function_item",),
-    Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
-    **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
-    Language.RUBY: ("method", "singleton_method"),
-    Language.CSHARP: (
-        "method_declaration",
-        "constructor_declaration",
-        "local_function_statement",
-        "property_declaration",
-    ),
-    Language.PHP: ("function_definition", "method_declaration"),
-    Language.KOTLIN: ("function_declaration",),
-}
+_TYPES: Final = sought(
+    {
+        Language.PYTHON: ("function_definition",),
+        Language.GO: ("function_declaration", "method_declaration"),
+        Language.RUST: ("function_item",),
+        Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
+        **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+        Language.RUBY: ("method", "singleton_method"),
+        Language.CSHARP: (
+            "method_declaration",
+            "constructor_declaration",
+            "local_function_statement",
+            "property_declaration",
+        ),
+        Language.PHP: ("function_definition", "method_declaration"),
+        Language.KOTLIN: ("function_declaration",),
+    }
+)
 _FUNCTIONS: Final = frozenset(one for types in _TYPES.values() for one in types)
 
 _CONTAINERS: Final = frozenset(
@@ -233,7 +235,7 @@ def functions_of(source: Source) -> tuple[Function, ...]:
 
 
 def _functions(source: Source) -> tuple[Function, ...]:
-    nodes = find(source.root, source.language, _TYPES[source.language])
+    nodes = source.nodes.find(_TYPES[source.language])
     bodies = ((node, _body_of(node, source.language)) for node in nodes)
     functions = (Function(node, body, source) for node, body in bodies if body is not None)
     return tuple(function for function in functions if function.name)

@@ -15,7 +15,7 @@ from worker.judge.heuristics.matchers import proof_of_matcher
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.sounding import sounds_like_a_check
 from worker.judge.heuristics.spines import Link, Spine, spines
-from worker.judge.heuristics.syntax import ancestors, find, is_comment, text_of
+from worker.judge.heuristics.syntax import Nodes, Sought, ancestors, is_comment, sought, text_of
 from worker.judge.heuristics.truths import (
     Proof,
     is_itself,
@@ -56,24 +56,27 @@ NOT_AWAITED: Final = "not awaited"
 PAIR: Final = 2
 
 
-def oracles_of(body: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+def oracles_of(
+    body: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
+) -> Iterator[Oracle]:
     """Every check below *body*, in the order of its kind; what it calls in the same file is not looked into.
 
-    With *rows*, at least those that begin in one of these rows.
+    With *rows*, at least those that begin in one of these rows. *nodes*: those of the whole tree, where somebody keeps them.
     """
-    reach = _reach(body, rows) if language is Language.GO and rows else rows
-    yield from _statements(body, language, rows)
+    known = Nodes(body, language) if nodes is None else nodes
+    reach = _reach(body, rows, known) if language is Language.GO and rows else rows
+    yield from _statements(body, language, rows, known)
     if language is Language.PYTHON:
-        yield from _uncalled(body, rows)
-    for spine in spines(body, language, reach):
+        yield from _uncalled(body, rows, known)
+    for spine in spines(body, language, reach, known):
         found = oracle_of(spine, language)
         if found is not None:
             yield found
 
 
-def _reach(body: "Node", rows: frozenset[int]) -> frozenset[int]:
+def _reach(body: "Node", rows: frozenset[int], nodes: Nodes) -> frozenset[int]:
     """Where the calls may stand of checks that begin in these rows: an `if` begins before what it fails with."""
-    ifs = (one for one in find(body, Language.GO, ("if_statement",), rows) if one.start_point.row in rows)
+    ifs = (one for one in nodes.find(("if_statement",), body, rows) if one.start_point.row in rows)
     return rows.union(*(range(one.start_point.row, one.end_point.row + 1) for one in ifs))
 
 
@@ -106,22 +109,25 @@ def _guessed(spine: Spine) -> Oracle | None:
 
 
 _NAME: Final = 80
-_STATEMENTS: Final = {
-    Language.PYTHON: ("assert_statement", "raise_statement"),
-    Language.JAVA: ("assert_statement", "throw_statement"),
-    **dict.fromkeys((Language.JAVASCRIPT, Language.CSHARP), ("throw_statement",)),
-    **dict.fromkeys((Language.PHP, Language.KOTLIN), ("throw_expression",)),
-    **dict.fromkeys(
-        SCRIPTS - {Language.JAVASCRIPT}, ("throw_statement", "type_alias_declaration", "satisfies_expression")
-    ),
-}
+_STATEMENTS: Final = sought(
+    {
+        Language.PYTHON: ("assert_statement", "raise_statement"),
+        Language.JAVA: ("assert_statement", "throw_statement"),
+        **dict.fromkeys((Language.JAVASCRIPT, Language.CSHARP), ("throw_statement",)),
+        **dict.fromkeys((Language.PHP, Language.KOTLIN), ("throw_expression",)),
+        **dict.fromkeys(
+            SCRIPTS - {Language.JAVASCRIPT}, ("throw_statement", "type_alias_declaration", "satisfies_expression")
+        ),
+    },
+    Sought.TESTS,
+)
 
 
-def _statements(body: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+def _statements(body: "Node", language: Language, rows: frozenset[int] | None, nodes: Nodes) -> Iterator[Oracle]:
     if language in SCRIPTS and "@ts-expect-error" in text_of(body):
         yield Oracle(body, Proof.VALUE)
     types = _STATEMENTS.get(language)
-    for node in () if types is None else _beginning(find(body, language, types, rows), rows):
+    for node in () if types is None else _beginning(nodes.find(types, body, rows), rows):
         if node.type == "type_alias_declaration" and _NAMED_TYPE.search(text_of(node)):
             continue
         if node.type != "assert_statement":
@@ -165,9 +171,12 @@ def of_pair(node: "Node", one: str, other: str) -> Oracle:
 _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
 
 
-def _uncalled(body: "Node", rows: frozenset[int] | None = None) -> Iterator[Oracle]:
+_ALONE: Final = sought({Language.PYTHON: ("expression_statement",)}, Sought.TESTS)
+
+
+def _uncalled(body: "Node", rows: frozenset[int] | None, nodes: Nodes) -> Iterator[Oracle]:
     """A check that nobody calls: `mock.assert_called_once`."""
-    for statement in _beginning(find(body, Language.PYTHON, ("expression_statement",), rows), rows):
+    for statement in _beginning(nodes.find(_ALONE[Language.PYTHON], body, rows), rows):
         only = statement.named_children[0] if statement.named_child_count == 1 else None
         if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_NAME:]):
             yield Oracle(only, Proof.NOTHING, NOT_CALLED)

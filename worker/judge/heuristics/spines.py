@@ -8,18 +8,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.syntax import ancestors, find, is_comment, outermost, text_of
+from worker.judge.heuristics.syntax import Nodes, Sought, ancestors, find, is_comment, outermost, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_CALLS: Final = {
-    Language.PYTHON: ("call",),
-    Language.GO: ("call_expression",),
-    Language.RUST: ("call_expression", "macro_invocation"),
-    Language.JAVA: ("method_invocation",),
-    **dict.fromkeys(SCRIPTS, ("call_expression",)),
-}
+_CALLS: Final = sought(
+    {
+        Language.PYTHON: ("call",),
+        Language.GO: ("call_expression",),
+        Language.RUST: ("call_expression", "macro_invocation"),
+        Language.JAVA: ("method_invocation",),
+        **dict.fromkeys(SCRIPTS, ("call_expression",)),
+    },
+    Sought.TESTS,
+)
 _INNER: Final = ("function", "object", "operand", "value", "path")
 _NAMES: Final = ("attribute", "property", "field", "name")
 _THROUGH: Final = frozenset({"try_expression", "await_expression", "await", "parenthesized_expression"})
@@ -75,15 +78,21 @@ _BINDINGS: Final = frozenset(
 )
 
 
-def spines(root: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Spine]:
-    """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
+def spines(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
+) -> Iterator[Spine]:
+    """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
+
+    *nodes*: those of the whole tree, where somebody keeps them.
+    """
     if language in FURTHER:
         from worker.judge.heuristics.further.chains import chains  # noqa: PLC0415 - most changes hold no such file
 
-        yield from chains(root, language, rows)
+        yield from chains(root, language, rows, nodes)
         return
     known: set[tuple[int, int]] = set()
-    for call in find(root, language, _CALLS[language], rows):
+    types = _CALLS[language]
+    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in known:
             # the last call of a chain comes first; to ask each one for its parent would take too long

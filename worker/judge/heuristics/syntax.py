@@ -5,8 +5,10 @@ Does not know any signal. Invariant: never raises for any text; a text that is n
 """
 
 import importlib
-from collections import deque
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import chain, count, takewhile
 from math import inf
@@ -121,7 +123,99 @@ def _found_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None)
     if span:
         cursor.set_point_range((span[0], 0), (span[1] + 1, 0))
     found = cursor.captures(root).get("found", [])
-    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
+    return sorted(found, key=_place)
+
+
+class Sought(Enum):
+    """Types of nodes that are looked for in the same files, and so found together."""
+
+    CODE = "code"
+    TESTS = "tests"
+
+
+Types = Mapping[Language, tuple[str, ...]]
+SOUGHT: Final = {language: dict[str, Sought]() for language in Language}
+
+
+def sought(types: Types, where: Sought = Sought.CODE) -> Types:
+    """Say, as a module is loaded, which types it will ask the `Nodes` of a tree for: those sought in all code, for all."""
+    for language, names in types.items():
+        told = dict.fromkeys(names, where)
+        SOUGHT[language] |= told if where is Sought.CODE else told | SOUGHT[language]
+    return types
+
+
+MOST_KEPT: Final = 3_000
+"""Nodes of a tree some of which are kept, at a hundred bytes each, as long as the change is judged: some 300 lines."""
+
+
+class Nodes:
+    """The nodes of one tree, by their types.
+
+    To look for twenty types at once takes hardly longer than to look for one. What was not said to be sought is looked for
+    each time, and so is a tree of more than MOST_KEPT nodes. A part of the tree is never searched, as it lies between two
+    places of the whole.
+    """
+
+    __slots__ = ("_groups", "_known", "_language", "_root")
+
+    def __init__(self, root: "Node", language: Language) -> None:
+        self._root = root
+        self._language = language
+        self._groups: tuple[Sought, ...] = ()
+        self._known: dict[str, Sequence[Node]] = {}
+
+    def find(
+        self, types: tuple[str, ...], within: "Node | None" = None, rows: frozenset[int] | None = None
+    ) -> "list[Node]":
+        """As `find` does below *within*; with *rows*, those that begin between the first and the last of them."""
+        found = [self._of(one) for one in types] if self._root.descendant_count <= MOST_KEPT else []
+        known = [nodes for nodes in found if nodes is not None]
+        if len(known) < len(types):
+            return find(self._root if within is None else within, self._language, types, rows)
+        parts = [_part(nodes, within, rows) for nodes in known]
+        return parts[0] if len(parts) == 1 else sorted(chain(*parts), key=_place)
+
+    def _of(self, kind: str) -> "Sequence[Node] | None":
+        group = SOUGHT[self._language].get(kind)
+        if kind not in self._known and group not in self._groups and group is not None:
+            self._groups += (group,)
+            names = tuple(one for one, where in SOUGHT[self._language].items() if where is group)
+            found: defaultdict[str, list[Node]] = defaultdict(list)
+            for node in find(self._root, self._language, names):
+                found[node.type].append(node)
+            self._known |= {one: found.get(one, ()) for one in names}
+        return self._known.get(kind)
+
+
+def _part(nodes: "Sequence[Node]", within: "Node | None", rows: frozenset[int] | None) -> "list[Node]":
+    start, end = 0, len(nodes)
+    if within is not None:
+        start = bisect_left(nodes, _place(within), key=_place)
+        while start < end and _is_around(nodes[start], within):
+            start += 1
+        end = bisect_left(nodes, within.end_byte, start, key=_start)
+    if rows:
+        start = bisect_left(nodes, min(rows), start, end, key=_row)
+        end = bisect_right(nodes, max(rows), start, end, key=_row)
+    return list(nodes[start:end])
+
+
+def _is_around(node: "Node", inner: "Node") -> bool:
+    """Whether it holds the other and nothing else."""
+    return _place(node) == _place(inner) and node.descendant_count > inner.descendant_count
+
+
+def _place(node: "Node") -> tuple[int, int]:
+    return node.start_byte, -node.end_byte
+
+
+def _start(node: "Node") -> int:
+    return node.start_byte
+
+
+def _row(node: "Node") -> int:
+    return node.start_point.row
 
 
 def parse(text: str, language: Language) -> "Node":

@@ -19,7 +19,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source, i
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.material import is_inner, is_local, is_material, modifiers
 from worker.judge.heuristics.paths import Language, Role, role_of
-from worker.judge.heuristics.syntax import ancestors, find, is_refused, text_of
+from worker.judge.heuristics.syntax import ancestors, is_refused, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -316,7 +316,7 @@ _GO_RUNS: Final = frozenset({"Run", "It", "Specify", "FIt", "XIt", "PIt"})
 
 
 def _go_tests(source: Source) -> Iterator[Test]:
-    nodes = find(source.root, Language.GO, ("function_declaration", "method_declaration", "call_expression"))
+    nodes = source.nodes.find(("function_declaration", "method_declaration", "call_expression"))
     within: Test | None = None
     for node in nodes:
         body = node.child_by_field_name("body")
@@ -369,7 +369,7 @@ _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generat
 
 
 def _callbacks(source: Source) -> Iterator[Test]:
-    for call in find(source.root, source.language, ("call_expression",)):
+    for call in source.nodes.find(("call_expression",)):
         called = call.child_by_field_name("function")
         if called is None or not _runs_a_test(called):
             continue

@@ -12,8 +12,12 @@ import tree_sitter_python
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import (
     DEEPEST,
+    MOST_KEPT,
     MOST_WORDS,
+    SOUGHT,
     Finder,
+    Nodes,
+    Sought,
     ancestors,
     comments_in,
     find,
@@ -21,6 +25,7 @@ from worker.judge.heuristics.syntax import (
     is_too_deep,
     outermost,
     parse,
+    sought,
     text_of,
     with_ancestors,
 )
@@ -68,6 +73,57 @@ def test_to_walk_and_to_ask_a_query_finds_the_same_nodes_in_the_same_order(
     root = parse(text, Language.PYTHON)
     for node in (root, *walking.find(root, None)):
         assert walking.find(node, span) == asking.find(node, span)
+
+
+KINDS = ("call",), ("expression_statement",), ("call", "assert_statement"), ("call", "function_definition")
+
+
+@pytest.mark.parametrize(
+    "text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @["), CALLS]
+)
+@pytest.mark.parametrize("kinds", [*KINDS, ("call", "list_comprehension"), ("identifier",)])
+def test_the_nodes_of_a_tree_are_those_that_are_found_one_type_after_the_other(
+    text: str, kinds: tuple[str, ...]
+) -> None:
+    root = parse(text, Language.PYTHON)
+    nodes = Nodes(root, Language.PYTHON)
+    assert nodes.find(kinds) == find(root, Language.PYTHON, kinds)
+    for part in find(root, Language.PYTHON, ("function_definition", "block", "expression_statement", "call")):
+        assert nodes.find(kinds, part) == find(part, Language.PYTHON, kinds)
+
+
+def test_among_the_nodes_of_a_tree_are_found_those_that_begin_in_the_rows() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    found = nodes.find(("call",), rows=frozenset({1, 2}))
+    assert [text_of(one) for one in found] == ["b(1)", "c(2)"]
+    (whole,) = (one for one in nodes.find(("expression_statement",)) if text_of(one) == "d(3)")
+    assert [text_of(one) for one in nodes.find(("call",), whole, frozenset({0, 4}))] == ["d(3)"]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_grammar_knows_all_types_that_are_sought(language: Language) -> None:
+    root = parse("a", language)
+    for types in ((one,) for one in SOUGHT[language]):
+        assert Finder(language, types, 0).find(root, None) == Nodes(root, language).find(types)
+
+
+def test_of_a_large_tree_nothing_is_kept() -> None:
+    root = parse("a(b(1))\n" * MOST_KEPT, Language.PYTHON)
+    nodes = Nodes(root, Language.PYTHON)
+    assert len(nodes.find(("call",))) == 2 * MOST_KEPT
+    assert nodes.find(("call",))[0] is not nodes.find(("call",))[0]
+    small = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    assert small.find(("call",))[0] is small.find(("call",))[0]
+
+
+def test_a_type_that_is_sought_only_later_is_found_all_the_same() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    assert nodes.find(("call",))
+    sought({Language.PYTHON: ("integer",)}, Sought.TESTS)
+    try:
+        assert [text_of(one) for one in nodes.find(("integer",))] == ["1", "2", "3"]
+    finally:
+        del SOUGHT[Language.PYTHON]["integer"]
 
 
 @pytest.mark.parametrize("language", Language)

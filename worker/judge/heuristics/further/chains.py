@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from worker.judge.heuristics.further.bodies import block_of
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.spines import LONGEST, Link, Spine
-from worker.judge.heuristics.syntax import find, is_comment, outermost, text_of
+from worker.judge.heuristics.syntax import Nodes, find, is_comment, outermost, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -40,15 +40,18 @@ _CARRIED: Final = frozenset({"argument", "value_argument"})
 _ARGUMENTS: Final = frozenset({"argument_list", "arguments", "value_arguments"})
 
 
-def chains(root: "Node", language: Language, rows: frozenset[int] | None = None) -> Iterator[Spine]:
+def chains(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
+) -> Iterator[Spine]:
     """Every chain below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
     known: set[tuple[int, int]] = set()
-    for call in find(root, language, _CALLS[language], rows):
+    types = _CALLS[language]
+    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in known and _is_call(call):
             top = _top(call)
-            links, nodes = _walked(top)
-            known.update((node.start_byte, node.end_byte) for node in nodes)
+            links, called = _walked(top)
+            known.update((node.start_byte, node.end_byte) for node in called)
             yield Spine(top, links)
 
 

@@ -13,7 +13,7 @@ from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.further.bodies import block_of
 from worker.judge.heuristics.further.chains import arguments
 from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import ancestors, find, is_comment, text_of
+from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 from worker.judge.heuristics.tests import Test
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _called(source: Source) -> Iterator[Test]:
     if runners is None or (source.language is Language.KOTLIN and not _SPEC.search(source.text)):
         return
     end = 0
-    for call in find(source.root, source.language, (types,)):
+    for call in source.nodes.find((types,)):
         block = _block(call)
         name = _runner(call)
         if block is None or call.start_byte < end:

@@ -11,21 +11,23 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_BLOCKS: Final = {
-    Language.PYTHON: ("block",),
-    Language.GO: ("block",),
-    Language.RUST: ("block",),
-    Language.JAVA: ("block",),
-    Language.CSHARP: ("block",),
-    Language.PHP: ("compound_statement",),
-    Language.KOTLIN: ("block",),
-    **dict.fromkeys(SCRIPTS, ("statement_block",)),
-}
+_BLOCKS: Final = sought(
+    {
+        Language.PYTHON: ("block",),
+        Language.GO: ("block",),
+        Language.RUST: ("block",),
+        Language.JAVA: ("block",),
+        Language.CSHARP: ("block",),
+        Language.PHP: ("compound_statement",),
+        Language.KOTLIN: ("block",),
+        **dict.fromkeys(SCRIPTS, ("statement_block",)),
+    }
+)
 _HEADS: Final = frozenset(
     {
         "if_statement",
@@ -64,7 +66,7 @@ def _was_there(source: Source, head: "Node", change: Change) -> bool:
 
 def _empty(source: Source) -> Iterator[tuple["Node", "Node"]]:
     types = _BLOCKS.get(source.language)
-    for block in () if types is None else find(source.root, source.language, types):
+    for block in () if types is None else source.nodes.find(types):
         head = block.parent
         if head is not None and head.type in _HEADS and not head.has_error and _says_nothing(block, source.language):
             yield block, _start(block, head)

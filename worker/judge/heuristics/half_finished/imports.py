@@ -13,18 +13,20 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import descendants, find, text_of
+from worker.judge.heuristics.syntax import descendants, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_STATEMENTS: Final = {
-    Language.PYTHON: ("import_statement", "import_from_statement"),
-    Language.JAVA: ("import_declaration",),
-    Language.PHP: ("namespace_use_declaration",),
-    Language.KOTLIN: ("import",),
-    **dict.fromkeys(SCRIPTS, ("import_statement",)),
-}
+_STATEMENTS: Final = sought(
+    {
+        Language.PYTHON: ("import_statement", "import_from_statement"),
+        Language.JAVA: ("import_declaration",),
+        Language.PHP: ("namespace_use_declaration",),
+        Language.KOTLIN: ("import",),
+        **dict.fromkeys(SCRIPTS, ("import_statement",)),
+    }
+)
 _WORD: Final = pattern(r"[^\W\d][\w$]*|\$[\w$]*")
 _HANDS_ON: Final = pattern(
     r"(^|/)(__init__\.py|index\.[cm]?[jt]sx?|conftest\.py|compat\w*\.py|_?typing\w*\.py|package-info\.java)$"
@@ -61,7 +63,7 @@ def unused_imports(file: ChangedFile) -> tuple[Unused, ...]:
 
 
 def _unused(source: Source, file: ChangedFile) -> Iterator[Unused]:
-    nodes = find(source.root, source.language, _STATEMENTS[source.language])
+    nodes = source.nodes.find(_STATEMENTS[source.language])
     fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_kept(node, source)]
     if not fresh:
         return

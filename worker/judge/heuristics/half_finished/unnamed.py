@@ -15,18 +15,20 @@ from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.written import new_functions
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TYPES: Final = {
-    Language.PYTHON: ("class_definition",),
-    Language.GO: ("type_spec",),
-    Language.RUST: ("struct_item", "enum_item"),
-    Language.JAVA: ("class_declaration", "enum_declaration", "record_declaration"),
-    **dict.fromkeys(SCRIPTS, ("class_declaration",)),
-}
+_TYPES: Final = sought(
+    {
+        Language.PYTHON: ("class_definition",),
+        Language.GO: ("type_spec",),
+        Language.RUST: ("struct_item", "enum_item"),
+        Language.JAVA: ("class_declaration", "enum_declaration", "record_declaration"),
+        **dict.fromkeys(SCRIPTS, ("class_declaration",)),
+    }
+)
 _ABOVE: Final = frozenset({"superclasses", "superclass", "interfaces"})
 _DECORATED: Final = frozenset({"decorated_definition", "export_statement"})
 _FOUND_BY_PLACE: Final = pattern(
@@ -64,7 +66,7 @@ def type_unused(change: Change) -> Iterator[Place]:
 
 def _new_types(source: Source, file: ChangedFile) -> Iterator["Node"]:
     rows = frozenset(line - 1 for line in file.added_lines)
-    for node in find(source.root, source.language, _TYPES[source.language], rows):
+    for node in source.nodes.find(_TYPES[source.language], rows=rows):
         if node.start_point.row in rows and node.end_point.row in rows:
             yield node
 

@@ -16,7 +16,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, find, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, is_comment, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -183,7 +183,7 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
 
 
 def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
-    for node in find(source.root, source.language, _BRANCHES[source.language]):
+    for node in source.nodes.find(_BRANCHES[source.language]):
         condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue

@@ -20,7 +20,7 @@ from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.overriding import is_a_hook, is_declaration, is_extended
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, descendants, find, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, descendants, is_comment, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -118,7 +118,7 @@ def table_of_test_values(change: Change) -> Iterator[Place]:
     for file in _files(change, _PAIRS):
         known = change.once(_held)
         for source in (one for one in file.sources if one.language in _TABLES):
-            for table in find(source.root, source.language, _TABLES[source.language]):
+            for table in source.nodes.find(_TABLES[source.language]):
                 line = table.start_point.row + source.first
                 if line in file.added_lines and _is_of_tests(table, known):
                     yield Place("each pair of this table stands in a test of this change", file.path, line)
@@ -348,22 +348,24 @@ _HERITAGE: Final = frozenset(
         "delegation_specifiers",
     }
 )
-_IFS: Final = {
-    Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
-    Language.GO: ("if_statement",),
-    Language.RUST: ("if_expression",),
-    Language.JAVA: ("if_statement", "ternary_expression"),
-    Language.RUBY: ("if", "elsif", "if_modifier"),
-    Language.CSHARP: ("if_statement",),
-    Language.PHP: ("if_statement", "else_if_clause"),
-    Language.KOTLIN: ("if_expression",),
-    **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
-}
+_IFS: Final = sought(
+    {
+        Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
+        Language.GO: ("if_statement",),
+        Language.RUST: ("if_expression",),
+        Language.JAVA: ("if_statement", "ternary_expression"),
+        Language.RUBY: ("if", "elsif", "if_modifier"),
+        Language.CSHARP: ("if_statement",),
+        Language.PHP: ("if_statement", "else_if_clause"),
+        Language.KOTLIN: ("if_expression",),
+        **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
+    }
+)
 
 
 def _literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
     """New branches that hold inputs against literals and answer with one: their line, the first input and the answer."""
-    for node in find(source.root, source.language, _IFS[source.language]):
+    for node in source.nodes.find(_IFS[source.language]):
         condition, then = _branch(node)
         if condition is None or then is None or condition.start_point.row + source.first not in added:
             continue

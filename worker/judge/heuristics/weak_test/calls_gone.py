@@ -31,7 +31,7 @@ def calls_gone(file: ChangedFile, removed: Mapping[int, frozenset[int]]) -> Iter
     """*removed* gives for each line that went without a successor all lines that went beside it."""
     for source in base_sources(file) if removed else ():
         rows = frozenset(line - source.first for line in removed if source.holds(line))
-        for oracle in oracles_of(source.root, source.language, rows) if rows else ():
+        for oracle in oracles_of(source.root, source.language, rows, source.nodes) if rows else ():
             whole = _statement(oracle, source.language)
             if whole is None:
                 continue

@@ -14,7 +14,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import Oracle
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, text_of
+from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.truths import is_literal
 from worker.judge.heuristics.weak_test.looks import Look, is_about_equality, is_handed_over, looks
 
@@ -124,7 +124,7 @@ def _bindings(look: Look) -> dict[str, Binding]:
     found: dict[str, Binding] = {}
     times: Counter[str] = Counter(_ASSIGNED.findall(look.test.text))
     language = look.test.source.language
-    for node in find(look.test.body, language, _BINDINGS[language]) if language in _BINDINGS else ():
+    for node in look.test.source.nodes.find(_BINDINGS[language], look.test.body) if language in _BINDINGS else ():
         name = _field(node, ("left", "pattern", "name")).partition(",")[0]
         value = _closed_up(_field(node, ("right", "value")))
         if value and times[name] <= 1 and not is_handed_over(node, look.test.body):

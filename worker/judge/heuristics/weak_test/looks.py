@@ -31,16 +31,20 @@ class Look(Value):
 
     @cached_property
     def oracles(self) -> tuple[Oracle, ...]:
-        return tuple(oracles_of(self.test.body, self.test.source.language))
+        return tuple(_oracles(self.test))
 
     @cached_property
     def base_oracles(self) -> tuple[Oracle, ...]:
-        return () if self.base is None else tuple(oracles_of(self.base.body, self.base.source.language))
+        return () if self.base is None else tuple(_oracles(self.base))
 
     @property
     def is_cut(self) -> bool:
         """Whether more of it may follow below what is shown: behind an added line at the end of a hunk nothing does."""
         return self.test.may_be_cut and self.test.last not in self.file.added_lines
+
+
+def _oracles(test: Test) -> Iterator[Oracle]:
+    return oracles_of(test.body, test.source.language, nodes=test.source.nodes)
 
 
 def looks(change: Change) -> tuple[Look, ...]:
@@ -103,7 +107,9 @@ class Body(Value):
 
     @cached_property
     def oracles(self) -> tuple[Oracle, ...]:
-        return tuple(oracles_of(self.node, self.source.language)) if self.look is None else self.look.oracles
+        if self.look is not None:
+            return self.look.oracles
+        return tuple(oracles_of(self.node, self.source.language, nodes=self.source.nodes))
 
     def line_of(self, node: "Node") -> int:
         return node.start_point.row + self.source.first

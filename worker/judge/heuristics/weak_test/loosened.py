@@ -415,7 +415,7 @@ def _stands(sources: tuple[Source, ...], at: dict[int, int]) -> list[Stand]:
     for source in sources:
         start, end = (bisect_left(lines, source.first + count) for count in (0, len(source.lines)))
         rows = frozenset(line - source.first for line in lines[start:end])
-        for oracle in oracles_of(source.root, source.language, rows) if rows else ():
+        for oracle in oracles_of(source.root, source.language, rows, source.nodes) if rows else ():
             first = oracle.node.start_point.row + source.first
             if first in at and not oracle.is_guess and _is_assertion(oracle):
                 words = frozenset(_WORD.findall(oracle.text))

@@ -227,5 +227,5 @@ def _looks_like_a_test(function: Function) -> bool:
         return False
     if function.where is Where.FUNCTION or not _TEST_NAME.search(function.name) or "private" in function.attributes:
         return False
-    found = oracles_of(function.body, function.source.language)
+    found = oracles_of(function.body, function.source.language, nodes=function.source.nodes)
     return any(one.proof is Proof.VALUE and not one.is_guess for one in found)

@@ -13,7 +13,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, find, is_comment, outermost, text_of
+from worker.judge.heuristics.syntax import consequence_of, is_comment, outermost, text_of
 from worker.judge.heuristics.weak_test.looks import Look, looks
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_branch_empty(change: Change) -> Iterator[Place]:
     """
     for look in _new(change):
         language, first = look.test.source.language, look.test.source.first
-        for node in find(look.test.body, language, _DECIDING[language]) if language in _DECIDING else ():
+        for node in look.test.source.nodes.find(_DECIDING[language], look.test.body) if language in _DECIDING else ():
             is_outermost = node.parent is None or node.parent.type not in _BRANCHES | {"else_clause"}
             if is_outermost and _is_empty(node):
                 line = node.start_point.row + first

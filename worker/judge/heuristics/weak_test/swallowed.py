@@ -13,7 +13,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import find, is_comment, text_of
+from worker.judge.heuristics.syntax import is_comment, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Body, bodies, is_handed_over
 
@@ -50,11 +50,11 @@ def _swallowing(body: Body) -> Iterator["Node"]:
     language = body.source.language
     if language not in _TRIES:
         return
-    for node in find(body.node, language, _TRIES[language]):
+    for node in body.source.nodes.find(_TRIES[language], body.node):
         tried = _tried(node, language)
         if tried is None or is_handed_over(node, body.node):
             continue
-        if any(map(_may_fail, oracles_of(tried, language))):
+        if any(map(_may_fail, oracles_of(tried, language, nodes=body.source.nodes))):
             yield node
 
 

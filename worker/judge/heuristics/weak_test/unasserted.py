@@ -16,7 +16,7 @@ from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
-from worker.judge.heuristics.syntax import ancestors, find, text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
 
@@ -44,7 +44,11 @@ def _does_nothing(look: Look) -> bool:
     if not look.test.function.statements:
         return True
     body, language = look.test.body, look.test.source.language
-    is_still = language in _WITH_CALLS and not look.oracles and next(spines(body, language), None) is None
+    is_still = (
+        language in _WITH_CALLS
+        and not look.oracles
+        and next(spines(body, language, nodes=look.test.source.nodes), None) is None
+    )
     return is_still and all(one.type in _STILL and not _keeps(one) for one in look.test.function.statements)
 
 
@@ -102,7 +106,7 @@ def _dropped(look: Look) -> Iterator[str]:
     """Plain functions that it calls for nothing, and whose result is asserted elsewhere in this file."""
     test = look.test
     asserted = look.file.once(_asserted)
-    for spine in spines(test.body, test.source.language) if asserted else ():
+    for spine in spines(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
         if len(spine.links) == 1 and spine.is_dropped and spine.links[0].name in asserted:
             yield spine.links[0].name
 
@@ -248,10 +252,11 @@ def unread(look: Look) -> Iterator[str]:
     if _ELSEWHERE.search(look.test.text) or language not in _BINDINGS:
         return
     words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
-    for spine in spines(body, language):
+    nodes = look.test.source.nodes
+    for spine in spines(body, language, nodes=nodes):
         if spine.is_dropped and _PRINTS.fullmatch(spine.links[-1].name):
             words.subtract(set(_WORD.findall(text_of(spine.node))))
-    for binding in find(body, language, _BINDINGS[language]):
+    for binding in nodes.find(_BINDINGS[language], body):
         if _is_bound(binding, language) and not is_within_definition(binding, body):
             names = (
                 text_of(_bound(binding)).replace(" ", "").split(",")
