@@ -92,8 +92,10 @@ class Shown:
     @cached_property
     def texts(self) -> frozenset[str]:
         """Names, folded, in the whole texts at head: what is there already."""
-        found = {name for text in self._change.texts.values() for name in NAME.findall(text[:_LONGEST_TEXT])}
-        return frozenset(map(folded, found))
+        found: set[str] = set()
+        for text in self._change.texts.values():
+            found.update(NAME.findall(text[:_LONGEST_TEXT]))
+        return frozenset(folded("\n".join(found)).split("\n") if found else ())
 
     def weight(self, word: str) -> float:
         """How much it says that a line holds the word."""

@@ -5,6 +5,7 @@ Does not resolve names: one that two things share is mentioned for both. Invaria
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -52,29 +53,29 @@ def removed(change: Change) -> frozenset[str]:
 
 
 def _words(change: Change) -> Counter[str]:
-    return Counter(word for text in _texts(change) for word in WORD.findall(text))
+    return Counter(chain.from_iterable(map(WORD.findall, _texts(change))))
 
 
 def _used(change: Change) -> Counter[str]:
     lines = (line for text in _texts(change) for line in text.split("\n"))
-    return Counter(word for line in lines if not _LISTED.match(line) for word in WORD.findall(line))
+    return Counter(chain.from_iterable(WORD.findall(line) for line in lines if not _LISTED.match(line)))
 
 
 def _called(change: Change) -> Counter[str]:
-    return Counter(word for text in _texts(change) for word in _CALL.findall(text))
+    return Counter(chain.from_iterable(map(_CALL.findall, _texts(change))))
 
 
 def _defined(change: Change) -> Counter[str]:
-    return Counter(word for text in _texts(change) for word in _DEF.findall(text))
+    return Counter(chain.from_iterable(map(_DEF.findall, _texts(change))))
 
 
 def _made(change: Change) -> frozenset[str]:
-    return frozenset(word for text in _texts(change) for word in _MADE.findall(text))
+    return frozenset(chain.from_iterable(map(_MADE.findall, _texts(change))))
 
 
 def _removed(change: Change) -> frozenset[str]:
     lines = (text[:_LONGEST] for file in change.files for text in file.diff.removed_texts)
-    return frozenset(word for line in lines for word in WORD.findall(line))
+    return frozenset(chain.from_iterable(map(WORD.findall, lines)))
 
 
 def _texts(change: Change) -> Iterator[str]:

@@ -165,16 +165,23 @@ _BINDS: Final = pattern(r"(?:const|let|var|final|auto)\b|[\w, ]{1,80}(?::=|=(?!=
 
 _VALUE: Final = r"([^\n;]{1,200}?)"
 _RETURNS: Final = r"(?:mock(?:Return|Resolved)Value(?:Once)?|returns|resolves)"
+_RETURNING: Final = ("mockre", "returns", "resolves")
 _TOLD: Final = (
-    pattern(rf"^\s*([\w.]{{1,80}})\.return_value = {_VALUE}$", 8),
-    pattern(rf"([\w.]{{1,80}}) = (?:\w+\.)?(?:Magic|Async)?Mock\(return_value={_VALUE}\)$", 8),
-    pattern(rf"([\w.]{{1,80}})(?: = (?:jest|vi|sinon|mock)\.(?:fn|stub)\(\))?\.{_RETURNS}\({_VALUE}\);?$", 8),
-    pattern(rf"([\w.]{{1,80}}) = (?:jest|vi|sinon|mock)\.fn\((?:async )?\(\) => {_VALUE}\);?$", 8),
-    pattern(rf"\bwhen\(([\w.]{{1,80}})\([^()\n]{{0,80}}\)\)\.thenReturn\({_VALUE}\);?$", 8),
+    pattern(rf"^\s*([\w.]{{1,80}})\.return_value = {_VALUE}$", 8, needs=("return_value",)),
+    pattern(rf"([\w.]{{1,80}}) = (?:\w+\.)?(?:Magic|Async)?Mock\(return_value={_VALUE}\)$", 8, needs=("return_value",)),
+    pattern(
+        rf"([\w.]{{1,80}})(?: = (?:jest|vi|sinon|mock)\.(?:fn|stub)\(\))?\.{_RETURNS}\({_VALUE}\);?$",
+        8,
+        needs=_RETURNING,
+    ),
+    pattern(rf"([\w.]{{1,80}}) = (?:jest|vi|sinon|mock)\.fn\((?:async )?\(\) => {_VALUE}\);?$", 8, needs=(".fn(",)),
+    pattern(rf"\bwhen\(([\w.]{{1,80}})\([^()\n]{{0,80}}\)\)\.thenReturn\({_VALUE}\);?$", 8, needs=("thenreturn(",)),
 )
 _TOLD_APART: Final = (
-    pattern(rf"(?:spyOn|stub)\(([\w.]{{1,80}}), [\"'`](\w{{1,80}})[\"'`]\)\.{_RETURNS}\({_VALUE}\);?$", 8),
-    pattern(rf"([\w.]{{1,80}})\.On\(\"(\w{{1,80}})\"[^()\n]{{0,80}}\)\.Return\({_VALUE}\)$", 8),
+    pattern(
+        rf"(?:spyOn|stub)\(([\w.]{{1,80}}), [\"'`](\w{{1,80}})[\"'`]\)\.{_RETURNS}\({_VALUE}\);?$", 8, needs=_RETURNING
+    ),
+    pattern(rf"([\w.]{{1,80}})\.On\(\"(\w{{1,80}})\"[^()\n]{{0,80}}\)\.Return\({_VALUE}\)$", 8, needs=(".return(",)),
 )
 
 

@@ -59,7 +59,7 @@ def _looks(change: Change) -> tuple[Look, ...]:
 def _of_pairs(change: Change) -> Iterator[Look]:
     for pair in all_paired(change):
         test, file = pair.head, pair.file
-        if test is None or _is_foreign(file) or _may_be_text(test):
+        if test is None or file.once(_is_foreign) or _may_be_text(test):
             continue
         base = pair.base
         if (base is None or base.name != test.name) and is_all_added(test, file):
@@ -132,7 +132,7 @@ def _all_bodies(change: Change) -> Iterator[Body]:
         known = frozenset(one.text for one in look.base_oracles)
         yield Body(look.file, look.test.source, look.test.body, look.test.name, known, look)
     for file in change.files:
-        is_shown_in_part = file.role is Role.TEST and not _is_foreign(file)
+        is_shown_in_part = file.role is Role.TEST and not file.once(_is_foreign)
         pieces = [source for source in file.sources if not source.whole] if is_shown_in_part else []
         yield from (Body(file, source, source.root, "", frozenset()) for source in pieces)
 
