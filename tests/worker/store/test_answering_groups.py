@@ -67,6 +67,12 @@ class Played:
         self.numbers.add(number)
         self.shown.append(content)
 
+    def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
+        """Nobody answers it meanwhile here."""
+        self.asked.append(f"expire {check}")
+        self.show(group, NUMBER, content)
+        return True
+
     def is_open(self, group: MergeGroup) -> bool:
         return group.id == group_id() and bool(self.shown) and self.shown[-1].conclusion is None
 
