@@ -258,6 +258,10 @@ class CheckRegistry(Protocol):
         """
         ...
 
+    def written_over(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
+        """It was written to while somebody else concluded it, and may say that nobody did: it counts as open, whoever is at it learns of that."""
+        ...
+
     def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
         """It was closed as overdue. False: by then it was open no more, and what is noted of it stands."""
         ...

@@ -168,16 +168,21 @@ class CheckDesk:
         self._update(request, head_sha, check, content)
         self.supersede(request, self._registry.newest(request.pull) or head_sha)
         is_left = self._is_left(request, head_sha, check, content)
-        if not is_left:
-            self.leave_behind(request, head_sha, check)
+        if not is_left and not self.leave_behind(request, head_sha, check):
+            self._registry.written_over(request.pull, head_sha, check)
         return is_left
 
-    def leave_behind(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        """Cancel a check that may say something else than was noted last, if its head is the newest no more: nobody judges that again."""
+    def leave_behind(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> bool:
+        """Cancel a check that may say something else than was noted last, if its head is the newest no more: nobody judges that again.
+
+        False: it is the newest, as far as we know.
+        """
         newest = self._registry.newest(request.pull)
-        if newest not in (None, head_sha):
-            self._update(request, head_sha, check, superseded(newest))
-            self._registry.concluded(request.pull, head_sha)
+        if newest in (None, head_sha):
+            return False
+        self._update(request, head_sha, check, superseded(newest))
+        self._registry.concluded(request.pull, head_sha)
+        return True
 
     def _is_left(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Whether nobody began to judge while this was written. Else it may stand in the place of a verdict."""

@@ -70,10 +70,11 @@ class Reception(Value):
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Give a head its check run, with what is true of it now. May be called again: after a write whose end is not known, too."""
         for doubtful in self.checks.may_be_written_over(request.pull):
+            check = self.checks.known(request.pull, doubtful)
+            if check is not None and not self.desk.leave_behind(request, doubtful, check):
+                self.checks.written_over(request.pull, doubtful, check)
             if doubtful == head_sha:
                 self.pulls.want(late(request))
-            elif check := self.checks.known(request.pull, doubtful):
-                self.desk.leave_behind(request, doubtful, check)
             self.checks.reopened(request.pull, doubtful)
         again = None if request.trigger in ARRIVALS else self.checks.again(request.pull, head_sha)
         if again is not None and again.why is not None:

@@ -28,6 +28,9 @@ FIRST: Final = "first "
 BEGUN: Final = 0
 """Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
 
+EXPIRED: Final = "expired "
+"""Before a head that others wrote to since it was opened: whoever concludes it learns that their words may stand over his."""
+
 REOPENING: Final = "reopening "
 """Beside the heads whose check runs rest: of one that somebody is writing to who judges nothing."""
 
@@ -174,6 +177,12 @@ class RedisChecks:
         return bool(
             run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check, lifetime_s(keys.resting(pull)))
         )
+
+    def written_over(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
+        self.opened(pull, head_sha, check)
+        key = keys.resting(pull)
+        self._wire.call("SADD", key.name, EXPIRED + head_sha)
+        self._wire.call("EXPIRE", key.name, lifetime_s(key))
 
     def forget(self, pull: PullRef, head_sha: Sha) -> None:
         self.concluded(pull, head_sha)

@@ -281,8 +281,10 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     assert store.checks().open_checks(pull()) == {}, "and nobody would look"
     reception(store).open(request, HEAD)
     assert trigger(store) is Trigger.LATE
+    assert [*store.checks().open_checks(pull())] == [HEAD], "also for a judge who finds another head"
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
+    assert store.checks().open_checks(pull()) == {}
     before = store.pulls.request(pull())
     reception(store).open(request, HEAD)
     assert store.pulls.request(pull()) == before
@@ -509,6 +511,38 @@ def test_a_head_that_comes_back_after_it_was_superseded_waits_again(store: Store
     hears(store, Trigger.PUSHED)
     assert opens(store)
     assert shown(store)[:30] == "in_progress: Judging starts at"
+
+
+def test_a_head_that_comes_back_while_it_is_cancelled_for_another_does_not_stay_open(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    opens(store)
+    hears(store, Trigger.PUSHED, head_sha=NEWER)
+    opens(store)
+    hears(store, Trigger.PUSHED)
+    request = store.pulls.request(pull())
+    assert request is not None
+    opens(store, Meanwhile(store, lambda: desk_of(store).supersede(request, NEWER)))
+    assert trigger(store) is Trigger.LATE
+    taken = takes(store)
+    desk_of(store).restart(taken.request, NEWER)
+    desk_of(store).supersede(taken.request, NEWER)
+    assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
+
+
+def test_who_notes_a_verdict_only_after_it_was_written_over_learns_of_that(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    check = store.checks().known(pull(), HEAD)
+    assert check is not None
+
+    def is_judged() -> None:
+        taken = takes(store)
+        desk_of(store).restart(taken.request, HEAD)
+        Checks(store).update(taken.request, check, ACCEPTED)
+
+    opens(store, Meanwhile(store, is_judged))
+    assert shown(store) == EDITED, "over the verdict"
+    assert not store.checks().concluded(pull(), HEAD, check)
 
 
 def test_a_verdict_on_a_head_that_comes_back_is_left_to_its_judge(store: Store) -> None:
