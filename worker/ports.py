@@ -208,6 +208,10 @@ class CheckRegistry(Protocol):
         """
         ...
 
+    def is_making(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether it is still ours to create: who took too long over it may have been followed by somebody else."""
+        ...
+
     def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether our claim was the first one ever of this head, so that there can be no check run yet."""
         ...

@@ -2,7 +2,7 @@
 
 Does not word anything (`worker.render` does) and does not know which check belongs to which head (the registry
 does). Invariant: one check run per head and pull request, whatever answers get lost: before one is created it is
-searched for, and an annotation that is there already is not added again.
+searched for, whoever finds two ends the older one, and an annotation that is there already is not added again.
 """
 
 from collections.abc import Callable, Sequence
@@ -70,8 +70,18 @@ class GitHubChecks:
         params: dict[str, str | int] = {"check_name": CHECK_NAME, "filter": "all", "per_page": PER_PAGE}
         runs = self._api(request).fetch(Call("GET", path, params, is_repeatable=True, need=Need.STATE), Runs)
         ours = self._external(request.pull.number)
-        mine = (run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id)
-        return max(mine, key=lambda run: run.id, default=None)
+        mine = [run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
+        mine.sort(key=lambda run: run.id)
+        for older in mine[:-1]:
+            if older.status != "completed":
+                self._end_older(request, CheckRunId(older.id))
+        return mine[-1] if mine else None
+
+    def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
+        """Somebody was stopped for so long while he created one that another did: GitHub looks at the newest, and so do we."""
+        from worker.render.check import doubled  # noqa: PLC0415 - hardly anybody needs it
+
+        self.update(request, check, doubled())
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         many = len(content.annotations) > ANNOTATIONS_PER_REQUEST

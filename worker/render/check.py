@@ -202,6 +202,15 @@ def superseded(newer_sha: Sha) -> CheckContent:
     )
 
 
+def doubled() -> CheckContent:
+    """This commit has a newer check run of ours."""
+    return CheckContent(
+        title="Created twice",
+        summary="Two processes created this check at the same time. The newer run holds the verdict.",
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
 def closed() -> CheckContent:
     """Nobody waits for this verdict any more."""
     return CheckContent(

@@ -76,6 +76,9 @@ class RedisChecks:
             time.sleep(self._timing.tick)
         raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
 
+    def is_making(self, pull: PullRef, head_sha: Sha) -> bool:
+        return text(self._wire.call("GET", keys.check(pull, head_sha).name)) == self._token
+
     def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self._firsts
 

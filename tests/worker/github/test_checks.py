@@ -91,6 +91,23 @@ def test_a_lost_answer_does_not_make_a_second_check_run(checks: GitHubChecks, pu
     assert [run["id"] for run in runs(pull)] == [made]
 
 
+def test_of_two_that_were_created_at_the_same_time_the_newer_one_speaks(checks: GitHubChecks, pull: Opened) -> None:
+    older, newer = (checks.make(pull.request, pull.sha, JUDGING) for _ in range(2))
+    assert older < newer
+    for _ in range(2):
+        assert checks.find(pull.request, pull.sha) == newer
+    said = {run["id"]: (run["status"], run["conclusion"], run["output"]["title"]) for run in runs(pull)}
+    assert said == {older: ("completed", "cancelled", "Created twice"), newer: ("in_progress", None, "Judging")}
+    assert pull.place.asked() == ["POST 201", "POST 201", "GET 200", "PATCH 200", "GET 200"]
+
+
+def test_an_older_one_that_is_concluded_stays_as_it_is(checks: GitHubChecks, pull: Opened) -> None:
+    checks.make(pull.request, pull.sha, REJECTED)
+    newer = checks.make(pull.request, pull.sha, JUDGING)
+    assert checks.find(pull.request, pull.sha) == newer
+    assert sorted(str(run["conclusion"]) for run in runs(pull)) == ["None", "failure"]
+
+
 def test_a_creation_that_was_lost_on_its_way_is_not_repeated_blindly(checks: GitHubChecks, pull: Opened) -> None:
     pull.place.github.fault("POST .*/check-runs")
     with pytest.raises(Unavailable):

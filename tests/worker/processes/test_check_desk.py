@@ -4,6 +4,7 @@ import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from worker.domain import keys
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
@@ -30,6 +31,33 @@ def dies_making(store: Store, *, created: bool) -> None:
     assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(pull(), HEAD) is None
     if created:
         Checks(store).create(wish(), HEAD, judging())
+
+
+class TwoMakers(Checks):
+    """Whoever makes one is stopped for so long that somebody else makes one, too: GitHub has two."""
+
+    OTHER = CheckRunId(77)
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        self._store.wire.call("DEL", keys.check(pull(), head_sha).name)
+        other = self._store.checks()
+        assert other.claim(pull(), head_sha) is None
+        other.opened(pull(), head_sha, self.OTHER)
+        return super().make(request, head_sha, content)
+
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        assert super().find(request, head_sha) is not None
+        return self.OTHER
+
+
+def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(store: Store) -> None:
+    CheckDesk(TwoMakers(store), store.checks()).open(wish(), HEAD)
+    assert store.checks().known(pull(), HEAD) == TwoMakers.OTHER
+    assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
 
 
 def test_a_check_run_whose_maker_died_is_cancelled_once_a_newer_head_has_its_verdict(

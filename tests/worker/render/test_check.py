@@ -48,6 +48,7 @@ from worker.render.check import (
     check_content,
     closed,
     conclusion,
+    doubled,
     failed,
     judging,
     superseded,
@@ -295,6 +296,16 @@ def test_the_text_shows_everything_that_it_rests_on() -> None:
 def test_a_finding_of_the_whole_change_names_no_place() -> None:
     finding = rejected().findings[0].model_copy(update={"path": None, "line": None})
     assert "- fact: stub body\n" in check_content(rejected(findings=(finding,)), dossier()).text
+
+
+def test_one_that_was_created_twice_says_which_run_counts() -> None:
+    assert doubled() == snapshot(
+        CheckContent(
+            title="Created twice",
+            summary="Two processes created this check at the same time. The newer run holds the verdict.",
+            conclusion=Conclusion.CANCELLED,
+        )
+    )
 
 
 def test_the_states_before_and_beside_a_verdict() -> None:
