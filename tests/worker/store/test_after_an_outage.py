@@ -160,6 +160,22 @@ def fence_of(store: Store, number: int) -> int:
     return int(text(store.wire.call("HGET", keys.pull(pull(number)).name, "fence")))
 
 
+def test_a_push_tries_at_once_also_where_something_was_heard_while_github_was_away(store: Store) -> None:
+    store.pulls.want(wish(1))
+    found = takes(store, pull(1))
+    store.pulls.want(wish(1, trigger=Trigger.LATE, head_sha=None))
+    store.pulls.finish(found.lease, Finish.AWAY, HOUR)
+    assert soon(store, 1) == []
+    store.pulls.want(wish(1, head_sha=NEWER))
+    assert soon(store, 1) == [1]
+
+
+def test_a_push_to_what_became_a_draft_since_tries_at_once_too(store: Store) -> None:
+    waits(store, 1)
+    store.pulls.want(wish(1, head_sha=NEWER, draft=True))
+    assert soon(store, 1) == [1]
+
+
 def test_who_asks_by_hand_need_not_wait_for_the_next_try(store: Store) -> None:
     waits(store, 1, 2)
     store.pulls.want(wish(1, trigger=Trigger.COMMAND, head_sha=None))

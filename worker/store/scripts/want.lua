@@ -56,6 +56,11 @@ if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: wh
   drop('after')
   set('aways', 0)
   call('ZREM', mine_key('retries'), pull)
+  if state == 'due' then -- whatever comes of it below: nobody else brings it forward any more
+    local at = max(now, tonumber(was[7] or 0))
+    call('ZADD', mine_key('due'), at, pull)
+    turn('due', at)
+  end
 end
 if base ~= '' and (KEYS[7] or not was[15]) then set('base', base) end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
