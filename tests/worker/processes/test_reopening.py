@@ -144,6 +144,20 @@ def test_an_edit_while_it_is_judged_takes_the_verdict_off_that_was_made_before(s
     assert shown(store) == EDITED
 
 
+@pytest.mark.parametrize("asks", [Trigger.COMMAND, Trigger.LATE, Trigger.SWEEP])
+def test_an_edited_text_takes_the_verdict_off_also_where_somebody_asked_for_another_one(
+    store: Store, asks: Trigger
+) -> None:
+    judged(store)
+    hears(store, asks)
+    hears(store, Trigger.TEXT)
+    assert opens(store)
+    assert shown(store).startswith("in_progress: Judging")
+    assert HEAD in store.checks().open_checks(pull())
+    assert concludes(store, takes(store)) == "closed"
+    assert shown(store) == "success: Accepted"
+
+
 def test_a_judge_that_knows_of_the_edit_is_not_disturbed(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)

@@ -9,7 +9,7 @@
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
 -- decisions: another base, where what people let pass counts no more. ledger without them: only its text was edited, which is
--- nothing where nobody ever asked for it; and while it waits for its verdict it changes no more than when that is
+-- nothing where nobody ever asked for it; and while its open check waits for a verdict it changes no more than when that is
 -- Answers what became of it, and its number among all events: as a status, which is one line to read. Every delivery comes
 -- through here: what the hash holds is read once and written once.
 local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, asked =
@@ -21,7 +21,11 @@ local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
 local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
 if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return {ok = 'unknown 0'} end
-local only_waits = is_text and state == 'due' and was[2] and not was[14] and not is_new
+local function says_its_end() -- of the check of this head: it may be what another text was judged by
+  local function key(what) return (string.gsub(pull, ':pull:', what, 1)) end
+  return call('EXISTS', key(':check:') .. ':' .. head) == 1 and call('HEXISTS', key(':checks:'), head) == 0
+end
+local only_waits = is_text and state == 'due' and was[2] and not was[14] and not is_new and not says_its_end()
 local seq = call('INCR', 'assay:count')
 local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[1], 'inst', inst}, {}
 local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
