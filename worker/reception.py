@@ -20,7 +20,7 @@ from worker.domain.value import Value
 from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import failed, judging
-from worker.render.standing import begun, old, waiting
+from worker.render.standing import AGAIN, begun, old, waiting
 from worker.render.words import OVERDUE
 from worker.scope import shown
 from worker.store.checks import RedisChecks
@@ -97,7 +97,11 @@ class Reception(Value):
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
         found = self._standing(request)
-        content = self._begins(request.pull, request.trigger) if isinstance(found, Judge) else shown(found)
+        content = (
+            self._begins(request.pull, self._outdated_by(request, head_sha))
+            if isinstance(found, Judge)
+            else shown(found)
+        )
         if is_known := self.checks.is_known(request.pull, head_sha):
             self.checks.reopens(request.pull, head_sha)
         if not self.desk.open(request, head_sha, content):
@@ -124,7 +128,14 @@ class Reception(Value):
         about = About(author=kind_of(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft)
         return standing(about, with_operators(looked.authors, self.operators))
 
-    def _begins(self, pull: PullRef, why: Trigger) -> CheckContent:
+    def _outdated_by(self, request: JudgeRequest, head_sha: Sha) -> Trigger | None:
+        """What has a verdict on this head count no more; None: nothing, or there is none."""
+        is_told = request.trigger in AGAIN and any(
+            one.head_sha == head_sha for one in self.ledger.entries(request.pull)
+        )
+        return request.trigger if is_told else None
+
+    def _begins(self, pull: PullRef, why: Trigger | None) -> CheckContent:
         """What the check says until it is judged."""
         plan, now = self.pulls.plan(pull), self.clock.now()
         if plan is None or plan.due_at - now < SOON:

@@ -94,6 +94,36 @@ def test_an_agents_check_says_when_judging_starts_and_nobody_has_to_be_asked(
     assert is_due(store)
 
 
+class Told(Checks):
+    """Keeps what was written last."""
+
+    summary = ""
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        super().update(request, check, content)
+        self.summary = content.summary
+
+
+@pytest.mark.parametrize("was_judged", [False, True])
+@pytest.mark.parametrize("what", [Trigger.BASE, Trigger.TEXT])
+def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one(
+    store: Store,
+    looks: Looks,
+    what: Trigger,
+    was_judged: bool,  # noqa: FBT001 - both ways
+) -> None:
+    if was_judged:
+        judged_once(store)
+    told, checks = Told(store), store.checks()
+    desk = CheckDesk(told, checks)
+    reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
+    opened(store, reception, AuthorKind.AGENT)
+    assert told.summary.startswith("Judging starts at")
+    opened(store, reception, AuthorKind.AGENT, trigger=what)
+    assert told.summary.startswith("The earlier verdict was made") is was_judged
+    assert "Judging starts at" in told.summary
+
+
 def test_without_a_window_it_is_judged_now(store: Store, reception: Reception) -> None:
     assert opened(store, reception, AuthorKind.AGENT, Timing(quiet_window=0)) == "in_progress: Judging"
     assert not store.checks().is_resting(pull(), HEAD)
