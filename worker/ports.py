@@ -256,14 +256,14 @@ class CheckRegistry(Protocol):
         ...
 
     def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
-        """It has its conclusion; False: the watchdog closed it since it was opened last.
+        """It has its conclusion; False: the watchdog closed it, or was about to, since it was opened last.
 
         *check*: which one it is, where that may not be known yet.
         """
         ...
 
-    def written_over(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
-        """It was written to while somebody else concluded it, and may say that nobody did: it counts as open, whoever is at it learns of that."""
+    def expires(self, pull: PullRef, head_sha: Sha) -> None:
+        """It is about to be written to by nobody who judges: who concludes it meanwhile writes his words once more."""
         ...
 
     def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:

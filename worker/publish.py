@@ -169,8 +169,13 @@ class CheckDesk:
         self.supersede(request, self._registry.newest(request.pull) or head_sha)
         is_left = self._is_left(request, head_sha, check, content)
         if not is_left and not self.leave_behind(request, head_sha, check):
-            self._registry.written_over(request.pull, head_sha, check)
+            self.written_over(request, head_sha, check)
         return is_left
+
+    def written_over(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        """Others concluded a check that was written to meanwhile: it may say that nobody did, and counts as open until somebody judges."""
+        self._registry.opened(request.pull, head_sha, check)
+        self._registry.expires(request.pull, head_sha)
 
     def leave_behind(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> bool:
         """Cancel a check that may say something else than was noted last, if its head is the newest no more: nobody judges that again.
@@ -304,6 +309,7 @@ class CheckDesk:
         """Close a check that is still unfinished. False: somebody concluded it while this was written, perhaps over that."""
         if self._registry.open_checks(request.pull).get(head_sha) != check:
             return True
+        self._registry.expires(request.pull, head_sha)  # first: whoever dies here has left a note
         try:
             self._update(request, head_sha, check, content)
         except (Gone, Forbidden):

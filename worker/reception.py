@@ -72,7 +72,7 @@ class Reception(Value):
         for doubtful in self.checks.may_be_written_over(request.pull):
             check = self.checks.known(request.pull, doubtful)
             if check is not None and not self.desk.leave_behind(request, doubtful, check):
-                self.checks.written_over(request.pull, doubtful, check)
+                self.desk.written_over(request, doubtful, check)
             if doubtful == head_sha:
                 self.pulls.want(late(request))
             self.checks.reopened(request.pull, doubtful)

@@ -28,11 +28,11 @@ FIRST: Final = "first "
 BEGUN: Final = 0
 """Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
 
-EXPIRED: Final = "expired "
-"""Before a head that others wrote to since it was opened: whoever concludes it learns that their words may stand over his."""
-
 REOPENING: Final = "reopening "
 """Beside the heads whose check runs rest: of one that somebody is writing to who judges nothing."""
+
+EXPIRED: Final = "expired "
+"""The same of one that who concludes it may find written over: by the watchdog, who may die of it, or by who reopened it too late."""
 
 UNWATCHED: Final = -1
 """Stands for a deadline that never comes."""
@@ -176,16 +176,15 @@ class RedisChecks:
         known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
         return bool(run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known))
 
+    def expires(self, pull: PullRef, head_sha: Sha) -> None:
+        key = keys.resting(pull)
+        self._wire.call("SADD", key.name, EXPIRED + head_sha)
+        self._wire.call("EXPIRE", key.name, lifetime_s(key))
+
     def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
         return bool(
             run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check, lifetime_s(keys.resting(pull)))
         )
-
-    def written_over(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
-        self.opened(pull, head_sha, check)
-        key = keys.resting(pull)
-        self._wire.call("SADD", key.name, EXPIRED + head_sha)
-        self._wire.call("EXPIRE", key.name, lifetime_s(key))
 
     def forget(self, pull: PullRef, head_sha: Sha) -> None:
         self.concluded(pull, head_sha)

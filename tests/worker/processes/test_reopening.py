@@ -375,6 +375,34 @@ def test_a_verdict_that_is_noted_only_after_the_watchdog_wrote_over_it_is_writte
     assert store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD)) == "closed"
 
 
+class Killed(BaseException):
+    """Nothing more is done by this process."""
+
+
+class KilledAfter(Checks):
+    """The process dies once GitHub took what it wrote."""
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        super().update(request, check, content)
+        raise Killed
+
+
+def test_a_verdict_that_a_watchdog_wrote_over_who_died_of_it_is_written_again(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    taken = takes(store)
+    desk_of(store).restart(taken.request, HEAD)
+    check = store.checks().open_checks(pull())[HEAD]
+
+    def is_killed() -> None:
+        with pytest.raises(Killed):
+            reception(store, KilledAfter(store)).expire(taken.request, HEAD, check)
+
+    desk_of(store, Before(store, is_killed)).write(taken.request, HEAD, ACCEPTED)
+    assert shown(store) == "success: Accepted"
+    assert store.checks().open_checks(pull()) == {}
+
+
 def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_once(store: Store, world: World) -> None:
     hears(store, Trigger.PUSHED)
     assert opens(store)

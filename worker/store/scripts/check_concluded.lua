@@ -1,4 +1,4 @@
--- The check run of a head has its conclusion. 0: the watchdog closed it since it was opened last.
+-- The check run of a head has its conclusion. 0: the watchdog closed it, or was about to, since it was opened last.
 -- KEYS check checks deadlines notes resting   ARGV head [id keep_s]
 if A[2] then call('SET', KEYS[1], A[2], 'EX', A[3]) end
 call('HDEL', KEYS[2], A[1])
