@@ -152,12 +152,15 @@ class RedisChecks:
         return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))
 
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
-        """GitHub shows it open at this head: what is remembered of both is kept for longer. False: it has no check run."""
+        """GitHub shows it open at this head: what is remembered of both is kept for longer.
+
+        False: it has no check run, or that was left for another head, of which we heard last.
+        """
         installation, repository = pull.installation_id, pull.repository_id
-        about = [keys.checks(pull), keys.resting(pull), keys.pull(pull)]
+        about = [keys.pull(pull), keys.checks(pull), keys.resting(pull)]
         of_head = [make(installation, repository, head_sha) for make in (keys.shown, keys.heads)]
         key = keys.check(pull, head_sha)
-        return bool(run(self._wire, Script.CHECK_STAYS, [key, *about, *of_head], lifetime_s(key)))
+        return bool(run(self._wire, Script.CHECK_STAYS, [key, *about, *of_head], lifetime_s(key), head_sha))
 
     def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)

@@ -370,6 +370,20 @@ def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: 
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
+def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(book: Book) -> None:
+    has_its_check(book, base=MAIN)
+    book.store.pulls.want(wish(head_sha=NEWER, base=MAIN))
+    book.store.checks().opened(pull(), NEWER, CheckRunId(6))
+    assert sweeping(Town([around(7, 1, head_sha=NEWER)]), book).run(HERE, A_DAY_AGO) == 0
+    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "whoever judges the newer one asks GitHub"
+    book.store.wire.call("HDEL", keys.pull(pull()).name, "state")
+    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 1
+    [request] = book.wanted
+    assert (request.trigger, request.head_sha) == (Trigger.SWEEP, HEAD)
+    book.store.pulls.want(request)
+    assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
+
+
 def test_one_of_which_no_base_is_known_is_left(book: Book) -> None:
     has_its_check(book, base=None)
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
