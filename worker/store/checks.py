@@ -18,7 +18,7 @@ from worker.domain.request import PullRef, Trigger
 from worker.errors import Unavailable
 from worker.ports import Again
 from worker.settings import Timing
-from worker.store.door import lifetime_s, milliseconds
+from worker.store.door import lifetime_s, milliseconds, remembered_of
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Argument, Wire, items, text, whole
@@ -36,6 +36,9 @@ EXPIRED: Final = "expired "
 
 UNWATCHED: Final = -1
 """Stands for a deadline that never comes."""
+
+LIST: Final = timedelta(minutes=10)
+"""GitHub's list of what is open is no older than that when the last of it is looked at."""
 
 MAKING_SHARE: Final = 0.75
 """How much of the hold on an opening the creation may take: who comes next finds the place free."""
@@ -154,13 +157,14 @@ class RedisChecks:
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         """GitHub shows it open at this head: what is remembered of both is kept for longer.
 
-        False: it has no check run, or that was left for another head, of which we heard last.
+        False: it has no check run, that was left for another head, of which we heard last, or we took it for closed.
         """
         installation, repository = pull.installation_id, pull.repository_id
         about = [keys.pull(pull), keys.checks(pull), keys.resting(pull)]
         of_head = [make(installation, repository, head_sha) for make in (keys.shown, keys.heads)]
         key = keys.check(pull, head_sha)
-        return bool(run(self._wire, Script.CHECK_STAYS, [key, *about, *of_head], lifetime_s(key), head_sha))
+        on, list_ms = [key, *about, *of_head, *remembered_of(pull)], milliseconds(LIST.total_seconds())
+        return bool(run(self._wire, Script.CHECK_STAYS, on, lifetime_s(key), head_sha, list_ms))
 
     def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)

@@ -281,7 +281,7 @@ def shut(wire: Wire, pull: PullRef, left: timedelta) -> None:
 
 
 def to_shut(pull: PullRef, left: timedelta) -> Call:
-    on = [keys.pull(pull), keys.checks(pull), COMMITS.order, COMMITS.texts, *_remembered(pull)]
+    on = [keys.pull(pull), keys.checks(pull), COMMITS.order, COMMITS.texts, *remembered_of(pull)]
     left_ms = milliseconds(left.total_seconds())
     return call_of(Script.SHUT, on, lifetime_s(on[0]), left_ms, shown_of(pull), place_of(pull))
 
@@ -298,11 +298,11 @@ def place_of(pull: PullRef) -> str:
 
 def reopen(wire: Wire, pull: PullRef) -> None:
     """It was reopened: what is remembered of it stays. Raises Unavailable."""
-    for key in _remembered(pull):
+    for key in remembered_of(pull):
         wire.call("PERSIST", key.name)
 
 
-def _remembered(pull: PullRef) -> tuple[keys.Key, ...]:
+def remembered_of(pull: PullRef) -> tuple[keys.Key, ...]:
     """What stays while a pull request is open."""
     return keys.ledger(pull), keys.decisions(pull), keys.spent(pull)
 

@@ -7,12 +7,12 @@ from tests.worker.store.test_siblings import HERE, REJECTED, waits
 from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.ids import CheckRunId
-from worker.domain.request import Trigger
+from worker.domain.request import PullRef, Trigger
 from worker.domain.siblings import Sibling
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.pulls import Ended, Finish, Limits
-from worker.store.wire import whole
+from worker.store.wire import text, whole
 
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
 DAYS = """
@@ -91,3 +91,47 @@ def test_a_creation_that_was_begun_is_over_as_soon_as_ever(store: Store) -> None
     store.checks().claim(pull(1), NEWER)
     assert store.checks().stays(pull(1), NEWER)
     assert whole(store.wire.call("TTL", keys.check(pull(1), NEWER).name)) <= store.timing.open_hold
+
+
+CLOSED = """
+redis.call('HINCRBYFLOAT', KEYS[1], 'over', -ARGV[1] * 1000)
+"""
+
+
+def was_closed(store: Store, ref: PullRef, seconds: int) -> None:
+    """So long ago."""
+    door.shut(store.wire, ref, store.remembered)
+    store.wire.call("EVAL", CLOSED, 1, keys.pull(ref).name, seconds)
+
+
+def over(store: Store, ref: PullRef) -> str:
+    return text(store.wire.call("HGET", keys.pull(ref).name, "over"))
+
+
+def test_one_whose_close_was_told_after_it_was_reopened_is_open_again(store: Store) -> None:
+    judged(store, 1, REJECTED)
+    store.wire.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
+    was_closed(store, pull(1), 3600)
+    assert not store.checks().stays(pull(1), HEAD), "its checks may have been closed: somebody has to look"
+    store.pulls.want(wish(1, trigger=Trigger.SWEEP))
+    assert not over(store, pull(1))
+    assert whole(store.wire.call("TTL", keys.ledger(pull(1)).name)) == -1
+    assert store.checks().stays(pull(1), HEAD), "and once"
+    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == (Sibling(1, "failure"),)
+
+
+def test_one_that_was_closed_while_the_list_was_read_stays_closed(store: Store) -> None:
+    judged(store, 1, REJECTED)
+    store.wire.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
+    was_closed(store, pull(1), 60)
+    assert store.checks().stays(pull(1), HEAD)
+    assert over(store, pull(1))
+    assert whole(store.wire.call("TTL", keys.ledger(pull(1)).name)) > 0
+
+
+def test_one_that_is_looked_at_since_it_was_closed_is_left_to_that(store: Store) -> None:
+    judged(store, 1, REJECTED)
+    store.checks().opened(pull(1), HEAD, CheckRunId(1))
+    was_closed(store, pull(1), 3600)
+    assert store.checks().stays(pull(1), HEAD)
+    assert over(store, pull(1))

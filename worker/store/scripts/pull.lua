@@ -13,7 +13,7 @@
 --   waiting   since when this head waits for other checks
 --   came      when we first heard of this head, as text
 --   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
---   over ends it was closed, and not reopened; when what is remembered of it goes
+--   over ends when it was closed, and not reopened; when what is remembered of it goes
 --   wake      the request to judge it by when other checks move, after a verdict that they stood in the way of
 --   news look looks   when the first and until when the last of a burst of news was heard; how often news woke this head
 --   eval      the evaluation that was begun last

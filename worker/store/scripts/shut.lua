@@ -6,7 +6,7 @@ local ends = string.format('%.0f', now + A[2])
 for number = 5, #KEYS do call('PEXPIREAT', KEYS[number], ends) end
 if not get('req') then return 0 end
 local state, unfinished = get('state'), call('HLEN', KEYS[2]) > 0
-call('HSET', pull, 'over', 1, 'ends', ends)
+call('HSET', pull, 'over', string.format('%.0f', now), 'ends', ends)
 call('HDEL', pull, 'wake', 'rests')
 local last = get('said')
 if last then look_together(KEYS[3], KEYS[4], A[3] .. last, A[4] .. last .. '"}', now) end
