@@ -61,8 +61,8 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request", "edited"): Row(
             on_pull.edited,
             "a new or changed `assay` block: judged at once; another base, other issues to close or no `assay` block any more: "
-            "judged again; another title or text where it closes no issue, but by a bot that did not open it: judged again after "
-            "the quiet window; all else: nothing",
+            "judged again; another title or text where no issue that it closes says what is asked for, but by a bot that did not "
+            "open it: judged again after the quiet window; all else: nothing",
         ),
         ("pull_request", "review_requested"): Row(
             partial(on_pull.changed, ReviewAsked), "ends the quiet window, and a draft's waiting; else nothing"

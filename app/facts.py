@@ -83,11 +83,14 @@ class Edit(StrEnum):
     BASE = "base"
     LINKS = "links"
     TEXT = "text"
-    """What it says of itself: its case is gone, or it closes no issue and asks for something else now."""
+    """What it says of itself: its case is gone, or it asks for something else now."""
 
 
 class PullEdited(HeadFact, frozen=True, kw_only=True):
+    """`closes`: issues that say what is asked for in the place of an edited text, where one of them can be read."""
+
     edit: Edit
+    closes: tuple[tuple[str, int], ...] = ()
 
 
 class CommandGiven(PullFact, frozen=True, kw_only=True):

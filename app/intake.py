@@ -24,6 +24,7 @@ from app.facts import (
     IssueChanged,
     PersonSpoke,
     PullClosed,
+    PullEdited,
     PullReopened,
     RerunPressed,
     Seen,
@@ -65,6 +66,12 @@ class Intake:
             case HeadFact() | RerunPressed():
                 if isinstance(event, PullReopened):
                     await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
+                if (
+                    isinstance(event, PullEdited)
+                    and event.closes
+                    and await to_thread.run_sync(self._is_for_an_issue, event)
+                ):
+                    return UNKNOWN
                 wish = to_wish(event, delivery_id, at)
                 reply = await self.lane.run(door.to_want(wish, self.store.timing))
                 if happening := to_happening(event, delivery_id, at):
@@ -85,6 +92,10 @@ class Intake:
     async def _happened(self, event: Event, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         happening = to_happening(event, delivery_id, at)
         return UNKNOWN if happening is None else door.happened(await self.lane.run(door.to_happen(happening)))
+
+    def _is_for_an_issue(self, event: PullEdited) -> bool:
+        """Whether it was judged by one of the issues that say what is asked for instead: its text says nothing of that then."""
+        return any(door.is_judged_by(self.store.wire, event.pull, issue_mark(*one)) for one in event.closes)
 
     def _seldom(self, event: Seldom, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         match event:

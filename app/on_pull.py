@@ -61,12 +61,17 @@ def reopened(delivery: Delivery) -> PullReopened:
 
 
 def edited(delivery: Delivery) -> PullEdited | Ignored:
-    """Another base, another case, other issues to close matter; other words do where no issue says what is asked for."""
+    """Another base, another case, other issues to close matter; other words do where no issue says what is asked for.
+
+    Whether one that is named can be read is not known here.
+    """
     payload = delivery.read(PullRequestPayload)
-    edit = _edit(payload)
+    made = _edit(payload)
     if ignored := _closed(payload):
         return ignored
-    return Ignored("nothing_judged_by") if edit is None else PullEdited(**_head(payload), edit=edit)
+    if made is None:
+        return Ignored("nothing_judged_by")
+    return PullEdited(**_head(payload), edit=made.edit, closes=tuple(sorted(made.closes)))
 
 
 def _closed(payload: PullRequestPayload) -> Ignored | None:
@@ -81,21 +86,30 @@ class _Said(NamedTuple):
     body: str
 
 
-def _edit(payload: PullRequestPayload) -> Edit | None:
+class _Made(NamedTuple):
+    """What an edit changed, and the issues that say what is asked for in the place of the text."""
+
+    edit: Edit
+    closes: frozenset[tuple[str, int]] = frozenset()
+
+
+def _edit(payload: PullRequestPayload) -> _Made | None:
     if payload.changes.base is not None:
-        return Edit.BASE
+        return _Made(Edit.BASE)
     now, before = _said(payload)
     if now == before:
         return None
     case = _case(now.body)
     has_another = case != _case(before.body)
     if has_another and case is not None:
-        return Edit.CASE
+        return _Made(Edit.CASE)
     links = _links(now.body, payload)
     if links != _links(before.body, payload):
-        return Edit.LINKS
-    asks_for_another = not links and not _is_by_anothers_bot(payload) and own_text(*now) != own_text(*before)
-    return Edit.TEXT if has_another or asks_for_another else None
+        return _Made(Edit.LINKS)
+    if has_another:
+        return _Made(Edit.TEXT)
+    asks_for_another = not _is_by_anothers_bot(payload) and own_text(*now) != own_text(*before)
+    return _Made(Edit.TEXT, links) if asks_for_another else None
 
 
 def _said(payload: PullRequestPayload) -> tuple[_Said, _Said]:

@@ -23,7 +23,7 @@ TAIL: Final = """
 
 - After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the
   `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
-  The same where its own title and description say what is asked for, since it closes no issue, and somebody edits them: the
+  The same where its own title and description say what is asked for, since it closes no issue that Assay can read, and somebody edits them: the
   verdict on them counts no more from then on. What changes neither costs nothing, nor does who takes it back.
 - At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
   a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.

@@ -126,14 +126,14 @@ def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
         ({"body": {"from": f"Closes #7\n\n{CASE}"}}, "Closes #7", Edit.TEXT),
         ({"body": {"from": "Closes #7"}}, "Closes #8", Edit.LINKS),
         ({"body": {"from": None}}, "Closes https://github.com/acme/widgets/issues/8", Edit.LINKS),
-        ({"body": {"from": "Closes #7"}}, "It closes #7", Ignored("nothing_judged_by")),
+        ({"body": {"from": "Closes #7"}}, "It closes #7", Edit.TEXT),
         ({"body": {"from": "Closes #7, #8"}}, "Closes #7. Fixes #9", Edit.LINKS),
         ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", Edit.TEXT),
         ({"body": {"from": "Retries."}}, "Retries on 504.", Edit.TEXT),
         ({"body": {"from": "Retries."}}, "Retries.\n<!-- on 504? -->\n", Ignored("nothing_judged_by")),
         ({"title": {"from": "Retry"}}, "", Edit.TEXT),
-        ({"title": {"from": "Retry"}}, "Closes #7", Ignored("nothing_judged_by")),
-        ({"title": {"from": "Retry"}, "body": {"from": "Closes #7"}}, "It closes #7.", Ignored("nothing_judged_by")),
+        ({"title": {"from": "Retry"}}, "Closes #7", Edit.TEXT),
+        ({"body": {"from": "Closes #7"}}, "Closes #7<!-- at last -->", Ignored("nothing_judged_by")),
         ({"title": {"from": ""}, "body": {"from": None}}, None, Ignored("nothing_judged_by")),
         ({}, "", Ignored("nothing_judged_by")),
     ],
@@ -149,6 +149,28 @@ def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
     body = f"Closes {url}/issues/8"
     assert edited(changes, body=body, html_url=f"{url}/pull/3") is Edit.LINKS
     assert edited(changes, body=body) is Edit.TEXT
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "closes"),
+    [
+        ("Retries.", "Retries on 504.", ()),
+        ("Closes #7", "Closes #7, closes Acme/Widgets#8", None),
+        (
+            "Closes #7. Fixes other/tracker#12",
+            "It closes #7, fixes other/tracker#12.",
+            (("acme/widgets", 7), ("other/tracker", 12)),
+        ),
+        (f"Closes #7\n\n{CASE}", "Closes #7", ()),
+    ],
+)
+def test_which_issues_may_say_what_is_asked_for_instead_of_its_text_goes_along(
+    before: str, body: str, closes: Any
+) -> None:
+    found = pull_request("edited", {"changes": {"body": {"from": before}}}, body=body)
+    assert isinstance(found, PullEdited)
+    assert found.closes == (() if closes is None else closes)
+    assert found.edit is (Edit.LINKS if closes is None else Edit.TEXT)
 
 
 SUMMARY: dict[str, Any] = {"changes": {"body": {"from": "Retries."}}}

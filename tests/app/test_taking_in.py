@@ -6,18 +6,21 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from app.facts import (
     AppMoved,
     BranchMoved,
     CiMoved,
     CommandGiven,
+    Edit,
     Event,
     GroupTold,
     HeadRerun,
     IssueChanged,
     PersonSpoke,
     PullClosed,
+    PullEdited,
     PullOpened,
     PullPushed,
     PullReopened,
@@ -123,6 +126,19 @@ def test_rerun_all_wakes_every_pull_request_with_that_head(intake: Intake) -> No
     assert took(intake, HeadRerun(**SOMEWHERE, head_sha=SHA), "d-2") is Outcome.COALESCED
     assert newest(intake) is Trigger.RERUN
     assert took(intake, HeadRerun(**SOMEWHERE, head_sha=SHA), "d-2") is Outcome.DUPLICATE
+
+
+def test_an_edited_text_is_nothing_where_an_issue_says_what_is_asked_for_and_else_it_is_judged_by(
+    intake: Intake,
+) -> None:
+    """An issue that is named and can't be read says nothing: it is deleted, or of a repository that the App does not see."""
+    event = PullEdited(**HERE, head_sha=SHA, edit=Edit.TEXT, closes=(("other/tracker", 12), ("acme/widgets", 9)))
+    opened(intake)
+    assert took(intake, event) is Outcome.COALESCED
+    intake.store.outcomes.rivals(PULL, issue_mark("acme/widgets", 9))
+    assert took(intake, event, "d-2") is Outcome.UNKNOWN
+    unread = structs.replace(event, closes=(("other/tracker", 12),))
+    assert took(intake, unread, "d-3") is Outcome.COALESCED
 
 
 def test_an_edited_issue_wakes_who_was_judged_by_it(intake: Intake) -> None:

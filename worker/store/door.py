@@ -267,6 +267,12 @@ def judged_into(
     return _known(wire, index, keys.prefix("pull", installation, repository), "due")
 
 
+def is_judged_by(wire: Wire, pull: PullRef, mark: str) -> bool:
+    """Whether a pull request was judged by the issue with this mark. Raises Unavailable."""
+    found = wire.call("ZSCORE", keys.solving(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}")
+    return bool(found)
+
+
 def _known(wire: Wire, index: keys.Key, prefix: str, but: str = "") -> tuple[JudgeRequest, ...]:
     found = items(run(wire, Script.KNOWN, [index], prefix, MOST_ASIDE, but))
     return tuple(read(JudgeRequest, text(one)) for one in found)
