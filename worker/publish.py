@@ -190,13 +190,11 @@ class CheckDesk:
         return True
 
     def _is_left(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        """Whether nobody began to judge while this was written. Else it may stand in the place of a verdict."""
+        """Whether nobody began to judge while this was written, and no watchdog wrote. Else one may stand in the place of the other."""
         if content.conclusion is None:
             return self._registry.still_rests(request.pull, head_sha, check, content)
         is_resting = self._registry.is_resting(request.pull, head_sha)
-        if is_resting:
-            self._note(request, head_sha, check, content)
-        return is_resting
+        return is_resting and self._registry.concluded(request.pull, head_sha, check)
 
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Show that this head is being judged: one that was only queued, or is finished, goes to `in_progress`.

@@ -403,6 +403,20 @@ def test_a_verdict_that_a_watchdog_wrote_over_who_died_of_it_is_written_again(st
     assert store.checks().open_checks(pull()) == {}
 
 
+def test_why_nobody_judges_is_looked_at_again_where_a_watchdog_wrote_over_it_who_died_of_it(store: Store) -> None:
+    hears(store, Trigger.PUSHED)
+    assert opens(store)
+    check = store.checks().open_checks(pull())[HEAD]
+
+    def is_killed() -> None:
+        with pytest.raises(Killed):
+            reception(store, KilledAfter(store)).expire(wish(), HEAD, check)
+
+    said = skipped(AuthorKind.PERSON)
+    assert not desk_of(store, Before(store, is_killed)).reopen(wish(), HEAD, check, said)
+    assert shown(store).startswith("action_required"), "written over, and somebody is asked for who looks"
+
+
 def test_a_verdict_that_comes_after_its_check_was_closed_as_overdue_is_written_once(store: Store, world: World) -> None:
     hears(store, Trigger.PUSHED)
     assert opens(store)
