@@ -208,7 +208,7 @@ class Heads:
         self.known: set[tuple[PullRef, Sha]] = set()
         self.bases: dict[PullRef, BaseMark] = {}
 
-    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self.known
 
     def base(self, pull: PullRef) -> BaseMark | None:
