@@ -158,6 +158,32 @@ def test_the_linked_issue_is_found_and_each_person_has_a_permission(
     assert may == {"alice": "admin", "bob": "write", "mallory": "read", "copilot-swe-agent[bot]": "read"}
 
 
+def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client, repo: str) -> None:
+    path = f"/repos/{repo}/issues"
+    github.user("alice", "POST", path, title="Wrong sum", body="y is 3")
+    query = """query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issue(number: 1) {
+        body lastEditedAt includesCreatedEdit editor { login }
+        userContentEdits(first: 2) { totalCount nodes { editedAt diff editor { __typename login } } } } } }"""
+    never = ask(app, repo, query)["data"]["repository"]["issue"]
+    assert (never["lastEditedAt"], never["includesCreatedEdit"], never["userContentEdits"]["nodes"]) == (
+        None,
+        False,
+        [],
+    )
+
+    github.user("alice", "PATCH", f"{path}/1", title="The sum")
+    github.user("bob", "PATCH", f"{path}/1", body="y is 2")
+    github.user("copilot-swe-agent[bot]", "PATCH", f"{path}/1", body="")
+    found = ask(app, repo, query)["data"]["repository"]["issue"]
+    nodes = found["userContentEdits"]["nodes"]
+    assert [(one["diff"], one["editor"]["__typename"], one["editor"]["login"]) for one in nodes] == [
+        ("", "Bot", "copilot-swe-agent"),
+        ("y is 2", "User", "bob"),
+    ]
+    assert (found["userContentEdits"]["totalCount"], found["includesCreatedEdit"]) == (3, True)
+    assert (found["editor"]["login"], found["lastEditedAt"]) == ("copilot-swe-agent", nodes[0]["editedAt"])
+
+
 PULL = """query Pull($owner: String!, $name: String!, $number: Int!) {
   rateLimit { cost remaining resetAt }
   repository(owner: $owner, name: $name) {

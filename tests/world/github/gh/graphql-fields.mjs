@@ -15,6 +15,7 @@ import {
   commentedPull,
   comments,
   commit,
+  edits,
   entries,
   entryOf,
   issue,
@@ -228,10 +229,18 @@ export const FIELDS = {
     ...thread,
     state: (one) => upper(one.state),
     stateReason: (one, { enableDuplicate: _ }) => upper(one.state_reason),
-    editor: () => null, // the bench keeps no history of edits
-    lastEditedAt: () => null,
+    editor: (one, _, x) => actor(edits(one, x)[0]?.by),
+    lastEditedAt: (one, _, x) => edits(one, x)[0]?.at ?? null,
+    includesCreatedEdit: (one, _, x) => edits(one, x).length > 0,
+    userContentEdits: (one, _, x) => edits(one, x),
     repository: (one, _, x) => repository(x, one.repo),
     comments,
+  },
+  UserContentEdit: {
+    diff: (edit) => edit.text, // the whole text, whatever it is called
+    editedAt: (edit) => edit.at,
+    editor: (edit) => actor(edit.by),
+    deletedAt: () => null, // nobody takes a version out of the history
   },
   IssueComment: { ...words, repository: (one, _, x) => repository(x, one.repo), pullRequest: commentedPull },
 

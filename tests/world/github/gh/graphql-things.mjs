@@ -68,6 +68,9 @@ export async function issue(x, full, number) {
   return { ...found, repo: full };
 }
 
+/** Every text that an issue had, the newest first; none if it was never edited. */
+export const edits = ({ repo, number }, x) => x.world.people.edits.get(`${repo}#${number}`) ?? [];
+
 export const base = (pr) => pr.base.repo.full_name;
 const key = (pr) => `${base(pr)}#${pr.number}`;
 /** The pull request with what only git knows: its size, its commits, whether it may be merged. */
