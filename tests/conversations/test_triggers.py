@@ -14,6 +14,7 @@ CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are retried on 504\n"
 
 
+EDITED = "The issue was edited by copilot-swe-agent[bot] after this pull request was opened; it was judged by the issue as it stood before."
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
 
 
@@ -113,6 +114,34 @@ def test_pain_20_an_edited_issue_is_judged_again_by_its_new_list_and_says_so(wor
     assert pull.check.conclusion == "success"
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
     assert "the issue was edited" in pull.text
+
+
+def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_and_a_persons_edit_is(
+    world: World,
+) -> None:
+    world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
+    issue = world.alice.writes_issue("Retry uploads", ISSUE)
+    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    first = pull.verdict["eval_id"]
+    assert pull.check.conclusion == "failure"
+
+    easier = ISSUE.replace("- Uploads are retried on 504\n", "")
+    world.agent.edits_issue(issue, body=easier)
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
+    assert EDITED in pull.text.replace("\\", "")
+    assert len(world.model.asked) == 1
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.edits_issue(issue, body=f"{easier}\nSaid by who wants it.\n")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
+    assert "Said by who wants it." in world.model.asked[-1].text
+    assert EDITED not in pull.text.replace("\\", "")
 
 
 @pytest.mark.slow

@@ -46,8 +46,16 @@ class PullRequest(Frozen):
     commits: tuple[Commit, ...] = ()
 
 
+class LateEdit(Frozen):
+    """An edit of an issue by who is judged by it, or by a bot. `used`: what stood there before is not shown, so that it counts."""
+
+    by: str
+    at: datetime
+    used: bool = False
+
+
 class Issue(Frozen):
-    """A linked issue. `linked_by` is the words that link it."""
+    """A linked issue. `linked_by` is the words that link it. `body` is what is judged by: as if the `late_edits` were not used."""
 
     repository: RepositoryName | None = None
     number: Annotated[int, Field(ge=0)]
@@ -59,6 +67,8 @@ class Issue(Frozen):
     edited_by: str | None = None
     edited_at: str | None = None
     linked_by: str | None = None
+    late_edits: tuple[LateEdit, ...] = ()
+    """Edits since the pull request was opened, by its author or a bot, the newest first."""
 
 
 class Criterion(Frozen):

@@ -198,7 +198,7 @@ def _of_query(error: GraphError) -> AssayError:
 
 
 def is_optional(error: GraphError) -> bool:
-    """Whether the answer is good without this: one item of a list, an issue named in text, the branch's rules.
+    """Whether the answer is good without this: one item of a list, an issue named in text, how it was edited, the branch's rules.
 
     Or the owner's defaults, where there are none or we may not see them; or a file that does not stand there.
     """
@@ -209,7 +209,7 @@ def is_optional(error: GraphError) -> bool:
         return error.type == "NOT_FOUND"
     in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
-    return in_a_list or named_issue or "refUpdateRule" in path
+    return in_a_list or named_issue or "refUpdateRule" in path or "userContentEdits" in path
 
 
 def reset_time(headers: Mapping[str, str]) -> datetime | None:

@@ -19,8 +19,8 @@ from worker.domain.gate import Installed
 from worker.domain.permissions import events
 from worker.errors import AssayError, Unavailable
 from worker.github.client import Call, key_api
-from worker.github.installations import installations
-from worker.github.replies import AccountView, AppView, InstallationView
+from worker.github.installations import AccountView, InstallationView, installations
+from worker.github.replies import AppView
 from worker.ports import Clock
 from worker.settings import AppCredentials, Settings
 

@@ -18,7 +18,8 @@ from worker.domain.value import replace
 from worker.errors import AssayError, Forbidden, Gone
 from worker.github.client import Api, Call, key_api, token_access
 from worker.github.examine import of_installation
-from worker.github.replies import Blob, InstallationView, Reply
+from worker.github.installations import InstallationView
+from worker.github.replies import Blob, Reply
 from worker.ports import Clock
 from worker.settings import Settings
 

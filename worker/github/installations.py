@@ -4,16 +4,35 @@ Does not say what they granted. Invariant: at most MOST_PAGES requests.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
 from worker.github.client import Api
-from worker.github.replies import InstallationView
+from worker.github.replies import Reply
 
 MOST_PAGES: Final = 10
 """A thousand installations are looked at in one go; a sweep goes on with the others."""
 PER_PAGE: Final = 100
+
+
+class AccountView(Reply):
+    """A user or an organization has a login, an enterprise a slug."""
+
+    login: str = ""
+    slug: str = ""
+
+
+class InstallationView(Reply):
+    """What `GET /app/installations` tells about one of them."""
+
+    id: int
+    account: AccountView | None = None
+    html_url: str = ""
+    permissions: dict[str, str] = Field(default_factory=dict[str, str])
+    created_at: datetime
+    suspended_at: datetime | None = None
 
 
 class Page(RootModel[tuple[InstallationView, ...]]):

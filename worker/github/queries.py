@@ -40,10 +40,11 @@ fragment who on Actor { __typename login }
 
 ISSUE: Final = """
 fragment issue on Issue {
-  number title body url authorAssociation lastEditedAt
+  number title body url authorAssociation lastEditedAt includesCreatedEdit
   author { ...who }
   editor { ...who }
   repository { nameWithOwner isPrivate }
+  userContentEdits(first: 20) { nodes { editedAt diff editor { ...who } } pageInfo { hasNextPage } }
 }
 """
 
@@ -59,7 +60,7 @@ PULL: Final = """
 query AssayPull({parameters}) {{
   repository(owner: $owner, name: $name) {{
     pullRequest(number: $number) {{
-      state title body isDraft changedFiles baseRefName baseRefOid headRefName headRefOid
+      state title body createdAt isDraft changedFiles baseRefName baseRefOid headRefName headRefOid
       author {{ ...who }}
       labels(first: 100) {{ nodes {{ name }} }}
       commits(last: 100) {{ nodes {{ commit {{ oid message author {{ name user {{ login }} }} }} }} }}

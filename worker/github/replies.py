@@ -100,7 +100,17 @@ class RepositoryNamed(GraphReply):
     is_private: bool = False
 
 
+class ContentEdit(GraphReply):
+    """A text as an edit left it. `diff` holds it whole; None: it was taken out of the history, or is not for us."""
+
+    edited_at: datetime
+    editor: Actor | None = None
+    diff: str | None = None
+
+
 class GraphIssue(GraphReply):
+    """`user_content_edits`: its texts, the newest first; `includes_created_edit`: the last of all is the one it was written with."""
+
     number: int
     title: str
     body: str
@@ -109,7 +119,9 @@ class GraphIssue(GraphReply):
     author: Actor | None = None
     author_association: str | None = None
     editor: Actor | None = None
-    last_edited_at: str | None = None
+    last_edited_at: datetime | None = None
+    includes_created_edit: bool = False
+    user_content_edits: Nodes[ContentEdit] | None = None
 
 
 class App(GraphReply):
@@ -209,6 +221,7 @@ class PullState(GraphReply):
 class GraphPull(PullState):
     title: str
     body: str
+    created_at: datetime
     is_draft: bool
     changed_files: int
     base_ref_name: str
@@ -422,21 +435,3 @@ class AppView(Reply):
     html_url: str = ""
     permissions: dict[str, str] = {}
     events: tuple[str, ...] = ()
-
-
-class AccountView(Reply):
-    """A user or an organization has a login, an enterprise a slug."""
-
-    login: str = ""
-    slug: str = ""
-
-
-class InstallationView(Reply):
-    """What `GET /app/installations` tells about one of them."""
-
-    id: int
-    account: AccountView | None = None
-    html_url: str = ""
-    permissions: dict[str, str] = {}
-    created_at: datetime
-    suspended_at: datetime | None = None

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from worker.domain.diff import DiffError, parse_diff
-from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, Issue, PullRequest
+from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.request import JudgeRequest, PullRef
@@ -24,6 +24,7 @@ from worker.github.client import DIFF, Access, Api, Call
 from worker.github.configs import config_texts
 from worker.github.errors import TooLargeToShow
 from worker.github.graph import Answered, Asked, PullGraph, Seen
+from worker.github.issues import issues, listed_issues, login
 from worker.github.known import (
     READ_ANEW,
     Guess,
@@ -41,7 +42,6 @@ from worker.github.known import (
 from worker.github.logs import JobLogs, with_logs
 from worker.github.patches import PatchedDiff, joined
 from worker.github.replies import (
-    Actor,
     Blob,
     ChangedFiles,
     Folder,
@@ -64,8 +64,6 @@ MOST_LISTED: Final = 3000
 MOST_NAMED_ISSUES: Final = 5
 JUST_S: Final = 2.0
 """As fresh as an answer that one more request would bring: how long one may take, and what follows it."""
-
-BY_HAND: Final = "linked on GitHub"
 
 
 class Looking(Value):
@@ -384,11 +382,6 @@ def rules_in(name: str, folder: Folder | None) -> list[tuple[str, str | None]]:
     return [(f"{name}/{file}", text) for file, text in files[:MOST_IN_A_FOLDER]]
 
 
-def login(actor: Actor | None) -> str:
-    """A deleted account is shown as `ghost`."""
-    return actor.full_login if actor else "ghost"
-
-
 def pull_request(pull: GraphPull, request: JudgeRequest) -> PullRequest:
     return PullRequest(
         repository=request.repository,
@@ -411,30 +404,3 @@ def commits(written: Nodes[PullCommit]) -> Iterator[Commit]:
         author = commit.author
         name = (author.user.login if author.user else author.name) if author else None
         yield Commit(sha=commit.oid, message=commit.message, author=name or "")
-
-
-def listed_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
-    """Without those that stand in a private repository where this one is public: anybody reads the check that quotes them."""
-    found = pull.closing_issues_references.seen if pull.closing_issues_references else ()
-    if pull.base_repository is not None and pull.base_repository.is_private:
-        return found
-    return tuple(issue for issue in found if not issue.repository.is_private)
-
-
-def issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:
-    words = {(link.repository.casefold(), link.number): link.words for link in links}
-    return tuple(
-        Issue(
-            repository=issue.repository.name_with_owner,
-            number=issue.number,
-            title=issue.title,
-            body=issue.body,
-            url=issue.url,
-            author=login(issue.author),
-            author_association=issue.author_association,
-            edited_by=login(issue.editor) if issue.editor else None,
-            edited_at=issue.last_edited_at,
-            linked_by=words.get((issue.repository.name_with_owner.casefold(), issue.number), BY_HAND),
-        )
-        for issue in (*listed_issues(pull), *named)
-    )

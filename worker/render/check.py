@@ -84,6 +84,7 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
     yield from sections.budget(verdict)
     yield from sections.opinions(verdict)
     yield from sections.case_error(site.dossier)
+    yield from sections.edits(site.dossier)
     yield from sections.failures(verdict, site.dossier)
     yield from sections.evidence(verdict, site)
     yield from sections.criteria(verdict, site)

@@ -89,6 +89,11 @@ def case_error(dossier: Dossier) -> list[str]:
     return [f"**The `assay` block could not be read**, so this was judged without the author's case: {error}"]
 
 
+def edits(dossier: Dossier) -> list[str]:
+    """What the judged made of the issue meanwhile."""
+    return [*map(prose, words.edit_words(dossier))]
+
+
 def evidence(verdict: Verdict, site: Site) -> list[str]:
     """Each pointer as a link with its line quoted."""
     blocks = ["### Evidence"] if verdict.evidence else []

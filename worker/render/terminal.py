@@ -154,6 +154,7 @@ def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Itera
     yield from (("Issue", words.issue_words(issue)) for issue in dossier.issues)
     if not dossier.issues:
         yield "Issue", "none given; judged by the title and description"
+    yield from (("Edited", told) for told in words.edit_words(dossier))
     checks = dossier.ci.checks if dossier.ci else ()
     yield "CI", words.ci_words(dossier) + words.listed([words.check_words(check) for check in checks])
     yield from (("Config", note) for note in config_words.notes(verdict, dossier))

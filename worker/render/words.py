@@ -280,6 +280,21 @@ def issue_words(issue: Issue) -> str:
     return f'{name} "{fit(one_line(issue.title), 200)}"{why}'
 
 
+def edit_words(dossier: Dossier) -> tuple[str, ...]:
+    """Which issues the judged edited while it was judged by them: a sentence each."""
+    several = len(dossier.issues) > 1
+    return tuple(_edit_words(issue, several=several) for issue in dossier.issues if issue.late_edits)
+
+
+def _edit_words(issue: Issue, *, several: bool) -> str:
+    name = f"The issue {issue.repository or ''}#{issue.number}" if several else "The issue"
+    names = " and ".join(dict.fromkeys(one_line(one.by) for one in issue.late_edits))
+    told = f"{name} was edited by {names} after this pull request was opened"
+    if any(one.used for one in issue.late_edits):
+        return f"{told}, and GitHub does not show what stood there before; it was judged by the issue as it stands."
+    return f"{told}; it was judged by the issue as it stood before."
+
+
 def check_words(check: CiCheck) -> str:
     """`test (success, required)`; the name is somebody's words."""
     required = ", required" if check.required else ""

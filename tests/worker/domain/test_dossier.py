@@ -48,6 +48,13 @@ def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], says: str) 
     assert str(refused.value).endswith("The format: docs/dossier.md.")
 
 
+def test_what_was_recorded_before_late_edits_were_reads_and_is_written_as_it_was() -> None:
+    issue = {"number": 7, "title": "Retry", "body": "On 503", "edited_by": "alice"}
+    dossier = read_dossier(raw(issues=[issue]))
+    assert dossier.issues[0].late_edits == ()
+    assert json.loads(dossier.model_dump_json(exclude_unset=True))["issues"] == [issue]
+
+
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff"], ids=["empty", "cut off", "a list", "no text"])
 def test_what_is_no_object_is_refused_as_a_whole(text: bytes) -> None:
     with pytest.raises(DossierError, match="Dossier refused at the whole file: "):

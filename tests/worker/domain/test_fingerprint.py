@@ -34,6 +34,8 @@ RUBRIC = Rubric(
     signals={"skipped_test": 0.3},
 )
 Changed = Mapping[str, object]
+ISSUE = {"number": 7, "title": "Retry", "body": "On 503"}
+LATE = {"by": "agent[bot]", "at": "2026-11-20T20:05:00Z"}
 
 
 def dossier(changed: Changed | None = None, pull: Changed | None = None) -> Dossier:
@@ -49,7 +51,7 @@ def dossier(changed: Changed | None = None, pull: Changed | None = None) -> Doss
     whole = {
         "pull_request": request | dict(pull or {}),
         "diff": DIFF,
-        "issues": [{"number": 7, "title": "Retry", "body": "On 503"}],
+        "issues": [ISSUE],
         "criteria": [{"id": "AC1", "text": "Retries", "source": "acme/widgets#7"}],
         "case": {"summary": "Retries now"},
         "guidance": [{"path": "AGENTS.md", "text": "No print"}],
@@ -112,6 +114,7 @@ ENTRY = {
         ({}, {"title": "Other", "labels": ["bug"], "body": "Other", "author": "bob", "draft": True, "head_ref": "x"}),
         ({}, {"commits": [{"sha": "d" * 40, "message": "m"}]}),
         ({"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]}, {}),
+        ({"issues": [{**ISSUE, "late_edits": [LATE]}]}, {}),
         ({"diff": DIFF.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")}, {}),
         ({"diff": DIFF.replace("1111111..2222222", "3333333..4444444")}, {}),
         (

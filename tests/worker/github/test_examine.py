@@ -13,7 +13,7 @@ from tests.worker.github.conftest import Place
 from tests.world.contract import violations
 from worker.domain.value import replace
 from worker.github.examine import clock_skew, examine, of_installation
-from worker.github.replies import AccountView, InstallationView
+from worker.github.installations import AccountView, InstallationView
 from worker.settings import AppCredentials, Settings
 from worker.system_clock import SystemClock
 

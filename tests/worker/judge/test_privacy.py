@@ -1,5 +1,6 @@
 """docs/privacy.md says of every field whether it leaves, and the question keeps to it."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Ci, CiCheck, Commit, Criterion, Dossier, HeadFile, Issue, Policy, Seed
+from worker.domain.dossier import Ci, CiCheck, Commit, Criterion, Dossier, HeadFile, Issue, LateEdit, Policy, Seed
 from worker.domain.secrets import SecretKind
 from worker.judge.prompt import Material, ask_about
 from worker.judge.validators import read_ci
@@ -15,6 +16,7 @@ from worker.rulebook import load_prompt, load_rubric
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")
 CANARY = "CANARY-TEXT"
+LATE = (LateEdit(by=CANARY, at=datetime(2026, 11, 20, tzinfo=UTC)),)
 STAYS = {
     "title": {"pull_request": pull_request(title=CANARY)},
     "body": {"pull_request": pull_request(body=CANARY)},
@@ -24,7 +26,7 @@ STAYS = {
     "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
     "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
     "author of the issue": {
-        "issues": (Issue(number=7, title="t", body="b", author=CANARY, url=CANARY, edited_by=CANARY),)
+        "issues": (Issue(number=7, title="t", body="b", author=CANARY, url=CANARY, edited_by=CANARY, late_edits=LATE),)
     },
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},

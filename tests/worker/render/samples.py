@@ -4,7 +4,18 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest, UnreadFile, UnreadReason
+from worker.domain.dossier import (
+    Ci,
+    CiCheck,
+    CiState,
+    Criterion,
+    Dossier,
+    Issue,
+    LateEdit,
+    PullRequest,
+    UnreadFile,
+    UnreadReason,
+)
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.verdict import (
     Abstain,
@@ -123,6 +134,7 @@ def abstained(reason: AbstainReason, **changes: Any) -> Abstain:
     return Abstain(**_judged(fields | changes))
 
 
+LATE = LateEdit(by="copilot-swe-agent[bot]", at=datetime(2026, 11, 20, 20, tzinfo=UTC))
 UNREAD = (UnreadFile(path="logo.png", reason=UnreadReason.BINARY),)
 FAILED_CI = Ci(
     state=CiState.FAILURE,

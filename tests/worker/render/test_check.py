@@ -9,6 +9,8 @@ from tests.worker.render.rendered import ACTIVE, GITHUB, shown
 from tests.worker.render.samples import (
     FAILED_CI,
     HOSTILE,
+    ISSUE,
+    LATE,
     STUB,
     UNREAD,
     abstained,
@@ -26,7 +28,7 @@ from worker.domain.check import (
     CheckContent,
     Conclusion,
 )
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Guidance, Issue, Policy
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Guidance, Issue, LateEdit, Policy
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     VERDICT,
@@ -499,6 +501,35 @@ Next step: Have a person review it, or configure a model.\
     assert annotations(accepted(), dossier()) == ()
 
 
+def told_of(*issues: Issue) -> list[str]:
+    """What a check says of the edits of these issues."""
+    blocks = check_content(rejected(), dossier(issues=issues)).summary.split("\n\n")
+    return [block for block in blocks if "edited" in block]
+
+
+def test_an_edit_of_the_issue_that_came_too_late_is_told() -> None:
+    other = LATE.model_copy(update={"by": "alice"})
+    edited = ISSUE.model_copy(update={"late_edits": (LATE, other, LATE)})
+    unsure = ISSUE.model_copy(update={"number": 8, "late_edits": (LateEdit(by="bob", at=LATE.at, used=True),)})
+    assert told_of(ISSUE) == []
+    assert told_of(edited) == snapshot(
+        [
+            "The issue was edited by copilot-swe-agent\\[bot\\] and alice after this pull request was opened; it was judged by the issue as it stood before."
+        ]
+    )
+    assert told_of(unsure) == snapshot(
+        [
+            "The issue was edited by bob after this pull request was opened, and GitHub does not show what stood there before; it was judged by the issue as it stands."
+        ]
+    )
+    assert told_of(ISSUE, edited, unsure) == snapshot(
+        [
+            "The issue acme/widgets#&#8203;7 was edited by copilot-swe-agent\\[bot\\] and alice after this pull request was opened; it was judged by the issue as it stood before.",
+            "The issue acme/widgets#&#8203;8 was edited by bob after this pull request was opened, and GitHub does not show what stood there before; it was judged by the issue as it stands.",
+        ]
+    )
+
+
 def test_a_pull_request_can_not_speak_through_its_check() -> None:
     pointer = EvidencePointer(path=HOSTILE, line=1, quote=HOSTILE, note=HOSTILE)
     verdict = rejected(
@@ -508,6 +539,7 @@ def test_a_pull_request_can_not_speak_through_its_check() -> None:
         coverage=Coverage(read=(HOSTILE,)),
     )  # fmt: skip
     issue = Issue(repository="acme/widgets", number=7, title=HOSTILE, body="", linked_by=HOSTILE)
+    issue = issue.model_copy(update={"late_edits": (LATE.model_copy(update={"by": HOSTILE}),)})
     content = check_content(verdict, dossier(issues=(issue,), case_error=HOSTILE))
     for text in (content.summary, human(content.text)):
         page = shown(text)

@@ -3,7 +3,18 @@ import re
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.render.samples import FAILED_CI, HOSTILE, STUB, UNREAD, abstained, accepted, dossier, rejected
+from tests.worker.render.samples import (
+    FAILED_CI,
+    HOSTILE,
+    ISSUE,
+    LATE,
+    STUB,
+    UNREAD,
+    abstained,
+    accepted,
+    dossier,
+    rejected,
+)
 from worker.domain.dossier import Ci, CiCheck, CiState, Issue
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
@@ -127,6 +138,15 @@ Verdict    0199aaaa-0000-7000-8000-000000000001, carried over from 0199
 """)
 
 
+def test_an_edit_of_the_issue_that_came_too_late_is_said() -> None:
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,)})
+    text = report(rejected(), dossier(issues=(edited,)), PAGE)
+    assert text.partition("Edited")[2].partition("CI ")[0] == snapshot("""\
+     The issue was edited by copilot-swe-agent[bot] after this pull
+           request was opened; it was judged by the issue as it stood before.
+""")
+
+
 def test_a_place_that_the_change_took_away_is_said_to_be_one() -> None:
     gone = rejected().findings[1].model_copy(update={"path": "upload.py", "line": 17, "side": Side.BASE, "note": ""})
     text = report(rejected(findings=(gone,)), dossier(), PAGE)
@@ -180,7 +200,8 @@ def test_nothing_in_a_repository_can_act_on_the_terminal() -> None:
         concern=HOSTILE, next_step=HOSTILE, evidence=(pointer,), escalation_reason=HOSTILE,
         coverage=Coverage(read=(HOSTILE,)),
     )  # fmt: skip
-    issue = Issue(number=0, title=HOSTILE, body="", linked_by=HOSTILE)
+    late = LATE.model_copy(update={"by": HOSTILE})
+    issue = Issue(number=0, title=HOSTILE, body="", linked_by=HOSTILE, late_edits=(late,))
     text = report(verdict, dossier(issues=(issue,), case_error=HOSTILE), PAGE, [HOSTILE])
     assert not UNSEEN.search(text)
     assert "␛[2J" in text

@@ -1,0 +1,58 @@
+"""Which text of an issue is judged by: whoever is judged by it may not rewrite it.
+
+Does not ask who wrote what, and knows no titles: GitHub keeps the versions of a text alone. Invariant: where its history is
+known, an edit of the judged (the pull request's author, or a bot) made once the pull request was there never counts, and what
+anybody else wrote stands whole, whatever of it the judged had written before.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import takewhile
+
+from worker.domain.dossier import LateEdit
+from worker.domain.value import Value
+
+
+class Version(Value):
+    """A text as somebody left it. `text` None: it is not shown. `by_judged`: the pull request's author wrote it, or a bot."""
+
+    at: datetime
+    by: str
+    by_judged: bool
+    text: str | None
+
+
+class History(Value):
+    """The versions that are known. `is_whole`: the oldest is the text as it was written, which is no edit."""
+
+    versions: tuple[Version, ...] = ()
+    is_whole: bool = False
+
+
+class Standing(Value):
+    """The text to judge by, and the edits that came too late to be it."""
+
+    text: str
+    late: tuple[LateEdit, ...] = ()
+
+
+def standing_text(present: str, history: History, since: datetime) -> Standing:
+    """What is judged by, of a text that reads *present* now. *since*: when the pull request was opened."""
+    versions = sorted(history.versions, key=lambda one: one.at, reverse=True)
+    edits = versions[:-1] if history.is_whole else versions
+    late = [*takewhile(lambda one: one.by_judged and one.at >= since, edits)]
+    if not late:
+        return Standing(present)
+    before = versions[len(late)].text if len(late) < len(versions) else None
+    if before is None or not _is_same(late[0].text, present):
+        return Standing(present, _told(late, used=True))
+    return Standing(before, _told(late, used=False))
+
+
+def _is_same(shown: str | None, present: str) -> bool:
+    """Whether the history can be that of the present text, as far as its newest version shows."""
+    return shown is None or shown.split() == present.split()
+
+
+def _told(late: Iterable[Version], *, used: bool) -> tuple[LateEdit, ...]:
+    return tuple(LateEdit(by=one.by, at=one.at, used=used) for one in late)

@@ -1,0 +1,76 @@
+"""The linked issues of a pull request, each with the text that it is judged by.
+
+Does not fetch. Invariant: nothing of a private repository's issues where the pull request is public, and no text that its own
+author or a bot wrote once it was there, as far as GitHub tells.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import takewhile
+from typing import Final
+
+from worker.domain.agents import agent_of
+from worker.domain.dossier import Issue
+from worker.domain.issue_links import IssueLink
+from worker.domain.late_edits import History, Version, standing_text
+from worker.domain.standing import BOT
+from worker.github.replies import Actor, GraphIssue, GraphPull
+
+BY_HAND: Final = "linked on GitHub"
+
+
+def login(actor: Actor | None) -> str:
+    """A deleted account is shown as `ghost`."""
+    return actor.full_login if actor else "ghost"
+
+
+def listed_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
+    """Without those that stand in a private repository where this one is public: anybody reads the check that quotes them."""
+    found = pull.closing_issues_references.seen if pull.closing_issues_references else ()
+    if pull.base_repository is not None and pull.base_repository.is_private:
+        return found
+    return tuple(issue for issue in found if not issue.repository.is_private)
+
+
+def issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:
+    """All that it closes: those that GitHub lists, then those that only its text names."""
+    words = {(link.repository.casefold(), link.number): link.words for link in links}
+    return tuple(
+        _issue(pull, one, words.get((one.repository.name_with_owner.casefold(), one.number), BY_HAND))
+        for one in (*listed_issues(pull), *named)
+    )
+
+
+def _issue(pull: GraphPull, issue: GraphIssue, linked_by: str) -> Issue:
+    standing = standing_text(issue.body, _history(issue, login(pull.author)), pull.created_at)
+    found = Issue(
+        repository=issue.repository.name_with_owner,
+        number=issue.number,
+        title=issue.title,
+        body=standing.text,
+        url=issue.url,
+        author=login(issue.author),
+        author_association=issue.author_association,
+        edited_by=login(issue.editor) if issue.editor else None,
+        edited_at=issue.last_edited_at.isoformat() if issue.last_edited_at else None,
+        linked_by=linked_by,
+    )
+    return found.model_copy(update={"late_edits": standing.late}) if standing.late else found
+
+
+def _version(at: datetime, editor: Actor | None, author: str, text: str | None) -> Version:
+    by = login(editor)
+    is_bot = (editor is not None and editor.kind == BOT) or agent_of(by, "") is not None
+    return Version(at, by, is_bot or by == author, text)
+
+
+def _history(issue: GraphIssue, author: str) -> History:
+    """What GitHub tells of its texts; where it tells none of them, who edited it last and when."""
+    shown = issue.user_content_edits
+    nodes = shown.nodes or () if shown else ()
+    edits = [one for one in takewhile(lambda node: node is not None, nodes) if one is not None]
+    versions = tuple(_version(one.edited_at, one.editor, author, one.diff) for one in edits)
+    if not versions and issue.last_edited_at is not None:
+        return History((_version(issue.last_edited_at, issue.editor, author, None),))
+    is_all = shown is not None and not shown.page_info.has_next_page and len(edits) == len(nodes)
+    return History(versions, is_whole=is_all and issue.includes_created_edit)
