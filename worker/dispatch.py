@@ -139,11 +139,19 @@ class Dispatcher:
         for late in self._checks.overdue():
             self._close(pool, late)
         for stray in self._checks.stray():
-            if self._store.pulls.want_for(stray.pull, stray.check):
-                LOG.warning("an open check that nobody would conclude: judged again", extra=stray.model_dump())
+            if self._has_somebody_look(stray):
+                LOG.warning("an open check that nobody would conclude: looked at again", extra=stray.model_dump())
         if not self._settings.is_paused:
             resume(self._store, self._clock)
         self._next_sweep = time.monotonic() + self._timing.sweep
+
+    def _has_somebody_look(self, stray: OverdueCheck) -> bool:
+        """False: that was asked for before, once is enough; or nobody knows any more what it is about."""
+        pull = stray.pull
+        if pull.number:
+            return self._store.pulls.want_for(pull, stray.check)
+        place = (pull.installation_id, pull.repository_id, stray.head_sha)
+        return self._store.groups.stray(place, stray.check, self._clock.now())
 
     # Errands
 

@@ -15,6 +15,7 @@ from worker.domain.check import CheckContent
 from worker.domain.frozen import Frozen
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import PullRef, Trigger
+from worker.domain.waiting import GROUPS
 from worker.errors import Unavailable
 from worker.ports import Again
 from worker.settings import Timing
@@ -225,10 +226,10 @@ class RedisChecks:
         run(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
 
     def stray(self) -> tuple[OverdueCheck, ...]:
-        """Open check runs that nobody will conclude: their pull request is not to be judged, and has not been for a while."""
+        """Open check runs that nobody will conclude, for a while: their pull request is not to be judged, nor their group (0) to be answered."""
         grace_s = max(self._timing.open_hold, 2 * self._timing.lease)
         bounds = (milliseconds(self._timing.check_deadline), milliseconds(grace_s))
-        notes = items(run(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES], *bounds))
+        notes = items(run(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES, GROUPS.order], *bounds))
         return tuple(read(OverdueCheck, text(note)) for note in notes)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.frozen import Frozen
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import PullRef
 from worker.domain.value import Value
@@ -76,25 +76,33 @@ class Groups:
         key = keys.grouped(group.delivery_id)
         known = keys.group(group.installation_id, group.repository_id, group.head_sha)
         said = QueuedGroup(group=group).model_dump_json()
-        kept = group.model_dump_json() if group.ended is None else ""
         on = [key, GROUPS.order, GROUPS.texts, known]
+        kept = group.model_dump_json()
         taken = run(self._wire, Script.GROUP_PUT, on, group.id, said, lifetime_s(key), kept, lifetime_s(known))
         return Outcome.QUEUED if taken else Outcome.DUPLICATE
 
     def again(self, place: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime) -> Outcome:
         """Somebody asks for the check of the group at this commit once more. UNKNOWN: it is of none that still is one."""
-        kept = self._wire.call("GET", keys.group(*place).name)
-        if not kept:
+        known = self._kept(place)
+        if known is None or known.ended is not None:
             return Outcome.UNKNOWN
-        known = read(MergeGroup, text(kept))
         return self.put(known.model_copy(update={"delivery_id": delivery_id, "at": at}))
 
+    def stray(self, place: tuple[InstallationId, RepositoryId, Sha], check: CheckRunId, at: datetime) -> bool:
+        """Nobody would conclude this check run: have its group looked at. False: it is forgotten, or that was asked for before."""
+        known = self._kept(place)
+        if known is None:
+            return False
+        late = known.model_copy(update={"delivery_id": DeliveryId(f"late-check-{check}"), "at": at})
+        return self.put(late) is Outcome.QUEUED
+
     def known(self, place: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
-        """The group at this commit, as long as it waits for its answer, or GitHub has not given it up and it is not long over."""
+        """The group at this commit, as long as it waits for its answer, or is not long over."""
         waits = self._wire.call("HGET", GROUPS.texts.name, ":".join(map(str, place)))
         queued = read_or_leave(QueuedGroup, text(waits)) if waits else None
-        if queued is not None:
-            return queued.group
+        return self._kept(place) if queued is None else queued.group
+
+    def _kept(self, place: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
         kept = self._wire.call("GET", keys.group(*place).name)
         return read_or_leave(MergeGroup, text(kept)) if kept else None
 

@@ -390,13 +390,26 @@ def test_the_watchdog_closes_a_merge_groups_check_too(
 def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
     here: Settings, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place, said = keys.pull(pull()).name, "an open check that nobody would conclude: judged again"
+    place, said = keys.pull(pull()).name, "an open check that nobody would conclude: looked at again"
     store.wire.call("HSET", place, "inst", 100, "req", wish(head_sha=None).model_dump_json())
     store.checks().opened(pull(), HEAD, CheckRunId(7))
     assert said not in caplog.messages
     store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(), HEAD).name)
     assert becomes(lambda: said in caplog.messages)
     assert becomes(lambda: store.wire.call("HGET", place, "state"))
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_the_check_of_a_merge_group_that_was_left_open_has_its_group_answered_again(
+    here: Settings, store: Store, world: World
+) -> None:
+    left = group()
+    store.groups.put(left)
+    assert becomes(lambda: world.story("group"))
+    assert becomes(lambda: store.wire.call("ZCARD", GROUPS.order.name) == 0)
+    store.checks().opened(pull(0), left.head_sha, CheckRunId(7))
+    store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(0), left.head_sha).name)
+    assert becomes(lambda: len(world.story("group")) == 2)
 
 
 @dataclass(frozen=True, slots=True)

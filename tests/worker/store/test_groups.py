@@ -52,7 +52,7 @@ def test_a_group_comes_once_and_again_only_after_its_hold(store: Store) -> None:
     assert seen(store).attempt == 2
 
 
-def test_a_group_is_known_while_it_waits_and_afterwards_unless_github_gave_it_up(store: Store) -> None:
+def test_a_group_is_known_while_it_waits_and_afterwards_as_what_became_of_it(store: Store) -> None:
     place = (group().installation_id, group().repository_id, HEAD)
     assert store.groups.known(place) is None
     store.groups.put(group())
@@ -63,7 +63,7 @@ def test_a_group_is_known_while_it_waits_and_afterwards_unless_github_gave_it_up
     store.groups.put(gone)
     assert store.groups.known(place) == gone
     store.groups.done(gone)
-    assert store.groups.known(place) is None
+    assert store.groups.known(place) == gone
 
 
 def test_the_same_delivery_again_changes_nothing(store: Store) -> None:

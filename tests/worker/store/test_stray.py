@@ -3,10 +3,12 @@
 import time
 from datetime import timedelta
 
-from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
+from tests.worker.store.test_groups import group
 from tests.worker.store.test_pulls import taken
 from worker.domain import keys
 from worker.domain.ids import CheckRunId
+from worker.domain.merge_group import GroupEnd
 from worker.domain.request import PullRef, Trigger
 from worker.settings import Timing
 from worker.store.checks import OverdueCheck
@@ -41,8 +43,6 @@ def test_one_whose_pull_request_is_to_be_judged_or_that_is_concluded_or_rests_is
     store.checks().concluded(pull(), HEAD)
     assert store.checks().stray() == ()
     store.checks().rests(pull(), HEAD, CHECK, is_watched=False)
-    opened_long_ago(store, pull(0), NEWER)
-    assert store.checks().stray() == (), "a merge group has no pull request's state"
     opened_long_ago(store, pull())
     store.pulls.want(wish())
     assert store.checks().stray() == ()
@@ -85,3 +85,27 @@ def test_an_overdue_check_that_can_not_be_closed_now_comes_again_later(store: St
     store.checks().concluded(pull(), HEAD)
     store.checks().overdue_later(late, timedelta(hours=1))
     assert store.wire.call("ZSCORE", keys.DEADLINES.name, name) is None, "one that was concluded stays so"
+
+
+def test_the_check_of_a_merge_group_that_nobody_waits_for_any_more_is_found(store: Store) -> None:
+    store.groups.put(group())
+    opened_long_ago(store, pull(0), group().head_sha)
+    assert store.checks().stray() == (), "it is to be answered"
+    store.groups.done(group())
+    assert store.checks().stray() == (OverdueCheck(pull=pull(0), head_sha=group().head_sha, check=CHECK),)
+
+
+def test_a_group_whose_check_was_left_open_is_looked_at_once_more_as_what_it_is_by_now(store: Store) -> None:
+    place = (group().installation_id, group().repository_id, group().head_sha)
+    assert not store.groups.stray(place, CHECK, AT), "nobody knows of it"
+    store.groups.put(group())
+    store.groups.put(group("two", ended=GroupEnd.DEQUEUED))
+    store.groups.done(group("two"))
+    later = AT + timedelta(hours=1)
+    assert store.groups.stray(place, CHECK, later)
+    found = store.groups.next()
+    assert found is not None
+    assert (found.group.ended, found.group.at) == (GroupEnd.DEQUEUED, later)
+    store.groups.done(found.group)
+    assert not store.groups.stray(place, CHECK, later)
+    assert store.groups.next() is None
