@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BACKTICKS: Final = pattern(r"`+")
+NEWLINE: Final = pattern(r"\r\n?|\n")
+
+BEFORE_A_QUOTATION: Final = " \t-*+.)0123456789"
+"""What may stand in a line before the mark of a quotation: indentation and list marks."""
+
+MOST_LOOKS: Final = 100_000
+"""How often lines may be looked at for quotations. From each line that begins one the parser looks through all that follow up to
+a blank one, and it may begin anew at each: without a bound, a description of 60 KB takes ten seconds."""
 
 
 class Fence(Value):
@@ -27,8 +35,30 @@ class Fence(Value):
 
 
 def blocks(text: str) -> "list[Token]":
-    """Block tokens of *text*, in order; `inline` tokens carry the raw text of their block."""
-    return _parser().parse(text)
+    """Block tokens of *text*, in order; `inline` tokens carry the raw text of their block.
+
+    Where there are too many quotations to read, their lines count as blank ones.
+    """
+    return _parser().parse(_within_bounds(text))
+
+
+def _within_bounds(text: str) -> str:
+    if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_LOOKS:
+        return text
+    lines = NEWLINE.split(text)
+    depths = [_depth(line) for line in lines]
+    looks = above = 0
+    for line, depth in zip(lines, depths, strict=True):
+        above = above + depth if line.strip() else 0
+        looks += above
+    if looks <= MOST_LOOKS:
+        return text
+    return "\n".join("" if depth else line for line, depth in zip(lines, depths, strict=True))
+
+
+def _depth(line: str) -> int:
+    """How many quotations this line begins or goes on with, at most."""
+    return line.count(">") if line.lstrip(BEFORE_A_QUOTATION).startswith(">") else 0
 
 
 def fences(text: str) -> Iterator[Fence]:

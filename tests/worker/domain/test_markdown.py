@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.markdown import Fence, fences
+from worker.domain.markdown import MOST_LOOKS, Fence, blocks, fences
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,26 @@ from worker.domain.markdown import Fence, fences
 )
 def test_a_fence_is_what_commonmark_says_it_is(text: str, found: list[Fence]) -> None:
     assert list(fences(text)) == found
+
+
+FENCE = "```assay\nsummary: x\n```\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("line", [">-\nonce.\n", "- >-\n  once.\n", "> > > > - once\n> -\nonce\n"])
+def test_quotations_that_would_be_looked_through_again_from_each_line_are_left_out(line: str, newline: str) -> None:
+    text = f"{line * (60_000 // len(line))}\n{FENCE}".replace("\n", newline)
+    assert list(fences(text)) == [Fence("assay", "summary: x\n")]
+    assert not any(token.type == "blockquote_open" for token in blocks(text))
+
+
+def test_many_short_quotations_are_read_as_what_they_are() -> None:
+    text = "> ```assay\n> x\n> ```\nlazy\n\n" * 500
+    assert len(text.splitlines()) * text.count(">") > MOST_LOOKS
+    assert list(fences(text + FENCE)) == [Fence("assay", "summary: x\n")]
+    assert sum(token.type == "blockquote_open" for token in blocks(text)) == 500
+
+
+def test_a_text_that_speaks_of_more_than_it_quotes_is_left_alone() -> None:
+    text = "a -> b\n" * 2_000 + "\n" + FENCE
+    assert list(fences(text)) == [Fence("assay", "summary: x\n")]
