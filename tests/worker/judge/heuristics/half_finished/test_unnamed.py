@@ -58,6 +58,11 @@ def test_a_moved_type_an_old_one_and_a_part_of_a_file_are_nothing() -> None:
     assert unused(path, "", code) == []
 
 
+def test_an_old_type_under_a_new_name_is_nothing() -> None:
+    body = "    def get(self):\n        return 1\n"
+    assert unused("src/a.py", f"class Store:\n{body}", f"class Shop:\n{body}") == []
+
+
 HANDLERS = {
     "go": ("a.go", "package a\n\nfunc showStore(w http.ResponseWriter, r *http.Request) {\n\tw.Write(nil)\n}\n"),
     "py": ("a.py", "def show_store(request):\n    return page(request)\n"),
