@@ -220,7 +220,7 @@ def figures(storm: Storm, seconds: float) -> Iterator[str]:
     yield "acts: " + ", ".join(f"{act} {count}" for act, count in sorted(storm.acts.items()))
     yield f"model: {model.questions} questions, {model.billed} billed ({model.lost} lost), {model.free} refused; purse: {books.heard} heard, {books.bound} at their bound, {books.free} free"
     short = cut_short(storm.blows.fleet.told('"judging '))
-    yield f"{len(short)} heads whose judges came to no end more often than Assay tries"
+    yield f"{len(short)} pull requests whose judges came to no end more often than Assay tries"
     yield f"{storm.blows.kills} kills, {seconds:.0f} s, refused to people: {len(storm.crowd.refused)}"
     yield from (f"  {one}" for one in storm.crowd.refused[:5])
 

@@ -56,10 +56,10 @@ class Ending:
     states: Mapping[str, State]
     ledgers: Mapping[int, tuple[LedgerEntry, ...]]
     overridden: frozenset[tuple[int, str]]
-    cut_short: frozenset[tuple[str, int, str]]
+    cut_short: frozenset[tuple[str, int]]
 
     @classmethod
-    def read(cls, crowd: Crowd, store: Store, cut_short: frozenset[tuple[str, int, str]]) -> "Ending":
+    def read(cls, crowd: Crowd, store: Store, cut_short: frozenset[tuple[str, int]]) -> "Ending":
         all_of = crowd.conversations.values()
         overridden = {
             (one.number, head) for one in all_of for head in one.heads if store.decisions.of(one.ref, head).override
@@ -102,9 +102,9 @@ class Ending:
             yield from (f"    {line}" for line in map(_told, self.ledgers[one.number][-3:]))
 
     def _is_unjudged(self, one: Conversation) -> bool:
-        """So many judges of its newest head were killed that Assay has to say so; none of them came to a verdict."""
+        """So many of its judges in a row were killed that Assay has to say so; none came to a verdict on the newest head."""
         is_judged = any(entry.head_sha == one.newest for entry in self.ledgers[one.number])
-        return not is_judged and (one.pull.repository.name, one.pull.number, one.newest) in self.cut_short
+        return not is_judged and (one.pull.repository.name, one.pull.number) in self.cut_short
 
     def _of_run(self, one: Conversation, run: CheckRun) -> Iterator[str]:
         """Nothing is concluded that nobody judged."""
@@ -155,18 +155,21 @@ class Ending:
         return [run for run in runs if run["name"] == OURS]
 
 
-def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int, str]]:
-    """The heads (repository, number, head) of which, by the product's log, so many judgings in a row began and came to no end."""
-    begun, short = dict[tuple[str, int, str], set[int]](), set[tuple[str, int, str]]()
+def cut_short(log: Iterable[Mapping[str, Any]]) -> frozenset[tuple[str, int]]:
+    """The pull requests (repository, number) of which, by the product's log, so many judgings in a row came to no end.
+
+    Not by head: whoever is asked for to set something right is told of none.
+    """
+    begun, short = dict[tuple[str, int], set[int]](), set[tuple[str, int]]()
     for line in log:
         match line.get("event"):
             case "judging begins":
-                head = (line["repository"], line["number"], line["head_sha"])
-                begun.setdefault(head, set()).add(line["fence"])
-                if len(begun[head]) > TRIES:  # the one more says so
-                    short.add(head)
+                pull = (line["repository"], line["number"])
+                begun.setdefault(pull, set()).add(line["fence"])
+                if len(begun[pull]) > TRIES:  # the one more says so
+                    short.add(pull)
             case "judging ended" if line["answer"] != "lost":
-                begun.pop((line["repository"], line["number"], line["head_sha"]), None)
+                begun.pop((line["repository"], line["number"]), None)
             case _:
                 pass
     return frozenset(short)

@@ -44,14 +44,14 @@ def test_every_act_is_possible_when_its_turn_comes() -> None:
 
 
 def line(event: str, fence: int, **fields: object) -> dict[str, object]:
-    return {"event": event, "repository": "acme/widgets", "number": 1, "head_sha": "a", "fence": fence, **fields}
+    return {"event": event, "repository": "acme/widgets", "number": 1, "fence": fence, **fields}
 
 
-def test_only_a_head_whose_judges_came_to_no_end_so_often_may_go_unjudged() -> None:
+def test_only_a_pull_request_whose_judges_came_to_no_end_so_often_may_go_unjudged() -> None:
     begins = [line("judging begins", fence) for fence in (1, 2, 3, 4)]
-    assert cut_short(begins) == {("acme/widgets", 1, "a")}
+    assert cut_short(begins) == {("acme/widgets", 1)}
     assert cut_short(begins[:3]) == frozenset()
     assert cut_short([begins[0], begins[0], *begins[1:3]]) == frozenset(), "a judging that was told of twice"
     assert cut_short([*begins[:3], line("judging ended", 3, answer="later"), begins[3]]) == frozenset()
     late = line("judging ended", 1, answer="lost")
-    assert cut_short([*begins[:3], late, begins[3]]) == {("acme/widgets", 1, "a")}
+    assert cut_short([*begins[:3], late, begins[3]]) == {("acme/widgets", 1)}
