@@ -74,6 +74,7 @@ KEPT: Mapping[str, str] = {
     "group": "3 days: what a merge group is",
     "grouped": "3 days: a delivery about a group counts once",
     "heads": "30 days: index of heads",
+    "into": "30 days: which pull requests were judged for a base",
     "heard": "3 days: a delivery's happening counts once",
     "kept": "30 days: index of dossiers and audits",
     "ledger": "ASSAY_LEDGER_DAYS after its pull request was closed",
