@@ -50,9 +50,8 @@ def opened(delivery: Delivery) -> PullOpened:
 def pushed(delivery: Delivery) -> PullPushed:
     """A person who opened it pushes to their own branch; whether an agent did so in their name can't be told."""
     payload = delivery.read(PullRequestPayload)
-    opener, sender = payload.pull_request.user, payload.sender
-    by_another = sender is not None and is_person(sender) and (opener is None or sender.login != opener.login)
-    return PullPushed(**_head(payload), by_another=by_another)
+    another = _another(payload)
+    return PullPushed(**_head(payload), by_another=another is not None and is_person(another))
 
 
 def reopened(delivery: Delivery) -> PullReopened:
@@ -123,8 +122,14 @@ def _said(payload: PullRequestPayload) -> tuple[_Said, _Said]:
 
 def _is_by_anothers_bot(payload: PullRequestPayload) -> bool:
     """One that writes summaries into the descriptions of others asks for nothing by that."""
+    another = _another(payload)
+    return another is not None and not is_person(another)
+
+
+def _another(payload: PullRequestPayload) -> Account | None:
+    """Who did this, if that is not who opened it."""
     opener, sender = payload.pull_request.user, payload.sender
-    return sender is not None and not is_person(sender) and (opener is None or sender.login != opener.login)
+    return None if sender is None or (opener is not None and sender.login == opener.login) else sender
 
 
 def _case(body: str) -> str | None:
