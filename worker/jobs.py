@@ -20,6 +20,7 @@ from rq.job import Job
 
 from worker import measuring
 from worker.domain.ids import base_mark
+from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.outage import once_more
@@ -182,9 +183,8 @@ class Sitting:
 
     def _came_to_a_verdict(self) -> bool:
         """Whether one is on record that was made since this was asked for."""
-        request = self._taken.request
-        own = [one for one in self._scene.store.ledger.entries(request.pull) if one.verdict.parent_eval_id is None]
-        return bool(own) and own[-1].created_at >= request.requested_at
+        own = self._own_entries()
+        return bool(own) and own[-1].created_at >= self._taken.request.requested_at
 
     def _judge(self) -> Outcome:
         with self._open_bench(self._scene.settings, self._scene.store) as bench:
@@ -240,10 +240,14 @@ class Sitting:
 
     def _is_on_record(self) -> bool:
         """Whether the newest head that we know of has a verdict, be it shown already or not."""
-        store, pull = self._scene.store, self._taken.request.pull
-        head_sha = store.checks().newest(pull) or self._taken.request.head_sha
-        entries = store.ledger.entries(pull)
-        return any(one.head_sha == head_sha and one.verdict.parent_eval_id is None for one in entries)
+        request = self._taken.request
+        head_sha = self._scene.store.checks().newest(request.pull) or request.head_sha
+        return any(one.head_sha == head_sha for one in self._own_entries())
+
+    def _own_entries(self) -> list[LedgerEntry]:
+        """Without what was judged anew for an audit, which decides nothing."""
+        entries = self._scene.store.ledger.entries(self._taken.request.pull)
+        return [one for one in entries if one.verdict.parent_eval_id is None]
 
     def _keep(self, error: Exception) -> End:
         """A verdict on record is not given up for an outage, however long: it would be lost, or written over."""
