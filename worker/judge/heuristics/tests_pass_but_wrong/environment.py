@@ -16,7 +16,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, is_comment, text_of
+from worker.judge.heuristics.syntax import consequence_of, is_comment, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,17 +53,19 @@ _TOOL: Final = pattern(
 )
 """In the code of a test tool, asking for tests is the work itself."""
 
-_BRANCHES: Final = {
-    Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
-    Language.GO: ("if_statement",),
-    Language.RUST: ("if_expression",),
-    Language.JAVA: ("if_statement", "ternary_expression"),
-    Language.RUBY: ("if", "elsif", "if_modifier"),
-    Language.CSHARP: ("if_statement",),
-    Language.PHP: ("if_statement", "else_if_clause"),
-    Language.KOTLIN: ("if_expression",),
-    **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
-}
+BRANCHES: Final = sought(
+    {
+        Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
+        Language.GO: ("if_statement",),
+        Language.RUST: ("if_expression",),
+        Language.JAVA: ("if_statement", "ternary_expression"),
+        Language.RUBY: ("if", "elsif", "if_modifier"),
+        Language.CSHARP: ("if_statement",),
+        Language.PHP: ("if_statement", "else_if_clause"),
+        Language.KOTLIN: ("if_expression",),
+        **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
+    }
+)
 _RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement", "return"})
 _NEGATED: Final = pattern(
     r"!=|(^|[\s(])!|\bnot\b(?!\()|== *(null|nil|None|undefined|\"\"|'')|\bis None\b|is_err\(|isEmpty\(|\bfalse\b|\bFalse\b"
@@ -183,7 +185,7 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
 
 
 def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
-    for node in source.nodes.find(_BRANCHES[source.language]):
+    for node in source.nodes.find(BRANCHES[source.language]):
         condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue

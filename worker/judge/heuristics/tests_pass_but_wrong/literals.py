@@ -20,7 +20,8 @@ from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.overriding import is_a_hook, is_declaration, is_extended
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import consequence_of, descendants, is_comment, sought, text_of
+from worker.judge.heuristics.syntax import consequence_of, descendants, is_comment, text_of
+from worker.judge.heuristics.tests_pass_but_wrong.environment import BRANCHES
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -348,24 +349,11 @@ _HERITAGE: Final = frozenset(
         "delegation_specifiers",
     }
 )
-_IFS: Final = sought(
-    {
-        Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
-        Language.GO: ("if_statement",),
-        Language.RUST: ("if_expression",),
-        Language.JAVA: ("if_statement", "ternary_expression"),
-        Language.RUBY: ("if", "elsif", "if_modifier"),
-        Language.CSHARP: ("if_statement",),
-        Language.PHP: ("if_statement", "else_if_clause"),
-        Language.KOTLIN: ("if_expression",),
-        **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
-    }
-)
 
 
 def _literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
     """New branches that hold inputs against literals and answer with one: their line, the first input and the answer."""
-    for node in source.nodes.find(_IFS[source.language]):
+    for node in source.nodes.find(BRANCHES[source.language]):
         condition, then = _branch(node)
         if condition is None or then is None or condition.start_point.row + source.first not in added:
             continue
