@@ -342,9 +342,8 @@ class CheckDesk:
             shown = content if beside is None else together(content, beside.others, is_here=beside.is_here)
             check = make(request, head_sha, shown)
             unless_created.pop_all()
-        if not self._registry.is_making(
-            request.pull, head_sha
-        ):  # stopped for so long that another may have made one, too
+        # whoever was stopped for longer than his claim may have been followed by another, who made one, too
+        if not self._registry.is_making(request.pull, head_sha):
             check = self._checks.find(request, head_sha) or check
         self._note(request, head_sha, check, content)
         self._told(request.pull, head_sha, beside, shown)
