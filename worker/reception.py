@@ -69,18 +69,27 @@ class Reception(Value):
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Give a head its check run, with what is true of it now. May be called again: after a write whose end is not known, too."""
-        for doubtful in self.checks.may_be_written_over(request.pull):
-            check = self.checks.known(request.pull, doubtful)
-            if check is not None and not self.desk.leave_behind(request, doubtful, check):
-                self.desk.written_over(request, doubtful, check)
-            if doubtful == head_sha:
-                self.pulls.want(late(request))
-            self.checks.reopened(request.pull, doubtful)
+        doubtful = self.checks.may_be_written_over(request.pull)
+        if head_sha in doubtful:
+            self.pulls.want(late(request))
+        self._say(request, head_sha)
+        for one in doubtful:
+            self._set_right(request, one)
+
+    def _say(self, request: JudgeRequest, head_sha: Sha) -> None:
         again = None if request.trigger in ARRIVALS else self.checks.again(request.pull, head_sha)
         if again is not None and again.why is not None:
             self._reopen(request, head_sha, again.check, again.why)
         elif again is not None or not self._is_said(request, head_sha):
             self._open(request, head_sha)
+
+    def _set_right(self, request: JudgeRequest, head_sha: Sha) -> None:
+        """Have a check that may say anything cancelled, or counted as open until somebody judges. May be called again."""
+        check = self.checks.known(request.pull, head_sha)
+        is_left = check is not None and self.desk.leave_behind(request, head_sha, check)
+        if check is not None and not is_left and head_sha not in self.checks.open_checks(request.pull):
+            self.desk.written_over(request, head_sha, check)
+        self.checks.reopened(request.pull, head_sha)
 
     def _is_said(self, request: JudgeRequest, head_sha: Sha) -> bool:
         """Whether what happened changes nothing about what the check says as long as it waits for its verdict."""

@@ -304,6 +304,24 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     assert store.pulls.request(pull()) == before
 
 
+def test_one_that_may_be_written_over_is_taken_off_as_soon_as_any_other(store: Store) -> None:
+    judged(store)
+    hears(store, Trigger.EDITED)
+    request = store.pulls.request(pull())
+    assert request is not None
+    cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
+    with pytest.raises(Outage):
+        reception(store, cut_off).open(request, HEAD)
+    concludes_unheard = Checks(store)
+    concludes_unheard.update(request, concludes_unheard.find(request, HEAD) or CheckRunId(0), ACCEPTED)
+    hears(store, Trigger.BASE)
+    newer = store.pulls.request(pull())
+    assert newer is not None
+    reception(store).open(newer, HEAD)
+    assert shown(store) == "in_progress: Judging again: the base changed"
+    assert [*store.checks().open_checks(pull())] == [HEAD]
+
+
 @pytest.mark.parametrize("is_judged", [False, True])
 @pytest.mark.parametrize("writes", [Meanwhile, Unanswered])
 def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
