@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.worker.store.played import HEAD, wish
+from worker.domain import keys
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request import Arrival, AuthorKind, Extent, JudgeRequest, PullRef, Trigger
-from worker.store.door import written
+from worker.store.door import DELIVERY_S, PULL_S, lifetime_s, written
 
 SHA, AT = "1" * 40, datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=UTC)
 ALL: dict[str, Any] = {
@@ -38,3 +40,10 @@ def test_a_request_is_written_as_its_model_says_it(more: dict[str, Any], reposit
     request = JudgeRequest(**said)
     assert written(request) == request.model_dump_json()
     assert JudgeRequest.model_validate_json(written(request)) == request
+
+
+def test_what_the_door_says_of_times_is_what_the_keys_say() -> None:
+    place, head = wish().pull, HEAD
+    heads = keys.heads(place.installation_id, place.repository_id, head)
+    assert [lifetime_s(keys.pull(place)), lifetime_s(heads)] == [PULL_S, PULL_S]
+    assert lifetime_s(keys.delivery(wish().delivery_id)) == DELIVERY_S
