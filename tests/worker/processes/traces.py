@@ -62,10 +62,10 @@ class Traces:
         )
 
     def runs(self, one: Proposed) -> Mapping[str, list[CheckRun]]:
-        """The check runs of one pull request, by head."""
+        """The check runs of one pull request, by head; the last one speaks."""
         ours = external_id(one.ref.number)
         found: dict[str, list[CheckRun]] = {}
-        for run in self.states[one.pull.repository.name]["check_runs"]:
+        for run in sorted(self.states[one.pull.repository.name]["check_runs"], key=lambda run: run["id"]):
             if run["name"] == OURS and run["external_id"] == ours:
                 found.setdefault(run["head_sha"], []).append(run)
         return found
