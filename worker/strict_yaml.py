@@ -7,7 +7,7 @@ decimal numbers, booleans and null only, in bounded time; everything else is one
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from typing import Final, NamedTuple, Never
+from typing import Final, NamedTuple, Never, cast
 
 import yaml
 from yaml.composer import Composer
@@ -68,9 +68,10 @@ def load_marked_yaml(text: str) -> tuple[object, Marks]:
         node = loader.get_single_node()
         if node is None:
             return None
+        value = cast("object", loader.construct_document(node))  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
         place = _place(node.start_mark)
-        _mark(node, (), Stands(place, place), marks)
-        return loader.construct_document(node)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - PyYAML's stubs leave it untyped
+        _mark(node, (), Stands(place, place), marks)  # last: now it is known that every key is a text
+        return value
 
     return _whole(text, lambda: _understood(load)), marks
 
