@@ -47,9 +47,9 @@ def end_of(text: str, now: datetime) -> datetime:
 def _moment(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
-    except ValueError as error:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:  # the last minutes of the year 9999, west of here
         raise UntilError(f'"{text}" is no time. {EXPECTED}') from error
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def when(at: datetime) -> str:

@@ -30,6 +30,8 @@ def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: s
     ("said", "why"),
     [
         ("tomorrow", '"tomorrow" is no time. Expected: how long, like 90m, 2h or 3d'),
+        ("9999-12-31T23:59-12:00", '"9999-12-31T23:59-12:00" is no time. Expected'),
+        ("0001-01-01T00:00+12:00", '"0001-01-01T00:00+12:00" is no time. Expected'),
         ("0m", '"0m" is over already: it is 2026-11-20 15:00 UTC.'),
         ("2026-11-20T15:00Z", "is over already"),
         ("2026-11-01", "is over already"),
