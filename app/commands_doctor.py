@@ -120,7 +120,7 @@ def redis_lines(report: StoreReport, which: str) -> Iterator[Examined]:
 
 def _app(settings: Settings) -> Iterator[Examined]:
     if settings.app is None:
-        words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works and `assay up` does not."
+        words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
         yield Examined("GitHub App", Health.MISSING, words)
         return
     from app.events import SUBSCRIBED

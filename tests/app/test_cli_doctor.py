@@ -131,7 +131,7 @@ ok       Redis persistence       AOF
 ok       Redis eviction          noeviction
 missing  GitHub App              ASSAY_APP_ID is not set. Expected: the App's number. Get it from:
                                  the App's settings page, under About. Without an App, `assay judge`
-                                 works and `assay up` does not.
+                                 works, and `assay up` serves /setup, which makes one.
 ok       Model                   ANTHROPIC_API_KEY is not set: no model is asked, and what needs one
                                  is left unproven
 ok       GITHUB_TOKEN            not set: `assay judge OWNER/REPO#N` reads public repositories only
