@@ -337,11 +337,20 @@ def _webhook_secrets(value: str) -> tuple[SecretStr, ...]:
 def _private_keys(value: str) -> tuple[SecretStr, ...]:
     text = value.replace("\\n", "\n")
     if "-----BEGIN" not in text:
-        text = _key_file(value) or _decoded(value)
+        text = _key_file(value) or _keys_of(value.split())
     keys = PEM.findall(text)
     if not keys:
         raise malformed("ASSAY_APP_PRIVATE_KEY", "holds no PEM private key")
-    return tuple(SecretStr(key) for key in keys[:2])
+    if len(keys) > 2:  # noqa: PLR2004 - the new one and the old one
+        raise malformed("ASSAY_APP_PRIVATE_KEY", f"holds {len(keys)} keys, more than two")
+    return tuple(SecretStr(key) for key in keys)
+
+
+def _keys_of(words: list[str]) -> str:
+    found = [_key_file(word) or _decoded(word) for word in words]
+    if len(words) > 1 and not all(found):
+        raise malformed("ASSAY_APP_PRIVATE_KEY", "holds a word that is neither a key nor the path of one")
+    return "".join(found)
 
 
 def _key_file(value: str) -> str:

@@ -22,7 +22,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_APP_ID", "the App's number", "none", "the App's settings page, under About"),
     Variable(
         "ASSAY_APP_PRIVATE_KEY",
-        "the App's private key: PEM text, its base64, or the path of the .pem file; two while rotating",
+        "the App's private key: PEM text, its base64, or the path of the .pem file; two, separated by a space, while rotating",
         "none",
         'the App\'s settings page, "Generate a private key"',
     ),

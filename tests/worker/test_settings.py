@@ -68,6 +68,23 @@ def test_two_keys_and_two_webhook_secrets_are_taken_while_one_is_rotated_out() -
     assert [one.get_secret_value() for one in app.webhook_secrets] == ["new", "old"]
 
 
+def test_two_keys_may_be_two_files_or_two_words_of_base64(tmp_path: Path) -> None:
+    other = KEY.replace("abc", "def")
+    for name, key in (("new.pem", KEY), ("old.pem", other)):
+        (tmp_path / name).write_text(key)
+    words = [base64.b64encode(key.encode()).decode() for key in (KEY, other)]
+    for value in (f"{tmp_path}/new.pem {tmp_path}/old.pem", " ".join(words), f"{words[0]} {tmp_path}/old.pem"):
+        app = read_settings({**APP, "ASSAY_APP_PRIVATE_KEY": value}).require_app()
+        assert [key.get_secret_value() for key in app.private_keys] == [KEY, other]
+    with pytest.raises(SettingError, match="holds a word that is neither a key nor the path of one"):
+        read_settings({**APP, "ASSAY_APP_PRIVATE_KEY": f"{tmp_path}/new.pem {tmp_path}/gone.pem"})
+
+
+def test_more_than_two_keys_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"^ASSAY_APP_PRIVATE_KEY holds 3 keys"):
+        read_settings({**APP, "ASSAY_APP_PRIVATE_KEY": "\n".join([KEY] * 3)})
+
+
 def test_secrets_never_show_in_a_repr() -> None:
     settings = read_settings({**APP, "ANTHROPIC_API_KEY": "sk-ant-1", "REDIS_URL": "redis://:pw@h"})
     assert not [one for one in ("hush", "abc", "sk-ant-1", "pw@h") if one in repr(settings)]
