@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Final
 
 from worker.domain.ids import DeliveryId
+from worker.domain.pattern import pattern
 from worker.domain.request import JudgeRequest, Trigger
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 
+WOKEN: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
 OF_CI: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
 
 
@@ -20,6 +22,7 @@ def wakes(verdict: Accept | Reject | Abstain) -> bool:
 
 
 def by_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRequest:
-    """What is asked for then: whatever head is the newest."""
+    """What is asked for then: whatever head is the newest. Its delivery is told by the first one's id."""
+    first = WOKEN.sub("", request.delivery_id)
     changes = {"head_sha": None, "trigger": Trigger.CI, "requested_at": at, "outages": 0}
-    return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}")})
+    return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}-{first}")})
