@@ -27,6 +27,7 @@ from structlog.typing import FilteringBoundLogger
 
 from app.api import Api, api_routes
 from app.api_verdicts import Verdicts, verdict_routes
+from app.connections import Bounded
 from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
@@ -173,7 +174,7 @@ def web_server(app: Litestar) -> Server:
     """A server that is ready to run. A second signal does not wait for open requests."""
     config = uvicorn.Config(
         cast("Any", app),
-        http="httptools",
+        http=Bounded,
         loop="uvloop",
         ws="none",
         log_config=None,

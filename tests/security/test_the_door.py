@@ -9,6 +9,7 @@ import anyio
 import pytest
 from litestar.types import HTTPRequestEvent
 
+from app.connections import HEAD_SECONDS, LARGEST_HEAD
 from app.health import Outcome
 from app.webhooks import BODY_SECONDS, LARGEST_BODY, Answer, Lock, Refused, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
@@ -197,6 +198,43 @@ def test_a_connection_that_trickles_is_closed_by_us(door: ServedDoor) -> None:
     assert not is_open
     assert b" 408 " in said
     assert time.monotonic() - begun < BODY_SECONDS + 5
+
+
+@pytest.mark.slow
+def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(door: ServedDoor) -> None:
+    begun = time.monotonic()
+    silent, trickling_head, second = (connected(door) for _ in range(3))
+    trickling_head.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n".encode())
+    second.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert b" 200 " in second.recv(1000)
+    second.sendall(b"GET /livez HTTP/1.1\r\n")
+    open_ones = {silent, trickling_head, second}
+    while open_ones and time.monotonic() - begun < HEAD_SECONDS + 5:
+        open_ones -= {one for one in open_ones if is_closed(one, b"" if one is silent else b"X-A: b\r\n")}
+    assert not open_ones
+    assert time.monotonic() - begun > HEAD_SECONDS / 2
+    for one in (silent, trickling_head, second):
+        one.close()
+
+
+def is_closed(connection: socket.socket, more: bytes) -> bool:
+    """Whether it is closed by the other side, which is sent *more* until then."""
+    connection.settimeout(0.2)
+    try:
+        connection.sendall(more)
+        return not connection.recv(1000)
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def test_a_head_without_an_end_fills_no_memory(door: ServedDoor) -> None:
+    line = b"X-Long: " + b"x" * 8_000 + b"\r\n"
+    with connected(door) as connection:
+        connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n".encode())
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(line * (100 * LARGEST_HEAD // len(line)))
 
 
 def trickles(connection: socket.socket, said: bytes) -> tuple[bytes, bool]:
