@@ -33,6 +33,7 @@ from app.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
 from worker.domain.frozen import build_models
+from worker.logs import log_json
 from worker.settings import AppCredentials, Settings, malformed
 from worker.store.connection import Store, await_redis, open_store
 from worker.store.lane import Lane
@@ -188,6 +189,7 @@ def web_server(app: Litestar) -> Server:
 
 def run_web(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Raises SettingError, and Unavailable where Redis does not answer at the start."""
+    log_json(settings.log_level)
     await_redis(settings, json_log(sys.stderr, settings.log_level).warning)
     with open_store(settings) as store:
         tally = Tally()

@@ -32,6 +32,7 @@ def log_json(level: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("anthropic").setLevel("INFO" if level == "DEBUG" else level)  # below, it logs whole questions
-    if level != "DEBUG":
-        for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel"):
-            logging.getLogger(chatty).setLevel("WARNING")
+    if level in ("DEBUG", "ERROR"):
+        return
+    for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel", "uvicorn"):
+        logging.getLogger(chatty).setLevel("WARNING")

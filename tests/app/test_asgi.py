@@ -65,6 +65,23 @@ def test_it_says_where_it_listens_serves_and_ends_cleanly_on_a_signal(
         assert [json.loads(line)["event"] for line in log.splitlines()] == ["delivery"]
 
 
+def test_what_libraries_say_is_a_line_of_json_like_all_else(redis_server: Redis) -> None:
+    with running(redis_server) as (process, said):
+        host, port = said["url"].removeprefix("http://").split(":")
+        for garbage in (
+            b"\x16\x03\x01 no HTTP\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+        ):
+            with socket.create_connection((host, int(port)), timeout=10) as connection:
+                connection.sendall(garbage)
+                assert connection.recv(100)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=10)
+        told = [json.loads(line) for line in log.splitlines()]
+        assert {(one["level"], one["logger"]) for one in told} == {("warning", "uvicorn.error")}
+        assert "Invalid HTTP request received." in {one["event"] for one in told}
+
+
 def test_the_web_process_loads_nothing_that_judges() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, check=True, text=True)
     loaded = set(json.loads(done.stdout))

@@ -26,3 +26,9 @@ def test_every_line_is_an_object_with_its_fields_and_its_traceback() -> None:
     assert first["timestamp"].endswith("Z")
     assert "ZeroDivisionError" in second["exception"]
     assert said.stdout == ""
+
+
+def test_a_library_says_no_more_than_was_asked_for() -> None:
+    quiet = SPEAKER.replace("INFO", "ERROR").replace(".info(", ".warning(")
+    said = subprocess.run([sys.executable, "-c", quiet], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["event"] for line in said.stderr.splitlines()] == ["failed"]
