@@ -67,7 +67,12 @@ class GitHubChecks:
 
     def _newest(self, request: JudgeRequest, head_sha: Sha) -> Run | None:
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
-        params: dict[str, str | int] = {"check_name": CHECK_NAME, "filter": "all", "per_page": PER_PAGE}
+        params: dict[str, str | int] = {
+            "check_name": CHECK_NAME,
+            "app_id": self._app_id,  # anybody who may write checks can create as many of our name as fill a page
+            "filter": "all",
+            "per_page": PER_PAGE,
+        }
         runs = self._api(request).fetch(Call("GET", path, params, is_repeatable=True, need=Need.STATE), Runs)
         ours = self._external(request.pull.number)
         mine = [run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]

@@ -157,6 +157,13 @@ def test_somebody_elses_check_of_our_name_is_not_ours(checks: GitHubChecks, pull
         checks.update(pull.request, CheckRunId(theirs["id"]), REJECTED)
 
 
+def test_ours_is_found_behind_a_hundred_of_somebody_elses_of_our_name(checks: GitHubChecks, pull: Opened) -> None:
+    made = checks.create(pull.request, pull.sha, JUDGING)
+    for _ in range(100):
+        pull.place.github.verb("ci", repo=pull.place.name, sha=pull.sha, name="Assay")
+    assert checks.find(pull.request, pull.sha) == made
+
+
 def test_two_pull_requests_of_one_commit_have_a_check_run_each(
     place: Place, checks: GitHubChecks, pull: Opened
 ) -> None:
