@@ -4,17 +4,18 @@ Does not look at jobs that passed, and of failing ones only at a few. Invariant:
 gone, a permission that is missing, an outage of where logs are kept) is left out, and never keeps a pull request waiting.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from worker.domain.ansi import without_ansi
-from worker.domain.dossier import FAILED, Ci, CiCheck
+from worker.domain.dossier import FAILED
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
+from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Api
-from worker.github.replies import GraphContext
+from worker.github.validators import Report
 
 MOST_LOGS: Final = 2
 """Each is a request; what failed first is what is mended first."""
@@ -55,16 +56,11 @@ def last_lines(log: str) -> str:
     return text[-TAIL_CHARACTERS:].partition("\n")[2]
 
 
-def with_logs(ci: Ci, contexts: Iterable[GraphContext], logs: JobLogs) -> Ci:
-    """Give the first failing checks that are jobs the ends of their logs."""
-    jobs = {one.name: found[1] for one in contexts if (found := JOB.search(one.details_url or ""))}
-    chosen = [check.name for check in ci.checks if check.conclusion in FAILED and check.name in jobs][:MOST_LOGS]
-    if not chosen:
-        return ci
-    return ci.model_copy(update={"checks": tuple(_with_log(check, chosen, jobs, logs) for check in ci.checks)})
-
-
-def _with_log(check: CiCheck, chosen: Sequence[str], jobs: dict[str | None, str], logs: JobLogs) -> CiCheck:
-    if check.name not in chosen or check.conclusion not in FAILED:
-        return check
-    return check.model_copy(update={"log_tail": logs.tail(jobs[check.name])})
+def with_logs(reports: Sequence[Report], logs: JobLogs) -> list[Report]:
+    """Give the first failing checks that are jobs the ends of their own logs: others may have the same name."""
+    jobs = [(at, JOB.search(one.page)) for at, one in enumerate(reports) if one.check.conclusion in FAILED]
+    found = [*reports]
+    for at, job in [(at, job) for at, job in jobs if job][:MOST_LOGS]:
+        check = reports[at].check.model_copy(update={"log_tail": logs.tail(job[1])})
+        found[at] = replace(reports[at], check=check)
+    return found

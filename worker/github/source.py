@@ -54,7 +54,7 @@ from worker.github.replies import (
 )
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
 from worker.github.trail import is_same_change, may_be_of
-from worker.github.validators import Around, Ourselves, around, ci_of
+from worker.github.validators import Around, Ourselves, around, ci_from, reports_of
 
 READINGS: Final = 3
 """How often a pull request is read from the start because its head moved meanwhile."""
@@ -243,8 +243,9 @@ class PullReading:
             page = self._graph.contexts_after(cursor)
 
     def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
-        ci = ci_of(contexts, Ourselves(self._looking.app_id), chosen(around(pull), config))
-        return with_logs(ci, contexts, JobLogs(self._api, self._request.repository))
+        known = chosen(around(pull), config)
+        reports = reports_of(contexts, Ourselves(self._looking.app_id), known)
+        return ci_from(with_logs(reports, JobLogs(self._api, self._request.repository)), known)
 
     def _diff(self, pull: GraphPull) -> PatchedDiff:
         try:

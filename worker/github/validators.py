@@ -14,6 +14,7 @@ from typing import Final
 from worker.domain.check import CHECK_NAME
 from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
+from worker.domain.value import Value
 from worker.github.replies import CheckNote, GraphContext, GraphPull, Nodes, TipSuite
 
 REPORT_CHARACTERS: Final = 4000
@@ -93,20 +94,36 @@ def _silencing(message: str) -> str | None:
     return found[0].strip() if found else None
 
 
+class Report(Value):
+    """One validator's word. `page`: where it is told whole."""
+
+    check: CiCheck
+    page: str = ""
+
+
 def ci_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> Ci:
     """The validators of one head, the required ones first."""
+    return ci_from(reports_of(contexts, ourselves, around), around)
+
+
+def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> list[Report]:
+    """What each of them says, the required ones first."""
     groups: dict[tuple[str, ...], list[GraphContext]] = {}
     for context in contexts:
         if not ourselves.wrote(context):
             groups.setdefault(_identity(context), []).append(context)
-    checks = [check for runs in groups.values() if (check := _check(runs)).name not in around.ignored]
-    names = {check.name for check in checks} | {CHECK_NAME} | around.ignored
+    reports = [found for runs in groups.values() if (found := _reported(runs)).check.name not in around.ignored]
+    names = {one.check.name for one in reports} | {CHECK_NAME} | around.ignored
     awaited = [name for name in dict.fromkeys(around.required) if name not in names]
-    checks += [CiCheck(name=name, status="expected", conclusion=None, required=True) for name in awaited]
-    checks += [CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None) for name in around.held]
-    checks.sort(key=lambda check: check.required is not True)
+    reports += [Report(CiCheck(name=name, status="expected", conclusion=None, required=True)) for name in awaited]
+    reports += [Report(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held]
+    return sorted(reports, key=lambda one: one.check.required is not True)
+
+
+def ci_from(reports: Sequence[Report], around: Around) -> Ci:
+    checks = tuple(one.check for one in reports)
     silenced = around.silencing if not any(check.conclusion for check in checks) else None
-    return Ci(checks=tuple(checks), silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
+    return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
 def _identity(context: GraphContext) -> tuple[str, ...]:
@@ -117,10 +134,14 @@ def _identity(context: GraphContext) -> tuple[str, ...]:
     return (context.kind, app, workflow, context.name or context.context or "")
 
 
-def _check(runs: Sequence[GraphContext]) -> CiCheck:
+def _reported(runs: Sequence[GraphContext]) -> Report:
     newest = max(enumerate(runs), key=lambda one: (one[1].started_at or NOT_STARTED, one[0]))[1]
     if newest.kind == "StatusContext":
-        return _of_status(newest)
+        return Report(_of_status(newest))
+    return Report(_of_run(newest, len(runs)), newest.details_url or "")
+
+
+def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
     conclusion = newest.conclusion.lower() if newest.status == "COMPLETED" and newest.conclusion else None
     return CiCheck(
         name=newest.name or "",
@@ -128,7 +149,7 @@ def _check(runs: Sequence[GraphContext]) -> CiCheck:
         status=(newest.status or "queued").lower(),
         conclusion=conclusion,
         required=newest.is_required,
-        attempt=len(runs),
+        attempt=attempt,
         summary="" if conclusion in GOOD else _report(newest),
     )
 

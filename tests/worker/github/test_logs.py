@@ -2,11 +2,11 @@
 
 import pytest
 
-from worker.domain.dossier import Ci, CiCheck
+from worker.domain.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Api
 from worker.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, last_lines, with_logs
-from worker.github.replies import GraphContext
+from worker.github.validators import Report
 from worker.system_clock import SystemClock
 
 JOB = "https://github.com/acme/widgets/actions/runs/77/job/"
@@ -34,9 +34,8 @@ def logs_of(logs: dict[str, bytes | AssayError]) -> tuple[JobLogs, list[str]]:
     return JobLogs(api, "acme/widgets"), api.asked
 
 
-def reported(name: str, job: str | None) -> GraphContext:
-    url = f"{JOB}{job}" if job else "https://ci.example.org/1"
-    return GraphContext.model_validate({"__typename": "CheckRun", "name": name, "detailsUrl": url})
+def reported(name: str, job: str | None, conclusion: str = "failure") -> Report:
+    return Report(CiCheck(name=name, conclusion=conclusion), f"{JOB}{job}" if job else "https://ci.example.org/1")
 
 
 def test_a_log_loses_its_times_and_colours_and_keeps_its_end() -> None:
@@ -52,21 +51,25 @@ def test_a_long_log_is_cut_at_a_line() -> None:
 
 
 def test_only_the_first_failing_jobs_are_read() -> None:
-    names = ("a", "b", "c", "d")
-    failing = [CiCheck(name=name, conclusion="failure") for name in names]
-    passing = CiCheck(name="e", conclusion="success")
-    contexts = [reported(name, job) for name, job in zip((*names, "e"), ("1", None, "3", "4", "5"), strict=True)]
+    failing = [reported(name, job) for name, job in zip("abcd", ("1", None, "3", "4"), strict=True)]
     logs, asked = logs_of({"1": b"first", "3": b"third"})
-    ci = with_logs(Ci(checks=(*failing, passing)), contexts, logs)
+    found = with_logs([*failing, reported("e", "5", "success")], logs)
 
-    assert [one.log_tail for one in ci.checks] == ["first", "", "third", "", ""]
+    assert [one.check.log_tail for one in found] == ["first", "", "third", "", ""]
     assert len(asked) == MOST_LOGS
 
 
+def test_jobs_of_one_name_have_each_its_own_log() -> None:
+    logs, asked = logs_of({"1": b"of the tests", "3": b"of the pages"})
+    found = with_logs([reported("build", "1"), reported("build", "2", "success"), reported("build", "3")], logs)
+    assert [one.check.log_tail for one in found] == ["of the tests", "", "of the pages"]
+    assert len(asked) == 2
+
+
 def test_green_ci_needs_no_log() -> None:
-    ci = Ci(checks=(CiCheck(name="a", conclusion="success"),))
+    green = [reported("a", "1", "success")]
     logs, asked = logs_of({})
-    assert with_logs(ci, [reported("a", "1")], logs) is ci
+    assert with_logs(green, logs) == green
     assert asked == []
 
 
