@@ -71,6 +71,23 @@ def test_pain_11_ci_that_the_author_silenced_is_never_green(world: World) -> Non
     assert here.open_checks == []
 
 
+@pytest.mark.slow
+def test_pain_11_another_apps_green_check_does_not_stand_for_ci_that_the_author_silenced(world: World) -> None:
+    here = world.repository(PROJECT)
+    here.github.verb("ci", repo=here.name, branch="main", name="unit tests")
+    pull = world.agent.opens(RETRY, message="Retry [skip ci]", draft=True)
+    here.reports_ci(pull.head, "license/cla", "success", app="cla-assistant")
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
+    assert 'CI did not run on this head: its commit message says "[skip ci]".' in pull.text.replace("\\", "")
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    here.reports_ci(pull.head, "unit tests", "success")
+    world.until(lambda: pull.check.conclusion == "success", "CI that runs all the same is seen")
+
+
 def test_pain_25_ci_of_a_fork_that_waits_for_approval_is_not_run(world: World) -> None:
     here = world.repository(PROJECT)
     pull = world.mallory.opens_from_a_fork(RETRY, draft=True)

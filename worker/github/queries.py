@@ -18,7 +18,7 @@ fragment context on StatusCheckRollupContext {
   ... on CheckRun {
     name status conclusion startedAt detailsUrl title summary
     isRequired(pullRequestNumber: $number)
-    checkSuite { app { slug databaseId } workflowRun { workflow { name } } }
+    checkSuite { app { slug databaseId } workflowRun { event workflow { name } } }
     annotations(first: 10) { nodes { path message title annotationLevel location { start { line } } } }
   }
   ... on StatusContext { context state description isRequired(pullRequestNumber: $number) }

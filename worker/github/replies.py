@@ -130,7 +130,10 @@ class App(GraphReply):
 
 
 class Workflow(GraphReply):
+    """`event`: what it runs for; asked only of those that reported."""
+
     workflow: Named
+    event: str = ""
 
 
 class Counted(GraphReply):

@@ -27,6 +27,10 @@ SILENCING: Final = pattern(
 )
 """What keeps workflows (GitHub's docs, "Skipping workflow runs") or all check suites ("Skipping and requesting checks") from running."""
 
+ACTIONS: Final = "github-actions"
+OF_THE_BASE: Final = "pull_request_target"
+"""What a workflow runs for that no words in a commit message keep away: it is the base branch's, and tests nothing of the head."""
+
 NOT_STARTED: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -95,10 +99,11 @@ def _silencing(message: str) -> str | None:
 
 
 class Report(Value):
-    """One validator's word. `page`: where it is told whole."""
+    """One validator's word. `page`: where it is told whole. `is_workflow`: of what the author's words would have kept away."""
 
     check: CiCheck
     page: str = ""
+    is_workflow: bool = False
 
 
 def ci_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> Ci:
@@ -122,8 +127,16 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: A
 
 def ci_from(reports: Sequence[Report], around: Around) -> Ci:
     checks = tuple(one.check for one in reports)
-    silenced = around.silencing if not any(check.conclusion for check in checks) else None
+    silenced = None if _ran_all_the_same(reports, around) else around.silencing
     return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
+
+
+def _ran_all_the_same(reports: Sequence[Report], around: Around) -> bool:
+    """Whether CI ran, whatever words stand there: a workflow did, or all that is required. Others' Apps report anyway."""
+    done = [one for one in reports if one.check.conclusion is not None]
+    required = set(around.required) - {CHECK_NAME} - around.ignored
+    is_all_there = bool(required) and required <= {one.check.name for one in done}
+    return is_all_there or any(one.is_workflow for one in done)
 
 
 def _identity(context: GraphContext) -> tuple[str, ...]:
@@ -138,7 +151,14 @@ def _reported(runs: Sequence[GraphContext]) -> Report:
     newest = max(enumerate(runs), key=lambda one: (one[1].started_at or NOT_STARTED, one[0]))[1]
     if newest.kind == "StatusContext":
         return Report(_of_status(newest))
-    return Report(_of_run(newest, len(runs)), newest.details_url or "")
+    return Report(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
+
+
+def _is_workflow(run: GraphContext) -> bool:
+    suite = run.check_suite
+    is_of_actions = suite is not None and suite.app is not None and suite.app.slug == ACTIONS
+    event = suite.workflow_run.event if suite and suite.workflow_run else ""
+    return is_of_actions and event != OF_THE_BASE
 
 
 def _of_run(newest: GraphContext, attempt: int) -> CiCheck:

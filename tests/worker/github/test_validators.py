@@ -14,7 +14,7 @@ ASSAY = Ourselves(4711)
 
 
 def run(name: str, conclusion: str | None = "SUCCESS", **more: Any) -> GraphContext:
-    workflow = more.pop("workflow", None)
+    workflow, event = more.pop("workflow", None), more.pop("event", "pull_request")
     suite = {"app": {"slug": more.pop("app", "github-actions"), "databaseId": more.pop("app_id", 15368)}}
     started = more.pop("at", 0)
     fields = {
@@ -23,7 +23,7 @@ def run(name: str, conclusion: str | None = "SUCCESS", **more: Any) -> GraphCont
         "status": "COMPLETED" if conclusion else "IN_PROGRESS",
         "conclusion": conclusion,
         "startedAt": None if started is None else datetime(2026, 11, 20, 12, started, tzinfo=UTC),
-        "checkSuite": {**suite, "workflowRun": {"workflow": {"name": workflow}} if workflow else None},
+        "checkSuite": {**suite, "workflowRun": {"event": event, "workflow": {"name": workflow}} if workflow else None},
     }
     return GraphContext.model_validate({**fields, **more})
 
@@ -197,11 +197,32 @@ def test_a_repository_without_ci_has_none_to_silence() -> None:
     assert around(pull_of("Fix [skip ci]", baseRef=None)).silencing is None
 
 
-def test_a_check_that_reported_all_the_same_was_not_silenced() -> None:
-    silenced = Around(("test",), silencing="[skip ci]")
-    assert ci_of([], ASSAY, silenced).silenced == "[skip ci]"
-    assert ci_of([], ASSAY, Around(silencing="[skip ci]")) == Ci(state=CiState.MISSING, silenced="[skip ci]")
-    assert ci_of([run("test")], ASSAY, silenced).silenced is None
+SILENCED = Around(silencing="[skip ci]")
+
+
+def test_ci_that_ran_all_the_same_was_not_silenced() -> None:
+    required = Around(("test", "Assay"), silencing="[skip ci]")
+    assert ci_of([], ASSAY, required).silenced == "[skip ci]"
+    assert ci_of([run("test", app="jenkins")], ASSAY, required).silenced is None
+    assert ci_of([], ASSAY, SILENCED) == Ci(state=CiState.MISSING, silenced="[skip ci]")
+    assert ci_of([run("test", workflow="CI")], ASSAY, SILENCED).silenced is None
+    assert ci_of([run("test")], ASSAY, SILENCED).silenced is None
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        run("license/cla", app="cla-assistant"),
+        run("license/cla", checkSuite=None),
+        run("license/cla", checkSuite={"app": None}),
+        status("vercel", "SUCCESS"),
+        run("label", workflow="Labels", event="pull_request_target"),
+        run("test", None, workflow="CI"),
+    ],
+)
+def test_what_no_words_of_the_author_keep_away_does_not_stand_for_ci(reported: GraphContext) -> None:
+    assert ci_of([reported], ASSAY, SILENCED).silenced == "[skip ci]"
+    assert ci_of([reported], ASSAY, Around(("unit tests",), silencing="[skip ci]")).silenced == "[skip ci]"
 
 
 def test_a_workflow_that_waits_for_approval_did_not_run() -> None:

@@ -368,7 +368,8 @@ export const FIELDS = {
     id: (suite) => `CS_${suite.id}`,
     databaseId: tooLong("CheckSuite"),
     app: (suite) => suite.app,
-    workflowRun: (suite) => (suite.workflow ? { workflow: { name: suite.workflow } } : null), // only held ones have a name
+    // only held ones have a name
+    workflowRun: ({ workflow }) => (workflow ? { event: "pull_request", workflow: { name: workflow } } : null),
     checkRuns: (suite, { filterBy }, x) => {
       const { checkName: name, checkType: type } = only(filterBy, "checkName", "checkType") ?? {};
       const runs = x.world.checks.runs.filter((run) => run.suite === suite.id && (!name || run.name === name));
