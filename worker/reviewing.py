@@ -22,7 +22,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.errors import Forbidden, RateLimited, Unavailable
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.ports import GivenReview, Ledger, Reviewers
 from worker.render.decisions import Called
@@ -65,9 +65,13 @@ class People(Value):
             called = self._call(request, dossier, review, approved)
         except RateLimited:
             raise
-        except (Forbidden, Unavailable) as refused:
+        except (
+            Forbidden,
+            Gone,
+            Unavailable,
+        ) as refused:  # Gone: what we asked at; the check tells of the pull request itself
             LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
-            return Called(refused=isinstance(refused, Forbidden))
+            return Called(refused=not isinstance(refused, Unavailable))
         if called is not None:
             self.decisions.call(request.pull, called.names)
         return called
@@ -78,7 +82,7 @@ class People(Value):
             given = [one for one in self.reviewers.given(request) if one.head_sha == head_sha]
         except RateLimited:
             raise
-        except (Forbidden, Unavailable) as refused:
+        except (Forbidden, Gone, Unavailable) as refused:
             LOG.warning("nobody knows who reviewed this before: %s", refused, extra={"repository": request.repository})
             return frozenset()
         approved = frozenset(one.review.login.casefold() for one in given if one.is_approved)
@@ -106,8 +110,15 @@ class People(Value):
         others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MOST_ASKED]
         asked = self.reviewers.ask(request, others) if others else ()
         if review.label is not None:
-            self.reviewers.label(request, review.label)
+            self._label(request, review.label)
         return Called(tuple(one.name for one in asked), has_owners=bool(owners))
+
+    def _label(self, request: JudgeRequest, name: str) -> None:
+        """Whom GitHub let us ask is asked, whatever it says to the label."""
+        try:
+            self.reviewers.label(request, name)
+        except (Forbidden, Gone) as refused:
+            LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
 
 
 class Owning(Value):

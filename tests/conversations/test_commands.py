@@ -10,7 +10,7 @@ from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
 from tests.world.product import run
 from tests.world.pulls import Pull
-from tests.world.replies import accept, reject
+from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
 from worker.domain import keys
 from worker.domain.ids import InstallationId
@@ -258,6 +258,21 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
     world.agent.pushes(pull, {"data.bin": {"base64": "AAECAwQFBgcI"}})
     world.settles()
     assert pull.check.conclusion == "action_required", "a review is of one commit"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "status"), [("labels", 404), ("labels", 422), ("requested_reviewers", 404)])
+def test_what_github_says_to_asking_a_person_changes_nothing_about_the_verdict(
+    world: World, what: str, status: int
+) -> None:
+    asks = {"CODEOWNERS": "* @bob\n", ".github/assay.yml": "review:\n  label: needs-review\n"}
+    world.repository({**PROJECT, **asks})
+    world.github.fault(f"POST .*/{what}$", status=status, body={"message": "Not taken"}, count=50)
+    world.model.answers(cannot_tell())
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check[1:] == ("action_required", "Not judged: a person has to decide")
+    assert pull.reviewers == ([] if what == "requested_reviewers" else ["bob"])
 
 
 @pytest.mark.slow

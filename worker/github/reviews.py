@@ -13,6 +13,7 @@ from pydantic import RootModel
 from worker.domain.codeowners import PLACES, Owner
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.request import JudgeRequest, PullRef, ReviewRef
+from worker.errors import Forbidden
 from worker.github.client import Access, Api, Call
 from worker.github.errors import BadRequest
 from worker.github.graph import Asked, LatestReview, PullGraph
@@ -54,8 +55,12 @@ class GitHubReviewers:
         return tuple(one for one in owners if len(owners) > 1 and self._asked(request, [one]))
 
     def label(self, request: JudgeRequest, name: str) -> None:
+        """Raises Forbidden also where GitHub takes no such label."""
         path = f"/repos/{request.repository}/issues/{request.pull.number}/labels"
-        self._api(request).fetch(Call("POST", path, body={"labels": [name]}, is_repeatable=True), Labels)
+        try:
+            self._api(request).fetch(Call("POST", path, body={"labels": [name]}, is_repeatable=True), Labels)
+        except BadRequest as refused:
+            raise Forbidden(str(refused)) from refused
 
     def _asked(self, request: JudgeRequest, owners: Sequence[Owner]) -> bool:
         path = f"/repos/{request.repository}/pulls/{request.pull.number}/requested_reviewers"

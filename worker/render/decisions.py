@@ -21,7 +21,7 @@ UNJUDGED: Final = "No verdict was made on this commit."
 
 
 class Called(Value):
-    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask, or label."""
+    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask."""
 
     names: tuple[str, ...] = ()
     refused: bool = False

@@ -54,6 +54,13 @@ def test_a_label_is_put_on_once(place: Place, access: AppAccess) -> None:
     assert [one["name"] for one in found["labels"]] == ["needs a person"]
 
 
+def test_a_label_that_github_does_not_take_is_refused(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"})
+    place.github.fault("POST .*/labels$", status=422, body={"message": "Validation Failed"})
+    with pytest.raises(Forbidden, match="Validation Failed"):
+        GitHubReviewers(access).label(pull.request, "needs a person")
+
+
 def test_without_the_permission_nobody_is_asked(place: Place, access: AppAccess) -> None:
     pull = place.pull({"a.py": "x = 2\n"})
     words = {"message": "Resource not accessible by integration"}

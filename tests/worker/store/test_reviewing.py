@@ -18,7 +18,7 @@ from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
-from worker.errors import Forbidden, RateLimited, Unavailable
+from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
 from worker.ports import GivenReview
 from worker.render.decisions import Called
@@ -38,6 +38,7 @@ class Reviewers:
     file: str | None = "* @bob @octocat\n*.bin @acme/platform\n"
     error: Exception | None = None
     deaf: Exception | None = None
+    unlabelled: Exception | None = None
     reviews: tuple[GivenReview, ...] = ()
     looked: int = 0
     asked: list[str] = field(default_factory=list[str])
@@ -63,6 +64,8 @@ class Reviewers:
 
     def label(self, request: JudgeRequest, name: str) -> None:
         assert request.pull.number == 1
+        if self.unlabelled:
+            raise self.unlabelled
         self.labels.append(name)
 
 
@@ -127,7 +130,9 @@ def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdi
 
 
 @pytest.mark.parametrize(
-    ("error", "refused"), [(Forbidden("no"), True), (Unavailable("GitHub", "502"), False)], ids=["forbidden", "down"]
+    ("error", "refused"),
+    [(Forbidden("no"), True), (Gone("deleted"), True), (Unavailable("GitHub", "502"), False)],
+    ids=["forbidden", "not there", "down"],
 )
 def test_what_github_refuses_stops_nothing_and_is_tried_again(
     store: Store, reviewers: Reviewers, error: Exception, *, refused: bool
@@ -137,6 +142,18 @@ def test_what_github_refuses_stops_nothing_and_is_tried_again(
     assert one.call(wish(), NEEDS_ONE, of()) == Called(refused=refused)
     reviewers.error = None
     assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+
+
+@pytest.mark.parametrize("error", [Forbidden("no"), Gone("deleted")], ids=["forbidden", "not there"])
+def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_told_of(
+    store: Store, reviewers: Reviewers, error: Exception
+) -> None:
+    reviewers.unlabelled = error
+    one = people(store, reviewers, Review(label="needs a person"))
+    asked = Called(("acme/platform", "bob", "octocat"))
+    assert one.call(wish(), NEEDS_ONE, of()) == asked
+    assert one.call(wish(), NEEDS_ONE, of()) == asked
+    assert len(reviewers.asked) == 3, "once"
 
 
 def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers) -> None:
@@ -188,7 +205,11 @@ def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked
     assert len(reviewers.asked) == 3
 
 
-@pytest.mark.parametrize("error", [Forbidden("no"), Unavailable("GitHub", "502")], ids=["forbidden", "down"])
+@pytest.mark.parametrize(
+    "error",
+    [Forbidden("no"), Gone("deleted"), Unavailable("GitHub", "502")],
+    ids=["forbidden", "not there", "down"],
+)
 def test_reviews_that_can_not_be_read_stop_nothing(store: Store, reviewers: Reviewers, error: Exception) -> None:
     reviewers.deaf = error
     called = people(store, reviewers).call(wish(), NEEDS_ONE, of())
