@@ -31,7 +31,7 @@ Ask = Callable[[float], dict[str, Any]]
 
 
 def wait(arguments: argparse.Namespace) -> Answer:
-    """0 accept, 1 reject, 3 for all else: not judged, superseded, none coming, or still pending when the time is up."""
+    """0 accept, 1 reject, 3 for all else: not judged, overridden, superseded, none coming, or pending when the time is up."""
     found = PLACE.fullmatch(arguments.commit)
     if found is None:
         raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
@@ -39,7 +39,8 @@ def wait(arguments: argparse.Namespace) -> Answer:
     repository, sha = found[1], found[2].lower()
     answer = _until(asking(settings, repository, sha), arguments.timeout)
     verdict = answer["verdict"]
-    code = CODES[verdict["decision"]] if verdict else Exit.ABSTAIN
+    counts = verdict is not None and answer.get("overridden_by") is None  # a server of an earlier version tells of none
+    code = CODES[verdict["decision"]] if counts else Exit.ABSTAIN
     return Answer(code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else awaited_words(answer, page()))
 
 

@@ -13,9 +13,10 @@ from app.arguments import parser
 from app.exits import Exit
 from tests.app.assay_command import environment
 from tests.app.served import ServedDoor
-from tests.worker.store.played import HEAD, KEY, NEWER, pull, wish
+from tests.worker.store.played import AT, HEAD, KEY, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
+from worker.domain.decisions import Override
 from worker.domain.ids import InstallationId
 from worker.errors import InputError, SettingError, Unavailable
 from worker.store.connection import Store
@@ -68,6 +69,16 @@ def test_what_was_replaced_is_no_verdict(judged: Store) -> None:
     judged.pulls.want(wish(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{HEAD}", "--json", "--timeout", "0")
     assert (code, json.loads(text)["state"], json.loads(text)["superseded_by"]) == (Exit.ABSTAIN, "superseded", NEWER)
+
+
+def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> None:
+    judged.decisions.override(pull(), HEAD, Override(login="alice", reason="we ship", at=AT))
+    code, text = wait(f"acme/widgets@{HEAD}")
+    assert (code, text.splitlines()[0]) == (Exit.ABSTAIN, f"acme/widgets@{HEAD[:12]} (#1): rejected, half finished")
+    assert "@alice overrode what is said of this commit: nothing is left to do." in " ".join(text.split())
+    assert "Next step" not in text
+    told = json.loads(wait(f"acme/widgets@{HEAD}", "--json")[1])
+    assert (told["state"], told["overridden_by"], told["verdict"]["decision"]) == ("done", "alice", "reject")
 
 
 def test_when_the_time_is_up_it_is_still_pending(judged: Store) -> None:

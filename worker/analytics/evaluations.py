@@ -36,6 +36,7 @@ def shown(found: Awaited, repository: str, sha: Sha) -> dict[str, Any]:
         "number": found.number,
         "superseded_by": found.newer,
         "other_pull_requests": found.others,
+        "overridden_by": found.overridden_by,
         "verdict": without_secrets(found.verdict.model_dump(mode="json")) if found.verdict else None,
     }
 

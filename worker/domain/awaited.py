@@ -25,7 +25,7 @@ class SeenPull(Value):
     """One pull request that has or had this commit as its head.
 
     `head`: the newest one that was announced. `is_busy`: due or being judged. `is_held`: a draft that waits. `verdict`: the newest
-    on this commit.
+    on this commit. `overridden_by`: who lets this commit pass whatever it says.
     """
 
     number: int
@@ -33,10 +33,14 @@ class SeenPull(Value):
     is_busy: bool
     is_held: bool
     verdict: Verdict | None
+    overridden_by: str | None = None
 
 
 class Awaited(Value):
-    """`number` None: no pull request is known. `newer`: the head that replaced this commit. `others`: with the same commit."""
+    """`number` None: no pull request is known. `newer`: the head that replaced this commit. `others`: with the same commit.
+
+    `overridden_by`: whatever the verdict says, nothing is left to do.
+    """
 
     state: Awaiting
     why: str
@@ -44,6 +48,7 @@ class Awaited(Value):
     newer: Sha | None = None
     verdict: Verdict | None = None
     others: tuple[int, ...] = ()
+    overridden_by: str | None = None
 
     @property
     def is_final(self) -> bool:
@@ -68,6 +73,7 @@ def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
         newer=chosen.head if state is Awaiting.SUPERSEDED else None,
         verdict=chosen.verdict if state is Awaiting.DONE else None,
         others=others,
+        overridden_by=chosen.overridden_by if state in (Awaiting.DONE, Awaiting.NONE) else None,
     )
 
 
@@ -76,6 +82,9 @@ def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str]:
         return Awaiting.SUPERSEDED, f"A newer commit was pushed: {one.head}."
     if one.is_busy:
         return Awaiting.PENDING, "It waits to be judged, or is being judged."
+    if one.overridden_by is not None:
+        told = f"@{one.overridden_by} overrode what is said of this commit: nothing is left to do."
+        return Awaiting.NONE if one.verdict is None else Awaiting.DONE, told
     if one.verdict is not None:
         return Awaiting.DONE, "It was judged."
     if one.is_held:

@@ -31,6 +31,8 @@ def awaited_words(answer: Mapping[str, Any], page: Page) -> str:
         f"{name}{about}: {DECIDED[verdict['decision']]}" + (f", {one_line(said.replace('_', ' '))}" if said else "")
     ]
     lines += wrapped(one_line(verdict["concern"]), page, 2)
-    if verdict["next_step"]:
+    if answer.get("overridden_by"):  # a server of an earlier version tells of none
+        lines += wrapped(one_line(answer["why"]), page, 2)
+    elif verdict["next_step"]:
         lines += wrapped(f"Next step: {one_line(verdict['next_step'])}", page, 2)
     return "\n".join([*lines, f"  Verdict {one_line(verdict['eval_id'])}", ""])

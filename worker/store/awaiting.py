@@ -37,7 +37,13 @@ def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
         is_busy=bool(state),
         is_held=bool(rests),
         verdict=None if state else _newest(store, ref, sha),
+        overridden_by=None if state else _overrider(store, ref, sha),
     )
+
+
+def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:
+    override = store.decisions.of(ref, sha).override
+    return override and override.login
 
 
 def _newest(store: Store, ref: PullRef, sha: Sha) -> Verdict | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import accepted
+from tests.worker.render.samples import accepted, rejected
 from worker.domain.awaited import UNKNOWN, Awaited, Awaiting, SeenPull, awaited
 
 A, B = "a" * 40, "b" * 40
@@ -39,6 +39,19 @@ def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], sta
     assert found.is_final is (state is not Awaiting.PENDING)
     assert (found.verdict is not None) is (state is Awaiting.DONE)
     assert found.newer == (B if state is Awaiting.SUPERSEDED else None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [({"verdict": rejected()}, Awaiting.DONE), ({}, Awaiting.NONE), ({"is_held": True}, Awaiting.NONE)],
+)
+def test_who_overrode_a_commit_is_told_beside_its_verdict(changes: dict[str, Any], state: Awaiting) -> None:
+    found = awaited([seen(overridden_by="alice", **changes)], A)
+    assert (found.state, found.overridden_by) == (state, "alice")
+    assert found.why == "@alice overrode what is said of this commit: nothing is left to do."
+    for other in ({"head": B}, {"is_busy": True}):
+        told: dict[str, Any] = {**changes, **other, "overridden_by": "alice"}
+        assert awaited([seen(**told)], A).overridden_by is None
 
 
 def test_a_draft_is_told_apart_from_what_nobody_judges() -> None:

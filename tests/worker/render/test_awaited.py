@@ -32,6 +32,16 @@ acme/widgets@aaaaaaaaaaaa (#12): accepted
 """)
 
 
+def test_what_was_overridden_asks_for_no_next_step() -> None:
+    why = "@alice overrode what is said of this commit: nothing is left to do."
+    assert said(verdict=rejected().model_dump(mode="json"), overridden_by="alice", why=why) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): rejected, half finished
+  `retry` is added and never implemented.
+  @alice overrode what is said of this commit: nothing is left to do.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")
+
+
 def test_why_there_is_none_is_told() -> None:
     assert said(state="pending", why="It waits to be judged, or is being judged.") == snapshot("""\
 acme/widgets@aaaaaaaaaaaa (#12): not judged yet
