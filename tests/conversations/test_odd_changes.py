@@ -52,6 +52,17 @@ def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+def test_a_diff_that_github_makes_in_no_time_is_put_together_from_the_files(world: World) -> None:
+    here = world.repository(PROJECT)
+    slow = {"message": "Server Error: Sorry, this diff is taking too long to generate."}
+    world.github.fault(rf"GET /repos/{here.name}/pulls/\d+$", status=422, body=slow, count=50)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.github.clear_faults()
+    assert (pull.check.conclusion, not_read(pull)) == ("success", [])
+
+
 @pytest.mark.parametrize("name", [path for path, file in STRANGE.items() if isinstance(file, str) and file])
 def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: str) -> None:
     world.repository(PROJECT)

@@ -20,6 +20,11 @@ from worker.github.replies import GraphError, Refusal
 
 GITHUB: Final = "GitHub"
 SECONDARY: Final = "secondary rate limit"
+NO_DIFF: Final = "this diff"
+"""Of GitHub's words where it does not make a diff in time, whatever its size: it "is taking too long to generate", or is
+"temporarily unavailable due to heavy server load". The files with their patches are another question, which it mostly answers.
+"""
+
 PAUSE: Final = timedelta(seconds=60)
 """What GitHub asks for when it names no time."""
 
@@ -73,7 +78,7 @@ class Transient(Outage):
 
 
 class TooLargeToShow(AssayError):
-    """GitHub doesn't show this diff (406). Stays in this package: the source asks for the files instead."""
+    """GitHub doesn't show this diff (406, or 422 where it takes too long). Stays in this package: the source asks for the files instead."""
 
 
 def told(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
@@ -116,7 +121,7 @@ def _refused(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR091
             return Gone(missing(path))
         case HTTPStatus.UNPROCESSABLE_ENTITY if "No commit found" in message:
             return Gone("head commit deleted")
-        case HTTPStatus.NOT_ACCEPTABLE:
+        case HTTPStatus.NOT_ACCEPTABLE | HTTPStatus.UNPROCESSABLE_ENTITY if is_no_diff(status, message):
             return TooLargeToShow(message)
         case HTTPStatus.TOO_MANY_REQUESTS:
             return RateLimited(GITHUB, now + PAUSE)
@@ -124,6 +129,11 @@ def _refused(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR091
             return Transient(GITHUB, f"answered {status} to {asked}")
         case _:
             return BadRequest(f'GitHub answered {status} to {asked}: "{message}"')
+
+
+def is_no_diff(status: int, message: str) -> bool:
+    """Whether GitHub shows no diff, for its size or for the time that it takes."""
+    return status == HTTPStatus.NOT_ACCEPTABLE or NO_DIFF in message
 
 
 def missing(path: str) -> str:

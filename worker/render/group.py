@@ -60,9 +60,10 @@ STOPS: Final = {
         "wait for the verdict in {check}",
     ),
     Why.NOT_SHOWN: Words(
-        "Not judged: too large to compare with {name}",
-        "GitHub shows no diff of this size: nobody can tell whether it changes what {pull} was accepted for.",
-        "split it, or have a maintainer comment `/override REASON` in {pull}",
+        "Not judged: no diff to compare with {name}",
+        "GitHub shows no diff of it, since it is too large or takes too long: nobody can tell whether it changes what {pull} was "
+        "accepted for.",
+        "wait a while, split it, or have a maintainer comment `/override REASON` in {pull}",
     ),
 }
 

@@ -19,6 +19,8 @@ from worker.github.replies import Permission, PullState
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=1))
+SLOW = "Server Error: Sorry, this diff is taking too long to generate."
+LOADED = "Server Error: Sorry, this diff is temporarily unavailable due to heavy server load."
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,8 @@ def clear(github: GitHub) -> Iterator[None]:
         ("POST", "/check-runs", 422, "Invalid request.", BadRequest, "422 to POST"),
         ("GET", "/pulls/1", 400, "Problems parsing JSON", BadRequest, "Problems parsing JSON"),
         ("GET", "/pulls/1", 406, "the diff exceeded", TooLargeToShow, "the diff exceeded"),
+        ("GET", "/pulls/1", 422, SLOW, TooLargeToShow, "too long to generate"),
+        ("GET", "/pulls/1", 422, LOADED, TooLargeToShow, "heavy server load"),
         ("GET", "/pulls/1", 429, "Too many requests", RateLimited, "again at"),
         ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", RateLimited, "again at"),
         ("PATCH", "/check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),

@@ -180,11 +180,11 @@ Not judged: #12 has no verdict yet
             OURS,
             snapshot("""\
 action_required
-Not judged: too large to compare with #12
+Not judged: no diff to compare with #12
 
-GitHub shows no diff of this size: nobody can tell whether it changes what [#12](https://github.com/acme/widgets/pull/12) was accepted for.
+GitHub shows no diff of it, since it is too large or takes too long: nobody can tell whether it changes what [#12](https://github.com/acme/widgets/pull/12) was accepted for.
 
-**Next step:** split it, or have a maintainer comment `/override REASON` in [#12](https://github.com/acme/widgets/pull/12), then put it into the queue again.\
+**Next step:** wait a while, split it, or have a maintainer comment `/override REASON` in [#12](https://github.com/acme/widgets/pull/12), then put it into the queue again.\
 """),
         ),
     ],

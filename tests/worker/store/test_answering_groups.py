@@ -199,7 +199,7 @@ def test_a_diff_that_github_does_not_show_stops(office: Office) -> None:
     office.github.change = None
     office.store.groups.put(group())
     office.looks()
-    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: too large to compare with #7")
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: no diff to compare with #7")
 
 
 def test_a_rejected_pull_request_is_named(office: Office) -> None:
