@@ -15,6 +15,7 @@ ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are r
 
 
 EDITED = "The issue was edited by copilot-swe-agent[bot] after this pull request was opened; it was judged by the issue as it stood before."
+RENAMED = "The issue was renamed by copilot-swe-agent[bot] after this pull request was opened; it was judged by the title that it had before."
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
 
 
@@ -142,6 +143,31 @@ def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1"]
     assert "Said by who wants it." in world.model.asked[-1].text
     assert EDITED not in pull.text.replace("\\", "")
+
+
+def test_what_an_agent_calls_the_issue_once_it_was_rejected_is_not_judged_by_and_a_persons_title_is(
+    world: World,
+) -> None:
+    world.repository(PROJECT, collaborators={"copilot-swe-agent[bot]": "push"})
+    issue = world.alice.writes_issue("Retry uploads on 503 and on 504", "Uploads fail.")
+    world.model.answers(reject("acceptance_gap", RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    first = pull.verdict["eval_id"]
+    assert pull.check.conclusion == "failure"
+
+    world.agent.edits_issue(issue, title="Retry uploads on 503")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", first)
+    assert RENAMED in pull.text.replace("\\", "")
+    assert len(world.model.asked) == 1
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.edits_issue(issue, title="Retry uploads on 503 only")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "Retry uploads on 503 only" in world.model.asked[-1].text
+    assert RENAMED not in pull.text.replace("\\", "")
 
 
 @pytest.mark.slow

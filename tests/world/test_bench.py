@@ -184,6 +184,24 @@ def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client
     assert (found["editor"]["login"], found["lastEditedAt"]) == ("copilot-swe-agent", nodes[0]["editedAt"])
 
 
+def test_an_issue_keeps_every_title_that_it_had(github: GitHub, app: httpx.Client, repo: str) -> None:
+    path = f"/repos/{repo}/issues"
+    github.user("alice", "POST", path, title="Wrong sum", body="y is 3")
+    query = """query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issue(number: 1) {
+        title timelineItems(last: 2, itemTypes: [RENAMED_TITLE_EVENT]) { totalCount pageInfo { hasPreviousPage } nodes {
+            ... on RenamedTitleEvent { createdAt previousTitle currentTitle actor { __typename login } } } } } } }"""
+    never = ask(app, repo, query)["data"]["repository"]["issue"]["timelineItems"]
+    assert (never["nodes"], never["totalCount"], never["pageInfo"]) == ([], 0, {"hasPreviousPage": False})
+
+    github.user("alice", "PATCH", f"{path}/1", body="y is 2", title="Wrong sum")
+    for title, who in (("The sum", "alice"), ("Sum", "bob"), ("Product", "copilot-swe-agent[bot]")):
+        github.user(who, "PATCH", f"{path}/1", title=title)
+    found = ask(app, repo, query)["data"]["repository"]["issue"]["timelineItems"]
+    told = [(one["previousTitle"], one["currentTitle"], *one["actor"].values()) for one in found["nodes"]]
+    assert told == [("The sum", "Sum", "User", "bob"), ("Sum", "Product", "Bot", "copilot-swe-agent")]
+    assert (found["totalCount"], found["pageInfo"]) == (3, {"hasPreviousPage": True})
+
+
 PULL = """query Pull($owner: String!, $name: String!, $number: Int!) {
   rateLimit { cost remaining resetAt }
   repository(owner: $owner, name: $name) {

@@ -55,7 +55,7 @@ class LateEdit(Frozen):
 
 
 class Issue(Frozen):
-    """A linked issue. `linked_by` is the words that link it. `body` is what is judged by: as if the `late_edits` were not used."""
+    """A linked issue. `linked_by` is the words that link it. `title` and `body` are what is judged by: as if what came late were not used."""
 
     repository: RepositoryName | None = None
     number: Annotated[int, Field(ge=0)]
@@ -68,7 +68,9 @@ class Issue(Frozen):
     edited_at: str | None = None
     linked_by: str | None = None
     late_edits: tuple[LateEdit, ...] = ()
-    """Edits since the pull request was opened, by its author or a bot, the newest first."""
+    """Edits of the body since the pull request was opened, by its author or a bot, the newest first."""
+    late_renames: tuple[LateEdit, ...] = ()
+    """The same of the title."""
 
 
 class Criterion(Frozen):

@@ -1,6 +1,6 @@
 """Which text of an issue is judged by: whoever is judged by it may not rewrite it.
 
-Does not ask who wrote what, and knows no titles: GitHub keeps the versions of a text alone. Invariant: where its history is
+Does not ask who wrote what; a title and a body are two texts, each with a history of its own. Invariant: where its history is
 known, an edit of the judged (the pull request's author, or a bot) made once the pull request was there never counts, and what
 anybody else wrote stands whole, whatever of it the judged had written before.
 """

@@ -77,6 +77,10 @@ class Transient(Outage):
     """Worth asking again at once: a broken connection, a 5xx."""
 
 
+DISPENSABLE: Final = frozenset({"refUpdateRule", "userContentEdits", "timelineItems"})
+"""Fields without which an answer is good, wherever they stand."""
+
+
 class TooLargeToShow(AssayError):
     """GitHub doesn't show this diff (406, or 422 where it takes too long). Stays in this package: the source asks for the files instead."""
 
@@ -208,7 +212,7 @@ def _of_query(error: GraphError) -> AssayError:
 
 
 def is_optional(error: GraphError) -> bool:
-    """Whether the answer is good without this: one item of a list, an issue named in text, how it was edited, the branch's rules.
+    """Whether the answer is good without this: one item of a list, an issue named in text, how it was edited or renamed, the branch's rules.
 
     Or the owner's defaults, where there are none or we may not see them; or a file that does not stand there.
     """
@@ -219,7 +223,7 @@ def is_optional(error: GraphError) -> bool:
         return error.type == "NOT_FOUND"
     in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
-    return in_a_list or named_issue or "refUpdateRule" in path or "userContentEdits" in path
+    return in_a_list or named_issue or not DISPENSABLE.isdisjoint(path)
 
 
 def reset_time(headers: Mapping[str, str]) -> datetime | None:

@@ -45,6 +45,10 @@ fragment issue on Issue {
   editor { ...who }
   repository { nameWithOwner isPrivate }
   userContentEdits(first: 20) { nodes { editedAt diff editor { ...who } } pageInfo { hasNextPage } }
+  timelineItems(last: 100, itemTypes: [RENAMED_TITLE_EVENT]) {
+    nodes { ... on RenamedTitleEvent { createdAt previousTitle currentTitle actor { ...who } } }
+    pageInfo { hasPreviousPage }
+  }
 }
 """
 

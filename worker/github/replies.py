@@ -48,6 +48,7 @@ class GraphAnswer(Reply):
 
 class PageInfo(GraphReply):
     has_next_page: bool = False
+    has_previous_page: bool = False
     end_cursor: str | None = None
 
 
@@ -108,6 +109,15 @@ class ContentEdit(GraphReply):
     diff: str | None = None
 
 
+class Rename(GraphReply):
+    """An item of a timeline, which ends with the newest."""
+
+    created_at: datetime
+    previous_title: str
+    current_title: str
+    actor: Actor | None = None
+
+
 class GraphIssue(GraphReply):
     """`user_content_edits`: its texts, the newest first; `includes_created_edit`: the last of all is the one it was written with."""
 
@@ -122,6 +132,7 @@ class GraphIssue(GraphReply):
     last_edited_at: datetime | None = None
     includes_created_edit: bool = False
     user_content_edits: Nodes[ContentEdit] | None = None
+    timeline_items: Nodes[Rename] | None = None
 
 
 class App(GraphReply):

@@ -4,10 +4,10 @@ Plain text, no Markdown, no colour. Invariant: every member of every closed set 
 here comes from a pull request unless it says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Dossier, Issue, UnreadReason
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Dossier, Issue, LateEdit, UnreadReason
 from worker.domain.suspension import suspension_of, when
 from worker.domain.verdict import (
     Abstain,
@@ -281,18 +281,31 @@ def issue_words(issue: Issue) -> str:
 
 
 def edit_words(dossier: Dossier) -> tuple[str, ...]:
-    """Which issues the judged edited while it was judged by them: a sentence each."""
+    """Which issues the judged edited or renamed while it was judged by them: a sentence each."""
     several = len(dossier.issues) > 1
-    return tuple(_edit_words(issue, several=several) for issue in dossier.issues if issue.late_edits)
+    return tuple(said for issue in dossier.issues for said in _late_words(issue, several=several))
 
 
-def _edit_words(issue: Issue, *, several: bool) -> str:
+def _late_words(issue: Issue, *, several: bool) -> Iterator[str]:
     name = f"The issue {issue.repository or ''}#{issue.number}" if several else "The issue"
-    names = " and ".join(dict.fromkeys(one_line(one.by) for one in issue.late_edits))
-    told = f"{name} was edited by {names} after this pull request was opened"
-    if any(one.used for one in issue.late_edits):
-        return f"{told}, and GitHub does not show what stood there before; it was judged by the issue as it stands."
-    return f"{told}; it was judged by the issue as it stood before."
+    if edits := issue.late_edits:
+        told = f"{name} was edited by {_late_names(edits)} after this pull request was opened"
+        yield (
+            f"{told}, and GitHub does not show what stood there before; it was judged by the issue as it stands."
+            if any(one.used for one in edits)
+            else f"{told}; it was judged by the issue as it stood before."
+        )
+    if renames := issue.late_renames:
+        told = f"{name} was renamed by {_late_names(renames)} after this pull request was opened"
+        yield (
+            f"{told}, and GitHub does not show what it was called before; it was judged by the title that it has."
+            if any(one.used for one in renames)
+            else f"{told}; it was judged by the title that it had before."
+        )
+
+
+def _late_names(edits: Iterable[LateEdit]) -> str:
+    return " and ".join(dict.fromkeys(one_line(one.by) for one in edits))
 
 
 def check_words(check: CiCheck) -> str:

@@ -51,7 +51,7 @@ def test_what_is_wrong_is_named_by_its_path(changes: dict[str, Any], says: str) 
 def test_what_was_recorded_before_late_edits_were_reads_and_is_written_as_it_was() -> None:
     issue = {"number": 7, "title": "Retry", "body": "On 503", "edited_by": "alice"}
     dossier = read_dossier(raw(issues=[issue]))
-    assert dossier.issues[0].late_edits == ()
+    assert dossier.issues[0].late_edits == dossier.issues[0].late_renames == ()
     assert json.loads(dossier.model_dump_json(exclude_unset=True))["issues"] == [issue]
 
 

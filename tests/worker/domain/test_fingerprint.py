@@ -114,7 +114,7 @@ ENTRY = {
         ({}, {"title": "Other", "labels": ["bug"], "body": "Other", "author": "bob", "draft": True, "head_ref": "x"}),
         ({}, {"commits": [{"sha": "d" * 40, "message": "m"}]}),
         ({"issues": [{"number": 8, "title": "Retry", "body": "On 503", "edited_at": "2026-11-20T20:05:00Z"}]}, {}),
-        ({"issues": [{**ISSUE, "late_edits": [LATE]}]}, {}),
+        ({"issues": [{**ISSUE, "late_edits": [LATE], "late_renames": [LATE]}]}, {}),
         ({"diff": DIFF.replace("-10,2 +10,3", "-90,2 +95,3").replace(" context", " moved")}, {}),
         ({"diff": DIFF.replace("1111111..2222222", "3333333..4444444")}, {}),
         (

@@ -153,6 +153,7 @@ def test_only_what_is_known_to_pass_is_asked_again_at_once(
         [*PULL, "closingIssuesReferences", "nodes", 2],
         ["repository", "issue_0"],
         ["repository", "issue_0", "userContentEdits"],
+        ["repository", "issue_0", "timelineItems"],
         [*PULL, "baseRef", "refUpdateRule"],
     ],
 )

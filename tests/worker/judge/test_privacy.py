@@ -26,7 +26,18 @@ STAYS = {
     "branch names": {"pull_request": pull_request(head_ref=CANARY, base_ref=CANARY)},
     "repository name": {"pull_request": pull_request(repository=f"acme/{CANARY}")},
     "author of the issue": {
-        "issues": (Issue(number=7, title="t", body="b", author=CANARY, url=CANARY, edited_by=CANARY, late_edits=LATE),)
+        "issues": (
+            Issue(
+                number=7,
+                title="t",
+                body="b",
+                author=CANARY,
+                url=CANARY,
+                edited_by=CANARY,
+                late_edits=LATE,
+                late_renames=LATE,
+            ),
+        )
     },
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},

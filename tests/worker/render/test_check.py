@@ -504,7 +504,7 @@ Next step: Have a person review it, or configure a model.\
 def told_of(*issues: Issue) -> list[str]:
     """What a check says of the edits of these issues."""
     blocks = check_content(rejected(), dossier(issues=issues)).summary.split("\n\n")
-    return [block for block in blocks if "edited" in block]
+    return [block for block in blocks if "edited" in block or "renamed" in block]
 
 
 def test_an_edit_of_the_issue_that_came_too_late_is_told() -> None:
@@ -530,6 +530,27 @@ def test_an_edit_of_the_issue_that_came_too_late_is_told() -> None:
     )
 
 
+def test_a_title_of_the_issue_that_came_too_late_is_told_beside_its_text() -> None:
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,), "late_renames": (LATE,)})
+    unsure = ISSUE.model_copy(update={"number": 8, "late_renames": (LateEdit(by="bob", at=LATE.at, used=True),)})
+    assert told_of(edited) == snapshot(
+        [
+            "The issue was edited by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the issue as it stood before.",
+            "The issue was renamed by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the title that it had before.",
+        ]
+    )
+    assert told_of(unsure) == snapshot(
+        [
+            "The issue was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
+        ]
+    )
+    assert told_of(ISSUE, unsure) == snapshot(
+        [
+            "The issue acme/widgets#&#8203;8 was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
+        ]
+    )
+
+
 def test_a_pull_request_can_not_speak_through_its_check() -> None:
     pointer = EvidencePointer(path=HOSTILE, line=1, quote=HOSTILE, note=HOSTILE)
     verdict = rejected(
@@ -539,7 +560,8 @@ def test_a_pull_request_can_not_speak_through_its_check() -> None:
         coverage=Coverage(read=(HOSTILE,)),
     )  # fmt: skip
     issue = Issue(repository="acme/widgets", number=7, title=HOSTILE, body="", linked_by=HOSTILE)
-    issue = issue.model_copy(update={"late_edits": (LATE.model_copy(update={"by": HOSTILE}),)})
+    late = (LATE.model_copy(update={"by": HOSTILE}),)
+    issue = issue.model_copy(update={"late_edits": late, "late_renames": late})
     content = check_content(verdict, dossier(issues=(issue,), case_error=HOSTILE))
     for text in (content.summary, human(content.text)):
         page = shown(text)

@@ -201,7 +201,7 @@ def test_nothing_in_a_repository_can_act_on_the_terminal() -> None:
         coverage=Coverage(read=(HOSTILE,)),
     )  # fmt: skip
     late = LATE.model_copy(update={"by": HOSTILE})
-    issue = Issue(number=0, title=HOSTILE, body="", linked_by=HOSTILE, late_edits=(late,))
+    issue = Issue(number=0, title=HOSTILE, body="", linked_by=HOSTILE, late_edits=(late,), late_renames=(late,))
     text = report(verdict, dossier(issues=(issue,), case_error=HOSTILE), PAGE, [HOSTILE])
     assert not UNSEEN.search(text)
     assert "␛[2J" in text

@@ -34,6 +34,7 @@ import {
   state,
   suiteView,
   TEXT_LIMIT,
+  timeline,
   tooLong,
   updateIssueComment,
   updateRule,
@@ -233,6 +234,7 @@ export const FIELDS = {
     lastEditedAt: (one, _, x) => edits(one, x)[0]?.at ?? null,
     includesCreatedEdit: (one, _, x) => edits(one, x).length > 0,
     userContentEdits: (one, _, x) => edits(one, x),
+    timelineItems: timeline,
     repository: (one, _, x) => repository(x, one.repo),
     comments,
   },
@@ -241,6 +243,14 @@ export const FIELDS = {
     editedAt: (edit) => edit.at,
     editor: (edit) => actor(edit.by),
     deletedAt: () => null, // nobody takes a version out of the history
+  },
+  RenamedTitleEvent: {
+    id: ({ on, at }) => `RTE_${on.id}_${at}`,
+    createdAt: (event) => event.at,
+    previousTitle: (event) => event.from,
+    currentTitle: (event) => event.to,
+    actor: (event) => actor(event.by),
+    subject: ({ on }) => ({ ...on, __typename: "Issue" }),
   },
   IssueComment: { ...words, repository: (one, _, x) => repository(x, one.repo), pullRequest: commentedPull },
 

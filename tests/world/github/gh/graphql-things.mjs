@@ -71,6 +71,14 @@ export async function issue(x, full, number) {
 /** Every text that an issue had, the newest first; none if it was never edited. */
 export const edits = ({ repo, number }, x) => x.world.people.edits.get(`${repo}#${number}`) ?? [];
 
+/** Of all that happened to an issue, the bench tells its renames. */
+export function timeline({ repo, number }, { itemTypes }, x) {
+  const [type, ...more] = itemTypes ?? [];
+  if (type !== "RENAMED_TITLE_EVENT" || more.length) throw new Problem("BENCH", "bench: no timeline but of RENAMED_TITLE_EVENT");
+  const found = x.world.people.renames.get(`${repo}#${number}`) ?? [];
+  return found.map((one) => ({ ...one, __typename: "RenamedTitleEvent" }));
+}
+
 export const base = (pr) => pr.base.repo.full_name;
 const key = (pr) => `${base(pr)}#${pr.number}`;
 /** The pull request with what only git knows: its size, its commits, whether it may be merged. */
