@@ -47,7 +47,9 @@ class Board(Protocol):
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
-    ) -> None: ...
+    ) -> bool:
+        """Show the verdict. False: something that it was judged by changed meanwhile. It is judged again, and this is not shown."""
+        ...
 
     def overrule(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
@@ -78,8 +80,13 @@ class Silent:
         return None if newest == head_sha else newest
 
     def publish(
-        self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
-    ) -> None: ...
+        self,
+        request: JudgeRequest,  # noqa: ARG002 - it shows nothing
+        verdict: Accept | Reject | Abstain,  # noqa: ARG002
+        dossier: Dossier,  # noqa: ARG002
+        again_at: datetime | None,  # noqa: ARG002
+    ) -> bool:
+        return True
 
     def overrule(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 

@@ -89,9 +89,12 @@ class Judged(Value):
 
 
 class Overtaken(Value):
-    """The head moved: its check is cancelled, and the newer one has to be judged."""
+    """The head moved: its check is cancelled, and the newer one has to be judged.
 
-    newer: Sha
+    `newer` None: something else that it was judged by did. Its check is open, and it has to be judged again.
+    """
+
+    newer: Sha | None = None
 
 
 class WaitForCi(Value):
@@ -145,8 +148,9 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     if isinstance(verdict, str):
         return Overtaken(verdict)
     again_in = deps.outages.wait(request, verdict)
-    deps.board.publish(request, verdict, dossier, None if again_in is None else deps.clock.now() + again_in)
-    return Judged(verdict, dossier, again_in, said)
+    again_at = None if again_in is None else deps.clock.now() + again_in
+    is_shown = deps.board.publish(request, verdict, dossier, again_at)
+    return Judged(verdict, dossier, again_in, said) if is_shown else Overtaken()
 
 
 def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Outcome | None:
@@ -166,8 +170,8 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
     if last is None:
         deps.board.overrule(request, head_sha)
         return Dropped("a person decided before anybody judged")
-    deps.board.publish(request, last, dossier, None)
-    return Judged(last, dossier, said=said)
+    is_shown = deps.board.publish(request, last, dossier, None)
+    return Judged(last, dossier, said=said) if is_shown else Overtaken()
 
 
 def is_of(verdict: Verdict | None, dossier: Dossier, bench: Bench) -> bool:

@@ -186,8 +186,8 @@ class Lease(Protocol):
     @property
     def fence(self) -> int: ...
 
-    def keep(self) -> None:
-        """Prolong it. Called right before every outside write. Raises LeaseLost."""
+    def keep(self) -> Trigger | None:
+        """Prolong it, right before every outside write. What was told since it began that has a verdict count no more. Raises LeaseLost."""
         ...
 
 

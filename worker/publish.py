@@ -1,8 +1,9 @@
 """Publish a verdict as a check run.
 
 Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that was
-judged, by the judge that still holds the pull request; and one head has one check run. A head that moved is not an
-error: its check is cancelled, naming the newer commit, and the newer request will speak. Where several pull requests have one
+judged, by the judge that still holds the pull request, and not once we were told that something else which it was judged by
+changed; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and
+the newer request will speak. Where several pull requests have one
 head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.settling` keeps them so).
 """
 
@@ -72,8 +73,8 @@ class CheckBoard:
 
     def rest(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         """Say why nobody judges this head, or not yet. Raises LeaseLost."""
-        self._lease.keep()
-        self._desk.write(request, head_sha, content)
+        if not self._is_overtaken(request, head_sha, content):
+            self._desk.write(request, head_sha, content)
         self._desk.supersede(request, head_sha)
         self._desk.end_begun(request, head_sha)
 
@@ -106,25 +107,41 @@ class CheckBoard:
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
-    ) -> None:
-        """Write the verdict on the head that it was made for. Raises LeaseLost."""
-        self._lease.keep()
+    ) -> bool:
+        """Write the verdict on the head that it was made for. Raises LeaseLost.
+
+        False: something else that it was judged by changed meanwhile. Its check says so and stays open.
+        """
+        head_sha = verdict.subject.head_sha
         made = check_content(verdict, dossier, self._site_url, again_at, request.delivery_id)
         content = said_why(made, request.trigger)
+        if self._is_overtaken(request, head_sha, content):
+            return False
         if self._people is not None:
             called = self._people.call(request, verdict, dossier)
-            said = self._people.said(request.pull, verdict.subject.head_sha)
+            said = self._people.said(request.pull, head_sha)
             content = with_people(content, said.into(dossier.pull_request.base_ref), verdict, called)
-            self._lease.keep()
-        self._desk.write(request, verdict.subject.head_sha, content)
-        self._desk.end_begun(request, verdict.subject.head_sha)
+            if self._is_overtaken(request, head_sha, content):
+                return False
+        self._desk.write(request, head_sha, content)
+        self._desk.end_begun(request, head_sha)
+        return True
 
     def overrule(self, request: JudgeRequest, head_sha: Sha) -> None:
         """A person decided about a head that has no verdict. Raises LeaseLost."""
-        self._lease.keep()
         said = self._people.said(request.pull, head_sha) if self._people else NOTHING
-        self._desk.write(request, head_sha, with_people(unjudged(), said, None))
+        content = with_people(unjudged(), said, None)
+        if not self._is_overtaken(request, head_sha, content):
+            self._desk.write(request, head_sha, content)
         self._desk.end_begun(request, head_sha)
+
+    def _is_overtaken(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> bool:
+        """Whether this conclusion counts no more already: its check then goes on. Raises LeaseLost."""
+        why = self._lease.keep()
+        if why is None or content.conclusion is None:
+            return False
+        self._desk.go_on(request, head_sha, why)
+        return True
 
     def close(self, request: JudgeRequest, *, is_over: bool) -> None:
         """The pull request was closed, or can't be seen: nobody waits for its checks any more."""
@@ -211,6 +228,15 @@ class CheckDesk:
             if request.trigger not in ARRIVALS or not self._registry.is_announced(request.pull, head_sha):
                 self._update(request, head_sha, check, begun(request.trigger))
             self._registry.opened(request.pull, head_sha, check)
+
+    def go_on(self, request: JudgeRequest, head_sha: Sha, why: Trigger) -> None:
+        """Show that this head is judged again before anything else was shown, and watch it anew."""
+        check = self._registry.claim(request.pull, head_sha)
+        if check is None:
+            self._create(request, head_sha, begun(why))
+        else:
+            self._registry.opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
+            self._update(request, head_sha, check, begun(why))
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
         """Write content to this head's check run."""

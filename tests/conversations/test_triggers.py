@@ -1,5 +1,6 @@
 """Who is judged, when, and what wakes a head again."""
 
+import re
 import time
 from datetime import datetime
 
@@ -17,6 +18,12 @@ ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are r
 EDITED = "The issue was edited by copilot-swe-agent[bot] after this pull request was opened; it was judged by the issue as it stood before."
 RENAMED = "The issue was renamed by copilot-swe-agent[bot] after this pull request was opened; it was judged by the title that it had before."
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+
+
+def passes_written(world: World, repository: str) -> list[str]:
+    """Each conclusion that lets merge which was ever written to a check of this repository."""
+    written = [one["sent"] or "" for one in world.github.requests(repository) if "/check-runs" in one["path"]]
+    return [found[1] for one in written if (found := re.search(r'"conclusion": ?"(success|neutral|skipped)"', one))]
 
 
 def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(world: World) -> None:
@@ -400,6 +407,22 @@ def test_a_draft_that_is_closed_leaves_no_check_open(world: World) -> None:
     world.agent.closes(pull)
     world.until(lambda: pull.check_run["status"] == "completed", "the draft's check is concluded")
     assert pull.check.conclusion == "cancelled"
+
+
+def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_reads_now(world: World) -> None:
+    here = world.repository(PROJECT)
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body="Uploads are retried.")
+    thinking.was_asked()
+    world.agent.edits(pull, body="Uploads are retried on 503.")
+    world.github.settle()
+    world.model.answers(accept(RETRY_AT))
+    thinking.arrives()
+    world.settles()
+
+    assert pull.check.conclusion == "success"
+    assert "Uploads are retried on 503." in world.model.asked[-1].text
+    assert passes_written(world, here.name) == ["success"], "never for what nobody judged"
 
 
 @pytest.mark.slow

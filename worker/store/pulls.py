@@ -111,8 +111,8 @@ class HeldLease(Value):
     token: str
     fence: int
 
-    def keep(self) -> None:
-        self.pulls.keep(self)
+    def keep(self) -> Trigger | None:
+        return self.pulls.keep(self)
 
 
 class Taken(Value):
@@ -211,10 +211,13 @@ class Pulls:
             )
         return HeldLease(self, request.pull, token, fence=whole(reply[1]))
 
-    def keep(self, lease: HeldLease) -> None:
-        """Prolong a lease. Raises LeaseLost."""
-        if not self._run(Script.KEEP, [keys.pull(lease.pull)], lease.token, milliseconds(self._timing.lease)):
+    def keep(self, lease: HeldLease) -> Trigger | None:
+        """Prolong a lease. What was told since it began that has a verdict count no more. Raises LeaseLost."""
+        told = (lease.token, milliseconds(self._timing.lease))
+        found = [text(one) for one in items(self._run(Script.KEEP, [keys.pull(lease.pull)], *told))]
+        if not found:
             raise LeaseLost
+        return Trigger(found[0]) if found[0] else None
 
     def finish(
         self,

@@ -8,11 +8,11 @@ from worker.domain import keys
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
 from worker.publish import CheckBoard, CheckDesk
 from worker.render.check import closed, failed, judging, waiting_for_github, waiting_out
-from worker.render.standing import draft, waiting
+from worker.render.standing import draft, skipped, waiting
 from worker.settings import Timing
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
@@ -231,6 +231,29 @@ def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_n
     with pytest.raises(LeaseLost):
         board.newer_head(wish(), HEAD, look=look)
     assert (looks, witness.asked) == ([seen], asked)
+
+
+def judging_when_edited(store: Store, desk: CheckDesk) -> CheckBoard:
+    """A judge is at work when another base is told of."""
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    store.pulls.want(wish(trigger=Trigger.BASE))
+    return CheckBoard(Witness(is_fresh=False), desk, taken.lease, "https://github.com")
+
+
+def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    board = judging_when_edited(store, desk)
+    board.rest(wish(), HEAD, skipped(AuthorKind.PERSON))
+    assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
+    board.overrule(wish(), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
+    board.rest(wish(), HEAD, draft())
+    assert world.checks() == {NAME: f"in_progress: {draft().title}"}, "which lets nobody pass"
 
 
 def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:

@@ -4,14 +4,15 @@ Another process would have to be stopped within a millisecond for this; here the
 Redis. What GitHub shows afterwards is all that counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
 
-from tests.worker.store.played import AT, lease_runs_out, pull, wish
+from tests.worker.store.played import AT, becomes_due, lease_runs_out, pull, wish
 from tests.world.changes import PROJECT, STUB
 from tests.world.github_bench import GitHub
 from tests.world.people import Person
@@ -19,15 +20,15 @@ from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
 from worker.bootstrap import open_court
-from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
-from worker.pipeline import Judged
+from worker.pipeline import Judged, Overtaken
 from worker.render.check import judging
 from worker.settings import Settings, Timing, read_settings
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
 from worker.store.lua import Script, digest, source
-from worker.store.pulls import Finish, Limits, Taken
+from worker.store.pulls import Answer, Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
 
@@ -35,16 +36,16 @@ NUMBERS = count(1)
 
 
 class Overtaking(Wire):
-    """Redis, whose clock runs ahead right after it answered this script: the lease is over then."""
+    """Redis, where something else happens right after it answered this script."""
 
-    def __init__(self, store: Store, url: str, after: Script, ref: PullRef) -> None:
+    def __init__(self, store: Store, url: str, after: Script, happens: Callable[[], object]) -> None:
         super().__init__(url, store.timing.redis_timeout)
-        self._store, self._after, self._ref = store, after, ref
+        self._after, self._happens = after, happens
 
     def call(self, *command: Argument) -> Reply:
         reply = super().call(*command)
         if digest(self._after) in command or source(self._after) in command:  # Redis may not know it yet
-            lease_runs_out(self._store, self._ref)
+            self._happens()
         return reply
 
 
@@ -87,10 +88,14 @@ def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: A
     return begun
 
 
-def judge(here: Settings, store: Store, taken: Taken, after: Script) -> object:
+def judge(
+    here: Settings, store: Store, taken: Taken, after: Script, happens: Callable[[], object] | None = None
+) -> object:
+    """*happens*: right after this script; if it is not said what, the lease runs out."""
     assert here.redis_url is not None
     request: JudgeRequest = taken.request
-    wire = Overtaking(store, here.redis_url.get_secret_value(), after, request.pull)
+    happens = happens or partial(lease_runs_out, store, request.pull)
+    wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
     with open_court(here, Store(wire, store.codec, store.url, store.timing)) as court:
         try:
             return court.judge(request, taken.lease, None)
@@ -182,3 +187,45 @@ def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
         judge(here, store, taken, Script.APPEND)
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
     assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+@pytest.mark.parametrize(
+    ("trigger", "said"),
+    [
+        (Trigger.BASE, "Judging again: the base changed"),
+        (Trigger.TEXT, "Judging again: its title or description was edited"),
+        (Trigger.EDITED, "Judging again: the linked issues changed"),
+        (Trigger.CRITERIA, "Judging again: the issue was edited"),
+        (Trigger.RULES, "Judging again: the rules changed"),
+        (Trigger.CASE, "Judging"),
+        (Trigger.REOPENED, "Judging"),
+        (Trigger.READY, "Judging"),
+    ],
+)
+def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(  # noqa: PLR0913, PLR0917 - fixtures
+    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, said: str
+) -> None:
+    ref, name = taken.request.pull, opened.repository.name
+    edited = wish(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
+    outcome = judge(here, store, taken, Script.APPEND, partial(store.pulls.want, edited))
+    assert outcome == Overtaken()
+    assert opened.check == ("in_progress", None, said)
+    assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
+    assert len(store.ledger.entries(ref)) == 1
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+
+    becomes_due(store, ref)
+    given = store.pulls.next_due("again", Limits(1, 1))
+    again = store.pulls.take(ref, given.fence) if given else None
+    assert again is not None
+    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
+    assert opened.check.conclusion == "failure"
+    assert len(opened.checks_of(opened.head)) == 1
+
+
+def test_a_command_while_it_is_judged_keeps_no_verdict_back(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    asked = wish(pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND)
+    assert isinstance(judge(here, store, taken, Script.APPEND, partial(store.pulls.want, asked)), Judged)
+    assert opened.check.conclusion == "failure"

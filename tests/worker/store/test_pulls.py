@@ -499,3 +499,17 @@ def test_scripts_and_keys_agree_on_names(store: Store) -> None:
     names |= {keys.LEADER}
     for key in names:
         assert store.wire.call("TYPE", key.name) == key.type.encode(), key
+
+
+def test_who_judges_learns_with_its_lease_what_counts_no_more_since_it_began(store: Store) -> None:
+    store.pulls.want(wish())
+    store.pulls.want(wish(trigger=Trigger.EDITED))
+    becomes_due(store, pull())
+    given = store.pulls.next_due("call", Limits(1, 1))
+    taken = store.pulls.take(pull(), given.fence) if given else None
+    assert taken is not None
+    assert taken.lease.keep() is None, "it was told of before"
+    store.pulls.want(wish(trigger=Trigger.COMMAND))
+    assert taken.lease.keep() is None
+    store.pulls.want(wish(trigger=Trigger.BASE))
+    assert taken.lease.keep() is taken.lease.keep() is Trigger.BASE

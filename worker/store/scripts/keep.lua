@@ -1,5 +1,6 @@
--- The judge goes on. 0: it lost its lease and must stop; else 1.
+-- The judge goes on. {}: it lost its lease and must stop; else {why}: what was told since it began that has a verdict count no
+-- more, {''} if nothing was.
 -- KEYS pull   ARGV token lease_ms
-if not held_by(A[1]) then return 0 end
+if not held_by(A[1]) then return {} end
 call('ZADD', 'assay:out', now + A[2], pull)
-return 1
+return {get('again') or ''}
