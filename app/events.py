@@ -74,7 +74,8 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request", "dequeued"): nothing("the merge queue says so by `merge_group`", "merge_queue"),
         ("issues", "edited"): Row(
             on_repository.issue_edited,
-            "title or text: open pull requests (of any repository of the installation) that close it and were judged are judged again",
+            "title or text: open pull requests (of any repository of the installation) that close it and were judged, or are being "
+            "judged, are judged again",
         ),
         ("issues", "deleted"): Row(on_repository.issue_gone, "the same"),
         ("issues", "transferred"): Row(on_repository.issue_gone, "the same"),
@@ -117,7 +118,7 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("push", ""): Row(
             on_repository.branch_pushed,
             "`.github/assay.yml`, `AGENTS.md`, `CLAUDE.md` or another rules file changed: open pull requests into that branch that "
-            "were judged are judged again; reverts on the default branch are noted",
+            "were judged, or are being judged, are judged again; reverts on the default branch are noted",
         ),
         ("merge_group", "checks_requested"): Row(on_repository.group_told, "the group's own check is answered"),
         ("merge_group", "destroyed"): Row(on_repository.group_gone, "what was not answered yet is dropped"),

@@ -45,8 +45,8 @@ What is kept of `.github/assay.yml` is kept for each base branch: none counts fo
 A push that touches it drops the quiet window that was kept for its branch. Rules files such as `AGENTS.md` are read from the
 base branch for every judging, as it stands then.
 
-A push that touches either has the open pull requests into that branch judged again that have a verdict, at most the 100 that were
-judged last: the verdict on each of them counts no more from then on. Where the new rules say nothing else about what it changes
+A push that touches either has the open pull requests into that branch judged again that have a verdict or are being
+judged, at most the 100 that were judged last: the verdict on each of them counts no more from then on. Where the new rules say nothing else about what it changes
 (a rules file of another folder, another wait), its verdict is carried over and costs nothing; else it is a judging like any
 other, within the budgets. Who waits for a verdict is judged by the new rules anyway. What was skipped, and any pull request
 whose owner's default in the `.github` repository changed, is handled by the new rules at its next event; `/rejudge` does so at

@@ -195,7 +195,7 @@ def evaluate(
     """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile."""
     rubric, keepers = deps.bench.rubric, deps.keepers
     begun = Begun(opened.eval_id, opened.subject, rubric.id, rubric.version, deps.bench.planned)
-    keepers.begin(request.pull, begun)
+    keepers.begin(request.pull, begun, dossier)
     if deps.refused is not None:
         keepers.give_up(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
         raise RubricRefused(deps.refused)

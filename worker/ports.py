@@ -172,14 +172,6 @@ class Events(Protocol):
         ...
 
 
-class Watch(Protocol):
-    """Who looks at what people do after a verdict. May be called twice; raises Unavailable."""
-
-    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
-        """A verdict on a submission, which closes these issues, is about to be recorded."""
-        ...
-
-
 class Lease(Protocol):
     """The right to judge one pull request. `fence` grows with each judge."""
 

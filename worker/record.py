@@ -5,17 +5,18 @@ same verdict twice leaves one entry.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from worker.domain.audit import Heard
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Ci, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
+from worker.domain.ids import BaseMark, base_mark
 from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.request import PullRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
-from worker.ports import Archive, Events, Lease, Ledger, Watch, Written
+from worker.ports import Archive, Events, Lease, Ledger, Written
 
 CHILDREN: Final = "child_eval_ids"
 
@@ -25,6 +26,18 @@ class Telling(Value):
 
     trigger: EvalTrigger = EvalTrigger.BUS
     without_secrets: Callable[[str], str] | None = None
+
+
+class Watch(Protocol):
+    """Who looks at what happens to what was judged. Its methods may be called twice, and raise Unavailable."""
+
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
+        """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on."""
+        ...
+
+    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+        """A verdict on a submission, which closes these issues, is about to be recorded."""
+        ...
 
 
 class Keepers(Value):
@@ -38,8 +51,10 @@ class Keepers(Value):
     watch: Watch | None = None
     """None on a laptop: nobody does anything about its verdicts."""
 
-    def begin(self, pull: PullRef, begun: Begun) -> None:
-        """Tell that this evaluation begins."""
+    def begin(self, pull: PullRef, begun: Begun, dossier: Dossier) -> None:
+        """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends."""
+        if self.watch is not None:
+            self.watch.begins(pull, base_mark(dossier.pull_request.base_ref), _closes(dossier))
         self.events.begin(pull, self.lease.fence, begun)
 
     def give_up(self, pull: PullRef, begun: Begun, mode: FailureMode, message: str, cost_usd: str) -> None:

@@ -425,6 +425,26 @@ def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_r
     assert passes_written(world, here.name) == ["success"], "never for what nobody judged"
 
 
+def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged_by_as_it_reads_now(
+    world: World,
+) -> None:
+    here = world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", ISSUE.replace("- Uploads are retried on 504\n", ""))
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    thinking.was_asked()
+    world.alice.edits_issue(issue, body=ISSUE)
+    world.github.settle()
+    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
+    thinking.arrives()
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
+    assert "the issue was edited" in pull.text
+    assert passes_written(world, here.name) == [], "never by what it asked for before"
+
+
 @pytest.mark.slow
 def test_what_was_accepted_for_another_base_or_issue_passes_no_more_before_anybody_judges_again(
     another_world: Open,

@@ -10,7 +10,7 @@ from tests.worker.judge.verdicts import rejected
 from worker.domain.audit import AuditRecord
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.ids import BaseMark, InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
 from worker.domain.value import replace
@@ -91,6 +91,9 @@ class Watching:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self.seen: list[tuple[str, tuple[tuple[str, int], ...], int]] = []
+
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
+        raise AssertionError(pull, base, issues)
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         assert pull == PULL

@@ -103,7 +103,7 @@ def window(installation: InstallationId, repository: RepositoryId, base: BaseMar
 
 
 def into(installation: InstallationId, repository: RepositoryId, base: BaseMark) -> Key:
-    """Numbers of the pull requests that were judged for a base, by when that was last."""
+    """Numbers of the pull requests that are or were judged for a base, by when that was last."""
     return Key(f"assay:{installation}:into:{repository}:{base}", "zset", ttl=MONTH)
 
 
@@ -331,7 +331,7 @@ def merges(installation: InstallationId, repository: RepositoryId) -> Key:
 
 
 def solving(installation: InstallationId, name: str) -> Key:
-    """Pull requests (`repository:number`) that were judged and close this issue, by when the first verdict came.
+    """Pull requests (`repository:number`) that are or were judged and close this issue, by when the first verdict came; 0: none did yet.
 
     An issue of another repository, too: so it is no repository's, and whoever forgets one takes its members out.
     """

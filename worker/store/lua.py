@@ -78,6 +78,7 @@ class Script(StrEnum):
     RESERVE = "reserve"
     SETTLE = "settle"
     HAPPEN = "happen"
+    WATCH_BEGINS = "watch_begins"
     WATCH_JUDGED = "watch_judged"
     OUTCOME = "outcome"
     MERGE = "merge"

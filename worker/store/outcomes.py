@@ -13,7 +13,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.happenings import Happened, Happening, issue_mark
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome, OutcomeKind, recorded
 from worker.domain.request import PullRef
@@ -51,6 +51,14 @@ class Outcomes:
         self._timing = timing
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
+
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
+        """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on."""
+        into = keys.into(pull.installation_id, pull.repository_id, base)
+        solving = [keys.solving(pull.installation_id, issue_mark(*one)) for one in issues]
+        on, member = [into, *solving], f"{pull.repository_id}:{pull.number}"
+        kept_s = lifetime_s(solving[0]) if solving else 0
+        run(self._wire, Script.WATCH_BEGINS, on, pull.number, lifetime_s(into), member, kept_s)
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         """A submission is about to be recorded: watch what people do from now on. Again: changes nothing."""

@@ -54,9 +54,8 @@ def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: 
         opened = docket(request, whole, bench, SystemClock())
         watch = store.outcomes if "checks" in more else None
         keepers = Keepers(store.ledger, store.archive, store.events, taken.lease, watch=watch)
-        keepers.begin(
-            request.pull, Begun(opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned)
-        )
+        begun = Begun(opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned)
+        keepers.begin(request.pull, begun, whole)
         made = record(request.pull, hear(whole, opened, bench), whole, keepers)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     return made

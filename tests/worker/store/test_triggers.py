@@ -9,6 +9,7 @@ import pytest
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
 from worker.domain import keys
 from worker.domain.greeting import Greeting
+from worker.domain.happenings import issue_mark
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, base_mark
 from worker.domain.request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
 from worker.domain.value import Value
@@ -504,6 +505,37 @@ def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(st
     assert [one.pull.number for one in door.closing(store.wire, HERE[0], "mark")] == [1]
     assert door.closing(store.wire, HERE[0], "another") == ()
     assert door.closing(store.wire, InstallationId(101), "mark") == ()
+
+
+def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
+    wanted(store)
+    mark = issue_mark("acme/specs", 9)
+    assert not door.is_judged_by(store.wire, pull(), mark)
+    for _ in range(2):
+        store.outcomes.begins(pull(), MAIN, (("Acme/Specs", 9),))
+    assert [one.pull for one in door.closing(store.wire, HERE[0], mark)] == [pull()]
+    assert [one.pull for one in door.judged_into(store.wire, *HERE, MAIN)] == []
+    taken(store)
+    assert [one.pull for one in door.judged_into(store.wire, *HERE, MAIN)] == [pull()], "it waits for nothing else"
+    assert door.is_judged_by(store.wire, pull(), mark)
+    for key in (keys.into(*HERE, MAIN), keys.solving(HERE[0], mark)):
+        assert whole(store.wire.call("TTL", key.name)) > 0
+
+
+def test_whose_first_verdict_is_still_to_come_is_nobodys_rival_and_keeps_its_place_after_it(store: Store) -> None:
+    issue, mark = ("acme/specs", 9), issue_mark("acme/specs", 9)
+    store.outcomes.begins(pull(1), MAIN, (issue,))
+    store.outcomes.begins(pull(2), MAIN, (issue,))
+    assert store.outcomes.rivals(pull(2), mark) == ()
+    assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
+    store.outcomes.begins(pull(2), MAIN, (issue,))
+    assert store.outcomes.rivals(pull(2), mark) == ()
+    assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
+
+
+def test_who_closes_no_issue_is_known_with_its_base(store: Store) -> None:
+    store.outcomes.begins(pull(), MAIN, ())
+    assert store.wire.call("ZSCORE", keys.into(*HERE, MAIN).name, 1)
 
 
 def test_an_issue_is_known_with_the_pull_requests_of_every_repository_here(store: Store) -> None:
