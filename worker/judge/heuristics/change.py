@@ -4,7 +4,7 @@ Does not judge. Invariant: what is not known (no text of a file at hand) is None
 never guessed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
@@ -57,12 +57,16 @@ class Remembering:
 
 
 class Source(Value, Remembering):
-    """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line."""
+    """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line.
+
+    `is_test`: it is of a file of tests, in which more is looked for.
+    """
 
     text: str
     first: int
     whole: bool
     language: Language
+    is_test: bool = False
 
     @cached_property
     def lines(self) -> list[str]:
@@ -77,7 +81,10 @@ class Source(Value, Remembering):
 
     @cached_property
     def nodes(self) -> syntax.Nodes:
-        return syntax.Nodes(self.root, self.language)
+        return syntax.Nodes(self.root, self.language, _ALL_SOUGHT if self.is_test else frozenset())
+
+
+_ALL_SOUGHT: Final = frozenset(syntax.Sought)
 
 
 class Depth(Enum):
@@ -129,13 +136,21 @@ class ChangedFile(Remembering):
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
-        if self.language is None or not self.has_code:
+        return self.sources_in(self.head, ((_shown(one), one.head_start) for one in self.diff.hunks if one.head_count))
+
+    def sources_in(self, whole: str | None, pieces: Iterable[tuple[str, int]]) -> tuple[Source, ...]:
+        """What can be parsed of one version: the *whole* of it, else each of its *pieces* that begin at these lines."""
+        language = self.language
+        if language is None or not self.has_code:
             return ()
-        if self.head is not None and self.depth is Depth.WHOLE and is_parsable(self.head):
-            return (Source(self.head, 1, whole=True, language=self.language),)
-        pieces = ((mended(_shown(hunk), self.language), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
+        is_test = paths.role_of(self.path) is Role.TEST
+        if whole is not None and self.depth is Depth.WHOLE and is_parsable(whole):
+            return (Source(whole, 1, whole=True, language=language, is_test=is_test),)
+        shown = ((mended(text, language), first) for text, first in pieces)
         return tuple(
-            Source(text, first, whole=False, language=self.language) for text, first in pieces if is_parsable(text)
+            Source(text, first, whole=False, language=language, is_test=is_test)
+            for text, first in shown
+            if is_parsable(text)
         )
 
     @property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.diff import Hunk, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source, is_parsable, mended
+from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.material import is_inner, is_local, is_material, modifiers
 from worker.judge.heuristics.paths import Language, Role, role_of
@@ -131,16 +131,8 @@ def base_sources(file: ChangedFile) -> tuple[Source, ...]:
 
 
 def _base_sources(file: ChangedFile) -> tuple[Source, ...]:
-    if file.language is None or not file.has_code:
-        return ()
-    if file.base is not None and file.depth is Depth.WHOLE and is_parsable(file.base):
-        return (Source(file.base, 1, whole=True, language=file.language),)
-    pieces = (
-        (mended(_shown_base(hunk), file.language), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count
-    )
-    return tuple(
-        Source(text, first, whole=False, language=file.language) for text, first in pieces if is_parsable(text)
-    )
+    whole = file.base if file.depth is Depth.WHOLE else None
+    return file.sources_in(whole, ((_shown_base(one), one.base_start) for one in file.diff.hunks if one.base_count))
 
 
 def _shown_base(hunk: Hunk) -> str:

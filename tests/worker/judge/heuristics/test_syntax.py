@@ -82,11 +82,12 @@ KINDS = ("call",), ("expression_statement",), ("call", "assert_statement"), ("ca
     "text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @["), CALLS]
 )
 @pytest.mark.parametrize("kinds", [*KINDS, ("call", "list_comprehension"), ("identifier",)])
+@pytest.mark.parametrize("first", [frozenset[Sought](), frozenset({Sought.TESTS}), frozenset(Sought)])
 def test_the_nodes_of_a_tree_are_those_that_are_found_one_type_after_the_other(
-    text: str, kinds: tuple[str, ...]
+    text: str, kinds: tuple[str, ...], first: frozenset[Sought]
 ) -> None:
     root = parse(text, Language.PYTHON)
-    nodes = Nodes(root, Language.PYTHON)
+    nodes = Nodes(root, Language.PYTHON, first)
     assert nodes.find(kinds) == find(root, Language.PYTHON, kinds)
     for part in find(root, Language.PYTHON, ("function_definition", "block", "expression_statement", "call")):
         assert nodes.find(kinds, part) == find(part, Language.PYTHON, kinds)

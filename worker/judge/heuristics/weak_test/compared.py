@@ -12,11 +12,11 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import Oracle
-from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.truths import is_literal
 from worker.judge.heuristics.weak_test.looks import Look, is_about_equality, is_handed_over, looks
+from worker.judge.heuristics.weak_test.unasserted import BINDINGS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -109,22 +109,13 @@ def _is_one(one: str, other: str, values: list[str]) -> bool:
 _TELLING: Final = pattern(r"^[A-Za-z_]\w*[\w.]*(?:$|[(.\[])")
 _COPIED: Final = pattern(r"(?:\.(?:clone|copy|to_owned|to_vec|to_string|toString|slice)\(\))+$")
 
-_BINDINGS: Final = {
-    Language.PYTHON: ("assignment",),
-    Language.GO: ("short_var_declaration",),
-    Language.RUST: ("let_declaration",),
-    **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
-    Language.RUBY: ("assignment",),
-    Language.PHP: ("assignment_expression",),
-}
-
 
 def _bindings(look: Look) -> dict[str, Binding]:
     """What is bound once in the test, by name."""
     found: dict[str, Binding] = {}
     times: Counter[str] = Counter(_ASSIGNED.findall(look.test.text))
     language = look.test.source.language
-    for node in look.test.source.nodes.find(_BINDINGS[language], look.test.body) if language in _BINDINGS else ():
+    for node in look.test.source.nodes.find(BINDINGS[language], look.test.body) if language in BINDINGS else ():
         name = _field(node, ("left", "pattern", "name")).partition(",")[0]
         value = _closed_up(_field(node, ("right", "value")))
         if value and times[name] <= 1 and not is_handed_over(node, look.test.body):

@@ -13,7 +13,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.judge.heuristics.syntax import Sought, is_comment, sought, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Body, bodies, is_handed_over
 
@@ -35,15 +35,18 @@ def failure_swallowed(change: Change) -> Iterator[Place]:
                 yield Place("what these assertions raise is caught and ignored", body.file.path, line, last)
 
 
-_TRIES: Final = {
-    Language.PYTHON: ("try_statement", "with_statement"),
-    Language.JAVA: ("try_statement",),
-    Language.RUST: ("call_expression",),
-    Language.CSHARP: ("try_statement",),
-    Language.PHP: ("try_statement",),
-    Language.KOTLIN: ("try_expression",),
-    **dict.fromkeys(SCRIPTS, ("try_statement", "call_expression")),
-}
+_TRIES: Final = sought(
+    {
+        Language.PYTHON: ("try_statement", "with_statement"),
+        Language.JAVA: ("try_statement",),
+        Language.RUST: ("call_expression",),
+        Language.CSHARP: ("try_statement",),
+        Language.PHP: ("try_statement",),
+        Language.KOTLIN: ("try_expression",),
+        **dict.fromkeys(SCRIPTS, ("try_statement", "call_expression")),
+    },
+    Sought.TESTS,
+)
 
 
 def _swallowing(body: Body) -> Iterator["Node"]:

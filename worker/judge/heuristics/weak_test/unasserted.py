@@ -16,7 +16,7 @@ from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
-from worker.judge.heuristics.syntax import ancestors, text_of
+from worker.judge.heuristics.syntax import Sought, ancestors, sought, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
 
@@ -235,28 +235,32 @@ def _parameters(node: "Node") -> str:
     return text_of(node.child_by_field_name("parameters"))
 
 
-_BINDINGS: Final = {
-    Language.PYTHON: ("assignment",),
-    Language.GO: ("short_var_declaration",),
-    Language.RUST: ("let_declaration",),
-    **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
-    Language.RUBY: ("assignment",),
-    Language.PHP: ("assignment_expression",),
-}
+BINDINGS: Final = sought(
+    {
+        Language.PYTHON: ("assignment",),
+        Language.GO: ("short_var_declaration",),
+        Language.RUST: ("let_declaration",),
+        **dict.fromkeys((*SCRIPTS, Language.JAVA), ("variable_declarator",)),
+        Language.RUBY: ("assignment",),
+        Language.PHP: ("assignment_expression",),
+    },
+    Sought.TESTS,
+)
+"""What binds a name, in the languages whose tests are looked through for it."""
 _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 
 
 def unread(look: Look) -> Iterator[str]:
     """Names that are bound and not read again, be it to print them."""
     body, language = look.test.body, look.test.source.language
-    if _ELSEWHERE.search(look.test.text) or language not in _BINDINGS:
+    if _ELSEWHERE.search(look.test.text) or language not in BINDINGS:
         return
     words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
     nodes = look.test.source.nodes
     for spine in spines(body, language, nodes=nodes):
         if spine.is_dropped and _PRINTS.fullmatch(spine.links[-1].name):
             words.subtract(set(_WORD.findall(text_of(spine.node))))
-    for binding in nodes.find(_BINDINGS[language], body):
+    for binding in nodes.find(BINDINGS[language], body):
         if _is_bound(binding, language) and not is_within_definition(binding, body):
             names = (
                 text_of(_bound(binding)).replace(" ", "").split(",")
