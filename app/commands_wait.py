@@ -39,8 +39,8 @@ def wait(arguments: argparse.Namespace) -> Answer:
     repository, sha = found[1], found[2].lower()
     answer = _until(asking(settings, repository, sha), arguments.timeout)
     verdict = answer["verdict"]
-    counts = verdict is not None and answer.get("overridden_by") is None  # a server of an earlier version tells of none
-    code = CODES[verdict["decision"]] if counts else Exit.ABSTAIN
+    is_overridden = answer.get("overridden_by") is not None  # a server of an earlier version tells of none
+    code = Exit.ABSTAIN if verdict is None or is_overridden else CODES[verdict["decision"]]
     return Answer(code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else awaited_words(answer, page()))
 
 
