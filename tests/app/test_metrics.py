@@ -246,3 +246,8 @@ def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
         assert rule["labels"]["severity"] in {"page", "ticket"}
         assert set(rule["annotations"]) == {"summary", "action"}
         assert all(said.endswith((".", "!")) for said in rule["annotations"].values()), rule["alert"]
+
+
+def test_an_alert_fires_where_no_door_tells_any_figure() -> None:
+    """All others compare figures, and without any they are silent."""
+    assert [rule["labels"]["severity"] for rule in rules() if rule["expr"] == "absent(assay_store_up)"] == ["page"]
