@@ -20,7 +20,7 @@ from worker.render.gate import gate_lines, installation_lines, permission_lines
 from worker.render.pause import Listed
 from worker.render.pause import words as pause_words
 from worker.rulebook import load_prompt, load_rubric, shipped_rubrics
-from worker.settings import Settings, environment, missing, read_settings
+from worker.settings import Settings, Timing, environment, missing, read_settings
 from worker.store.connection import Store, open_store
 from worker.store.examine import StoreReport, examine_store
 from worker.system_clock import SystemClock
@@ -46,6 +46,7 @@ def doctor(arguments: argparse.Namespace) -> Answer:
     has_place = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_place else ()
     examined += [folder, *redis, *_app(settings), *_model(settings), *_canary(settings), _token(settings)]
+    examined += timing_lines(settings.timing)
     examined += [_week(settings, repository)] if repository is not None else []
     examined += _gate(settings, arguments.repo) if arguments.repo is not None else []
     is_well = all(one.health is Health.OK for one in examined)
@@ -197,6 +198,16 @@ def _canary(settings: Settings) -> Iterator[Examined]:
         return
     cost = f"up to {dollars(canary.day_usd)} a day and installation" if canary.day_usd else "at $0, by code alone"
     yield Examined("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
+
+
+def timing_lines(timing: Timing) -> Iterator[Examined]:
+    """Waits that don't fit into one another."""
+    if timing.ci_wait + timing.asking > timing.check_deadline:
+        words = (
+            f"ASSAY_CI_WAIT ({timing.ci_wait:g} s) and ASSAY_ASKING ({timing.asking:g} s) are longer than ASSAY_CHECK_DEADLINE "
+            f"({timing.check_deadline:g} s), so the watchdog closes checks that still wait for CI. Raise ASSAY_CHECK_DEADLINE."
+        )
+        yield Examined("Waits", Health.WRONG, words)
 
 
 def _week(settings: Settings, repository: str) -> Examined:

@@ -243,7 +243,12 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "600",
         "docs/merge-queue.md",
     ),
-    Variable("ASSAY_CI_WAIT", "the longest to wait for other checks, in seconds", "1800", "your choice"),
+    Variable(
+        "ASSAY_CI_WAIT",
+        "the longest to wait for other checks, in seconds; with ASSAY_ASKING no longer than ASSAY_CHECK_DEADLINE",
+        "1800",
+        "your choice",
+    ),
     Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", "your choice"),
     Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
     Variable(

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 from pytest_httpserver import HTTPServer
 
-from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
+from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line, timing_lines
 from tests.app.assay_command import assay, environment
 from tests.world.redis import Redis
 from worker.domain.gate import Installed
@@ -17,7 +17,7 @@ from worker.github.examine import AppReport, KeyReport
 from worker.github.replies import AppView
 from worker.render.columns import Page
 from worker.render.doctor import Examined, Health, doctor_report
-from worker.settings import Settings
+from worker.settings import Settings, Timing
 from worker.store.examine import StoreReport
 from worker.system_clock import SystemClock
 
@@ -107,6 +107,17 @@ wrong    Clock                   +300 s against GitHub's, which refuses tokens t
 4 of 7 to change; the lines above say how.
 """)
     assert [one.name for one in app_lines(AppReport((KeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
+
+
+def test_a_wait_for_ci_that_the_watchdog_cuts_short_is_wrong() -> None:
+    assert told([*timing_lines(Timing(ci_wait=3000, asking=600, check_deadline=3600))]) == "\nAll is well.\n"
+    assert told([*timing_lines(Timing(ci_wait=7200, asking=600, check_deadline=3600))]) == snapshot("""\
+wrong    Waits                   ASSAY_CI_WAIT (7200 s) and ASSAY_ASKING (600 s) are longer than
+                                 ASSAY_CHECK_DEADLINE (3600 s), so the watchdog closes checks that
+                                 still wait for CI. Raise ASSAY_CHECK_DEADLINE.
+
+1 of 1 to change; the lines above say how.
+""")
 
 
 @pytest.mark.parametrize(
