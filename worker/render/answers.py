@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from worker.domain.authority import RIGHTS, Refusal, Role, roles_from
 from worker.domain.request import Ask
 from worker.domain.suspension import Suspension, when
-from worker.render.markdown import code, prose, table
+from worker.render.markdown import bullets, code, prose, table
 
 HEADER: Final = ("Command", "Who may", "What it does")
 NOT_YOURS: Final = "Nobody decides about their own pull request"
@@ -52,12 +52,13 @@ def unknown(ask: Ask) -> str:
 
 
 def listed() -> str:
-    """All commands."""
-    return f"Assay takes these commands, each at the start of a line:\n\n{commands_table()}"
+    """All commands. A list: at a telephone's 375 px the third column of a table is out of sight."""
+    rows = [f"{name}: {does} For {who}." for name, who, does in _rows()]
+    return f"Assay takes these commands, each at the start of a line:\n\n{bullets(rows)}"
 
 
 def commands_table() -> str:
-    """The table of `worker.domain.authority`, for people."""
+    """The table of `worker.domain.authority`, for docs/commands.md."""
     return table(HEADER, _rows())
 
 

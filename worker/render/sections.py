@@ -1,7 +1,8 @@
 """The parts of a judged check run, each a pure function from the verdict to Markdown blocks.
 
 Does not limit the whole (`worker.render.check` does); each block alone is bounded. Invariant: a part
-that has nothing to say is no block, and whatever others wrote goes through `worker.render.markdown`.
+that has nothing to say is no block, whatever others wrote goes through `worker.render.markdown`, and nothing is a table: on a
+telephone (375 px) a list wraps, while of a table the first column is seen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from worker.domain.dossier import CiCheck, Dossier
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words
-from worker.render.markdown import address, bullets, code, fenced, link, prose, table
+from worker.render.markdown import address, bullets, code, fenced, link, prose
 from worker.render.visible import fit, fit_end
 
 QUOTE_BYTES: Final = 2_000
@@ -122,16 +123,17 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
         return []
     texts = {criterion.id: criterion.text for criterion in site.dossier.criteria or ()}
     rows = [_criterion(one, texts, site) for one in verdict.criteria[:MOST_ROWS]]
-    blocks = ["### What was asked for", table(("", "Criterion", "Judged", "Where"), rows)]
+    blocks = ["### What was asked for", bullets(rows)]
     if left := verdict.criteria[MOST_ROWS:]:
         blocks.append(f"… and {len(left)} more, in the verdict below.")
     return blocks
 
 
-def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> tuple[str, ...]:
+def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
+    text = prose(texts.get(one.id, ""), 300)
     places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
-    note = f" ({prose(one.note, 300)})" if one.note else ""
-    return prose(one.id, 60), prose(texts.get(one.id, ""), 300), words.status_words(one) + note, places
+    told = f"**{prose(one.id, 60)}** {words.status_words(one)}{f': {text}' if text else ''}{_aside(one.note)}"
+    return f"{told}; see {places}" if places else told
 
 
 def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
@@ -185,10 +187,12 @@ def scores(verdict: Verdict) -> list[str]:
     if not verdict.scores:
         return []
     rows = [
-        (prose(one.criterion, 100), f"{one.score}/10", prose(one.reasoning, 500), prose(one.improvement, 500))
+        f"{prose(one.criterion, 100)} {one.score}/10"
+        + (f": {prose(one.reasoning, 500)}" if one.reasoning.strip() else "")
+        + (f" **Better with:** {prose(one.improvement, 500)}" if one.improvement.strip() else "")
         for one in verdict.scores[:MOST_ROWS]
     ]
-    return ["### Scores", table(("Of", "Score", "Because", "Better with"), rows)]
+    return ["### Scores", bullets(rows)]
 
 
 def coverage(verdict: Verdict, dossier: Dossier) -> list[str]:

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from app.commands import command_lines
 from tests.worker.render.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.render.samples import HOSTILE
-from worker.domain.authority import Refusal, Role
+from worker.domain.authority import RIGHTS, Refusal, Role
 from worker.domain.request import Ask, CommandName
 from worker.domain.suspension import Suspension
 from worker.render.answers import commands_table, listed, paused, refused, resumed, unknown
@@ -83,6 +83,16 @@ def test_words_of_others_do_nothing_in_an_answer(said: str) -> None:
         assert set(shown.tags) <= {"p", "code"}
         assert not ACTIVE.search(shown.plain)
         assert [*command_lines(text)] == []
+
+
+def test_every_command_is_listed_with_what_it_does_and_who_may_and_nothing_is_a_table() -> None:
+    first, _, *rows = listed().splitlines()
+    assert first == "Assay takes these commands, each at the start of a line:"
+    assert rows[0] == snapshot(
+        "- `/rejudge`: Judges the newest commit now. Content that was decided before keeps its verdict, at $0. For write, maintain or admin."
+    )
+    assert len(rows) == len(RIGHTS)
+    assert all(row.startswith("- ") and row.endswith(".") for row in rows)
 
 
 def test_no_answer_is_a_command_itself() -> None:

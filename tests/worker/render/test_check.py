@@ -107,9 +107,7 @@ def test_a_reject_says_where_it_is_and_what_to_do() -> None:
 
 ### What was asked for
 
-|  | Criterion | Judged | Where |
-| --- | --- | --- | --- |
-| AC1 | Uploads are retried three times on 503 | not met, though claimed |  |\
+- **AC1** not met, though claimed: Uploads are retried three times on 503\
 """)
     assert human(content.text) == snapshot("""\
 ### How it was judged
@@ -153,9 +151,7 @@ Uploads are retried three times on 503, and a test proves it.
 
 ### What was asked for
 
-|  | Criterion | Judged | Where |
-| --- | --- | --- | --- |
-| AC1 | Uploads are retried three times on 503 | met, as claimed | [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20) |\
+- **AC1** met, as claimed: Uploads are retried three times on 503; see [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20)\
 """)
     assert human(content.text) == snapshot("""\
 ### How it was judged
@@ -243,9 +239,7 @@ def test_the_summary_shows_everything_that_decides() -> None:
 
 ### What was asked for
 
-|  | Criterion | Judged | Where |
-| --- | --- | --- | --- |
-| AC1 | Uploads are retried three times on 503 | not met, though claimed |  |\
+- **AC1** not met, though claimed: Uploads are retried three times on 503\
 """)
 
 
@@ -288,11 +282,17 @@ def test_the_text_shows_everything_that_it_rests_on() -> None:
 
 ### Scores
 
-| Of | Score | Because | Better with |
-| --- | --- | --- | --- |
-| correctness | 2/10 | a stub | implement it |
+- correctness 2/10: a stub **Better with:** implement it
 
 """)
+
+
+def test_on_a_telephone_nothing_is_out_of_sight_beside_the_screen() -> None:
+    """At 375 px a list wraps, and a table of four columns shows one and a half."""
+    content = everything()
+    assert "**AC1**" in content.summary
+    assert "correctness 2/10" in content.text
+    assert [line for line in f"{content.summary}\n{content.text}".splitlines() if line.startswith("|")] == []
 
 
 def test_a_finding_of_the_whole_change_names_no_place() -> None:
