@@ -50,6 +50,9 @@ BODY_SECONDS: Final = 15.0
 QUICK_BODY: Final = 128 * 1024
 """What is larger is verified and read in a thread, where it keeps no other delivery waiting. Few are."""
 
+MOST_HELD: Final = 256 * 1024 * 1024
+"""Of bodies on their way, what is over QUICK_BODY: who sends them is known when they are whole, and then it is too late."""
+
 SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
 RETRY_SECONDS: Final = "30"
@@ -76,6 +79,24 @@ class Refused(Exception):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
+
+
+class Crowded(Exception):
+    """There is no memory left for so large a body."""
+
+
+class Room:
+    """Memory for bodies on their way, of all connections together."""
+
+    def __init__(self, left: int = MOST_HELD) -> None:
+        self.left = left
+
+    def hold(self, before: int, now: int) -> int:
+        """Hold *now* bytes instead of *before*. Raises Crowded."""
+        if now - before > self.left:
+            raise Crowded
+        self.left -= now - before
+        return now
 
 
 class Answer(Struct, frozen=True):
@@ -138,14 +159,17 @@ class Door:
     intake: Intake
     tally: Tally
     tell: Tell
+    room: Room = field(default_factory=Room)
 
     async def answer(self, headers: Headers, receive: Receive) -> Answer:
         """Decide about one delivery. Raises nothing but bugs."""
         try:
             signature = claimed_signature(headers)
-            body = await read_body(headers, receive)
+            body = await read_body(headers, receive, room=self.room)
         except Refused as refused:
             return Answer(refused.status, Outcome.REFUSED, str(refused))
+        except Crowded:
+            return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, f"{CROWDED} {REDELIVER}")
         if len(body) <= QUICK_BODY:
             delivery = self._opened(headers, signature, body)
         else:
@@ -241,6 +265,7 @@ WRONG_SIGNATURE: Final = (
     "X-Hub-Signature-256 does not fit the body: expected the HMAC-SHA256 of its bytes under ASSAY_WEBHOOK_SECRET. "
     "Set the same secret here and in the App's settings, under Webhook."
 )
+CROWDED: Final = "Too many large bodies are on their way at once."
 REDELIVER: Final = "Deliver it again later; it counts once."
 
 
@@ -315,8 +340,10 @@ def claimed_signature(headers: Headers) -> bytes:
     return claimed
 
 
-async def read_body(headers: Headers, receive: Receive, seconds: float = BODY_SECONDS) -> bytes:
-    """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused."""
+async def read_body(
+    headers: Headers, receive: Receive, seconds: float = BODY_SECONDS, room: Room | None = None
+) -> bytes:
+    """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused, and Crowded."""
     if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
         raise too_large()
     first = begun(receive())
@@ -324,20 +351,24 @@ async def read_body(headers: Headers, receive: Receive, seconds: float = BODY_SE
         return _part(first)  # all of it is there: nothing to wait for, and no clock to set
     try:
         async with timeout(seconds):
-            return await _whole(await first if isinstance(first, Begun) else first, receive)
+            return await _whole(await first if isinstance(first, Begun) else first, receive, room or Room())
     except TimeoutError:
         raise Refused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
 
 
-async def _whole(message: ReceiveMessage, receive: Receive) -> bytes:
+async def _whole(message: ReceiveMessage, receive: Receive, room: Room) -> bytes:
     parts = [_part(message)]
-    size = len(parts[0])
-    while not _is_last(message):
-        message = await receive()
-        parts.append(_part(message))
-        size += len(parts[-1])
-        if size > LARGEST_BODY:
-            raise too_large()
+    size, held = len(parts[0]), 0
+    try:
+        while not _is_last(message):
+            message = await receive()
+            parts.append(_part(message))
+            size += len(parts[-1])
+            if size > LARGEST_BODY:
+                raise too_large()
+            held = room.hold(held, max(0, size - QUICK_BODY))
+    finally:
+        room.hold(held, 0)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

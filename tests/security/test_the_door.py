@@ -6,12 +6,13 @@ import time
 from typing import Any, cast
 
 import anyio
+import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
 from app.connections import HEAD_SECONDS, LARGEST_HEAD
-from app.health import Outcome
-from app.webhooks import BODY_SECONDS, LARGEST_BODY, Answer, Lock, Refused, read_body
+from app.health import Outcome, Tally
+from app.webhooks import BODY_SECONDS, LARGEST_BODY, QUICK_BODY, Answer, Crowded, Door, Lock, Refused, Room, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
@@ -95,6 +96,46 @@ def test_without_a_signature_nobody_can_make_us_hold_a_body(door: ServedDoor) ->
     with connected(door) as connection:
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {LARGEST_BODY}\r\n\r\n".encode())
         assert b" 401 " in connection.recv(1000)
+
+
+async def large() -> HTTPRequestEvent:
+    """The next half of a megabyte of a body that goes on."""
+    await anyio.lowlevel.checkpoint()
+    return {"type": "http.request", "body": b"x" * 500_000, "more_body": True}
+
+
+def test_bodies_that_nobody_signed_fill_no_memory_and_short_ones_pass_beside_them() -> None:
+    """Whether the signature fits is not known before all of a body is there."""
+    room = Room(2_000_000)
+    short: list[HTTPRequestEvent] = [
+        {"type": "http.request", "body": b"x" * (QUICK_BODY // 2), "more_body": more} for more in (True, False)
+    ]
+
+    async def next_of_short() -> HTTPRequestEvent:
+        await anyio.lowlevel.checkpoint()
+        return short.pop(0)
+
+    async def read() -> None:
+        async with anyio.create_task_group() as together:
+            for _ in range(5):
+                together.start_soon(turned_away)
+        with pytest.raises(Crowded):
+            await read_body({}, large, room=room)
+        assert len(await read_body({}, next_of_short, room=room)) == QUICK_BODY
+
+    async def turned_away() -> None:
+        with pytest.raises(Crowded):
+            await read_body({}, large, room=room)
+
+    anyio.run(read)
+    assert room.left == 2_000_000
+
+
+def test_who_is_turned_away_for_want_of_memory_may_deliver_again() -> None:
+    door = Door(Lock((SECRET.encode(),)), 1, cast("Any", None), Tally(), cast("Any", None), Room(0))
+    headers = {b"x-hub-signature-256": b"sha256=" + b"0" * 64}
+    answer = anyio.run(door.answer, headers, large)
+    assert (answer.status, answer.outcome, answer.headers) == (503, Outcome.UNAVAILABLE, {"Retry-After": "30"})
 
 
 NESTED = 100_000
