@@ -102,7 +102,7 @@ class Intake:
             case CommandGiven():
                 return self._command(event, delivery_id, at)
             case AppMoved():
-                return self._move(event, at)
+                return self._move(event, delivery_id, at)
             case GroupTold():
                 return Groups(self.store.wire, self.store.timing).put(to_group(event, delivery_id, at))
             case _:
@@ -157,7 +157,7 @@ class Intake:
         woken = self._again(door.judged_into(self.store.wire, *place), Trigger.RULES, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
-    def _move(self, event: AppMoved, at: datetime) -> door.Outcome:
+    def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         """All about an installation that left is forgotten, unless it is back in time.
 
         What was taken from it or granted to it may be told late, after it left: that brings nobody back.
@@ -169,7 +169,8 @@ class Intake:
             if event.new or not (event.gone or event.may_more):
                 leaving.is_back(event.installation_id)
             self.store.arrivals.gone(event.installation_id, event.gone)
-            door.greet(self.store.wire, [to_greeting(event.installation_id, one, at) for one in event.new])
+            new = [to_greeting(event.installation_id, one, delivery_id, at) for one in event.new]
+            door.greet(self.store.wire, new)
         else:
             leaving.leaves(event.installation_id)
         return NOTED
@@ -210,5 +211,6 @@ def to_group(event: GroupTold, delivery_id: DeliveryId, at: datetime) -> MergeGr
     return MergeGroup.model_validate({**asdict(event), "delivery_id": delivery_id, "at": at})
 
 
-def to_greeting(installation: InstallationId, seen: Seen, at: datetime) -> Greeting:
-    return Greeting.model_validate({**asdict(seen), "installation_id": installation, "since": at})
+def to_greeting(installation: InstallationId, seen: Seen, delivery_id: DeliveryId, at: datetime) -> Greeting:
+    told = {"installation_id": installation, "since": at, "delivery_id": delivery_id}
+    return Greeting.model_validate({**asdict(seen), **told})

@@ -203,7 +203,7 @@ class Dispatcher:
             later=lambda delay: self._store.greetings.later(greeting, delay),
             attempt=seen.attempt,
             installation=greeting.installation_id,
-            fields={"repository": greeting.repository},
+            fields={"delivery_id": greeting.delivery_id, "repository": greeting.repository},
         )
 
     def _following(self, happened: OpenHappening) -> Errand:

@@ -197,7 +197,7 @@ def swept(greeting: Greeting, one: OpenPull, at: datetime) -> JudgeRequest:
         repository=greeting.repository,
         head_sha=one.head_sha,
         trigger=Trigger.SWEEP,
-        delivery_id=DeliveryId(f"greeted-{greeting.id}-{one.number}"),
+        delivery_id=DeliveryId(f"greeted-{greeting.id}-{one.number}-{greeting.delivery_id}"),
         requested_at=at,
         author=one.author,
         draft=one.draft,

@@ -166,9 +166,10 @@ def test_a_merge_group_goes_on_with_its_delivery() -> None:
     assert to_group(event, DELIVERY, AT) == expected
 
 
-def test_a_repository_that_is_new_to_us_says_since_when() -> None:
+def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() -> None:
     seen = Seen(repository_id=RepositoryId(7), repository="acme/widgets")
-    assert to_greeting(InstallationId(1), seen, AT) == Greeting(**SOMEWHERE, repository="acme/widgets", since=AT)
+    told = Greeting(**SOMEWHERE, repository="acme/widgets", since=AT, delivery_id=DELIVERY)
+    assert to_greeting(InstallationId(1), seen, DELIVERY, AT) == told
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,21 @@ from typing import Annotated
 from pydantic import Field
 
 from worker.domain.frozen import Frozen
-from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName
 
 
 class Greeting(Frozen):
-    """`since`: when we heard of it. `page`: how often as many were looked at as may be at once."""
+    """`since`: when we heard of it. `page`: how often as many were looked at as may be at once.
+
+    `delivery_id`: what told of it; empty where an older version wrote this down.
+    """
 
     installation_id: InstallationId
     repository_id: RepositoryId
     repository: RepositoryName
     since: datetime
     page: Annotated[int, Field(ge=0)] = 0
+    delivery_id: DeliveryId = DeliveryId("")
 
     @property
     def id(self) -> str:

@@ -13,7 +13,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
 from worker.domain.greeting import Greeting
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, RepositoryName, base_mark
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.publish import CheckDesk
@@ -198,10 +198,9 @@ def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1) -> OpenPull:
     return OpenPull(number, head_sha, opened_at, draft=False, author=AuthorKind.AGENT, base=base_mark("main"))
 
 
-def greeting() -> Greeting:
-    return Greeting(
-        installation_id=InstallationId(100), repository_id=RepositoryId(7), repository="acme/widgets", since=AT
-    )
+def greeting(delivery_id: str = "") -> Greeting:
+    place: dict[str, Any] = {"installation_id": InstallationId(100), "repository_id": RepositoryId(7)}
+    return Greeting(**place, repository="acme/widgets", since=AT, delivery_id=DeliveryId(delivery_id))
 
 
 def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_does(
@@ -236,6 +235,23 @@ def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted
     request = store.pulls.request(pull())
     assert request is not None
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, NEWER)
+
+
+def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_delivery_that_told_so(
+    store: Store, reception: Reception, looks: Looks
+) -> None:
+    judged_once(store)
+    told: list[str] = []
+    for head, delivery in (
+        (NEWER, "guid-1"),
+        ("e" * 40, "guid-2"),
+    ):  # taken away and given back twice within a few days
+        looks.listed = (old_pull(1, head),)
+        assert reception.greet(greeting(delivery))
+        request = store.pulls.request(pull())
+        assert request is not None
+        told.append(request.delivery_id)
+    assert told == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
 
 
 def test_what_was_pushed_to_since_it_was_greeted_is_judged(store: Store, reception: Reception, looks: Looks) -> None:
