@@ -50,8 +50,8 @@ BODY_SECONDS: Final = 15.0
 QUICK_BODY: Final = 128 * 1024
 """What is larger is verified and read in a thread, where it keeps no other delivery waiting. Few are."""
 
-MOST_HELD: Final = 256 * 1024 * 1024
-"""Of bodies on their way, what is over QUICK_BODY: who sends them is known when they are whole, and then it is too late."""
+MOST_HELD: Final = 64 * 1024 * 1024
+"""Of bodies on their way, what is over QUICK_BODY: who sends them is known when they are whole, and then it is too late. fly.toml gives a door 256 MB."""
 
 SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
