@@ -52,6 +52,7 @@ def test_an_empty_file_sets_nothing(text: str) -> None:
         ("model: {a: 1}", "1:8 `model`: expected a text, found keys with values"),
         ("quiet_window: 45x", '1:15 `quiet_window`: expected seconds from 0 to 86400, or a text like 45s, 10m or 2h, found "45x"'),
         ("version: 2", "1:10 `version`: expected 1, found 2"),
+        ("version: true", "1:10 `version`: expected 1, found true"),
         ("review:\n  label: " + "x" * 60, f'2:10 `review.label`: expected at most 50 characters, found "{"x" * 39} …'),
         ("- mode", "1:1 expected keys with values, each on a line of its own, found a list of 1"),
         ("mode: [", "1:8 expected the node content, but found '<stream end>'"),

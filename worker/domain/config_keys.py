@@ -43,6 +43,16 @@ Duration = Annotated[
         }
     ),
 ]
+
+
+def no_switch(given: object) -> object:
+    """Python takes `true` for 1, and the published schema does not. Raises ValueError."""
+    if isinstance(given, bool):
+        raise ValueError("1")  # noqa: TRY004 - pydantic tells ValueErrors
+    return given
+
+
+Version = Annotated[Literal[1], BeforeValidator(no_switch)]
 Mode = Literal["block", "observe"]
 Conclusion = Literal["block", "neutral"]
 Model = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -55,7 +65,7 @@ def _key(default: Any, description: str, example: object) -> Any:
 class ConfigKeys(Frozen):
     """What `.github/assay.yml` may hold. All of it may be left out."""
 
-    version: Literal[1] = _key(1, "The version of this format.", 1)
+    version: Version = _key(1, "The version of this format.", 1)
     mode: Mode = _key(
         "block",
         "`block`: a reject fails the check. `observe`: every check is neutral and says what would have been decided.",
