@@ -4,13 +4,15 @@ Does not word the figures (`app.metrics` does). Runs in threads of its own, so t
 Invariant: it answers GET /metrics and nothing else, and a Redis that does not answer is a figure, not an error.
 """
 
+import logging
 import socket
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
-from typing import Final
+from typing import Any, Final
 
 from app.health import Tally
 from app.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
@@ -19,6 +21,7 @@ from worker.ports import Clock
 from worker.settings import malformed
 from worker.store.connection import Store
 
+LOG: Final = logging.getLogger(__name__)
 PATIENCE_S: Final = 5.0
 """How long a reader may be silent."""
 
@@ -69,6 +72,10 @@ class _Server(ThreadingHTTPServer):
         self.socket.close()
         self.socket = listening
         self.tell = tell
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
+        """As a line of the log. By itself it prints to standard error, where all else is JSON."""
+        LOG.warning("a reader of the figures got no answer", exc_info=sys.exception())
 
 
 class _Reader(BaseHTTPRequestHandler):

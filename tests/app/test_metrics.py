@@ -192,6 +192,20 @@ def test_a_redis_that_is_gone_is_a_figure(store: Store, fragile: Redis) -> None:
     assert not any(line.startswith("assay_queue") for line in told)
 
 
+def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> str:
+        raise BrokenPipeError
+
+    with telling(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(url)
+    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.metrics_port"] == [
+        ("WARNING", "a reader of the figures got no answer")
+    ]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_address_that_is_taken_or_is_none_is_a_settings_error() -> None:
     with ExitStack() as stack:
         taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
