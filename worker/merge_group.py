@@ -47,6 +47,9 @@ SOON: Final = timedelta(seconds=1)
 LATER: Final = timedelta(seconds=10)
 """The same, where GitHub has to be asked."""
 
+FRESH: Final = timedelta(minutes=1)
+"""How long GitHub may not find yet what it has just told of: its parts learn of a new commit one after the other."""
+
 ABANDONED: Final = timedelta(hours=6)
 """How long past its deadline a group is tried at whose check can't be told: GitHub's queue waits no longer for any check."""
 
@@ -155,8 +158,9 @@ class GroupClerk(Value):
                 self.screen.show(group, place.number, content)
             elif group.ended is None:
                 return
-        except Gone:  # the repository, or the App in it: nobody waits for this group
-            pass
+        except Gone as gone:  # the repository, or the App in it: nobody waits for this group
+            if group.ended is None and self.clock.now() < group.at + FRESH:
+                raise Unavailable("the merge group", f"GitHub does not find it yet ({gone.what})") from gone
         self.waiting.done(group)
 
     def expire(self, group: MergeGroup, check: CheckRunId) -> None:

@@ -19,7 +19,7 @@ from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.waiting import GROUPS
 from worker.errors import Gone, Unavailable
 from worker.github.groups import Head
-from worker.merge_group import ABANDONED, GroupClerk, Terms
+from worker.merge_group import ABANDONED, FRESH, GroupClerk, Terms
 from worker.store.connection import Store
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")
@@ -332,9 +332,22 @@ def test_who_comes_after_one_that_died_over_it_says_first_that_somebody_looks(of
     assert [one.conclusion for one in office.github.shown] == [None, Conclusion.SUCCESS]
 
 
+def test_what_github_does_not_find_yet_is_looked_at_again(office: Office) -> None:
+    accepted_on_record(office)
+    office.github.trouble = Gone("head commit deleted")
+    office.store.groups.put(group())
+    with pytest.raises(Unavailable, match="does not find it yet"):
+        office.looks()
+    office.github.trouble = None
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last[0] is Conclusion.SUCCESS
+
+
 def test_nobody_waits_in_a_repository_that_is_gone(office: Office) -> None:
     office.github.trouble = Gone("deleted")
     office.store.groups.put(group())
+    office.clock.at = AT + FRESH
     office.looks()
     assert office.is_done
 
