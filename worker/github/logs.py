@@ -23,6 +23,9 @@ MOST_READ: Final = 8 * 1024 * 1024
 MOST_KEPT: Final = 64 * 1024
 TAIL_CHARACTERS: Final = 4000
 
+ERROR: Final = "##[error]"
+"""How a line begins that says that a step of a job failed. What follows the last one is GitHub Actions putting things away."""
+
 JOB: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
 """How the address of a check run ends that is a job of GitHub Actions."""
 STAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
@@ -48,9 +51,10 @@ class JobLogs:
 
 
 def last_lines(log: str) -> str:
-    """The end of a log, in whole lines."""
+    """The end of a log, in whole lines; what a job still tidies up after its last error tells nothing of it."""
     lines = [STAMP.sub("", without_ansi(line)).rstrip() for line in log.splitlines()]
-    text = "\n".join(line for line in lines if line)
+    last = max((at for at, line in enumerate(lines) if line.startswith(ERROR)), default=len(lines))
+    text = "\n".join(line for line in lines[: last + 1] if line)
     if len(text) <= TAIL_CHARACTERS:
         return text
     return text[-TAIL_CHARACTERS:].partition("\n")[2]

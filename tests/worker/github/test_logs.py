@@ -43,6 +43,19 @@ def test_a_log_loses_its_times_and_colours_and_keeps_its_end() -> None:
     assert last_lines(log) == "red\ndone"
 
 
+def test_a_log_ends_with_its_last_error_and_not_with_what_a_job_tidies_up() -> None:
+    test = "FAILED tests/test_retry.py::test_503 - assert 503 == 200"
+    ran = [
+        "##[error]Unable to restore a cache",
+        "collected 3 items",
+        test,
+        "##[error]Process completed with exit code 1.",
+    ]
+    after = ["Post job cleanup.", *(f"[command]/usr/bin/git config --local --unset-all {at}" for at in range(200))]
+    log = "\n".join(f"2026-11-20T20:00:00.1234567Z {line}" for line in [*ran, *after, "Cleaning up orphan processes"])
+    assert last_lines(log) == "\n".join(ran)
+
+
 def test_a_long_log_is_cut_at_a_line() -> None:
     kept = last_lines("\n".join(f"line {number}" for number in range(5000)))
     assert len(kept) <= TAIL_CHARACTERS
@@ -74,7 +87,9 @@ def test_green_ci_needs_no_log() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500")], ids=lambda one: type(one).__name__
+    "error",
+    [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500")],
+    ids=lambda one: type(one).__name__,
 )
 def test_a_log_that_is_not_to_be_had_is_left_out(error: AssayError) -> None:
     logs, _ = logs_of({"1": error})
