@@ -13,7 +13,7 @@ from worker.domain.dossier import FAILED
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
 from worker.domain.value import replace
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import AssayError, RateLimited
 from worker.github.client import Api
 from worker.github.validators import Report
 
@@ -45,7 +45,7 @@ class JobLogs:
             raw = self.api.tail(path, MOST_READ, MOST_KEPT)
         except RateLimited:
             raise
-        except (Forbidden, Gone, Unavailable):
+        except AssayError:  # whatever it is: who keeps logs is not always GitHub itself
             return ""
         return last_lines(raw.decode("utf-8", "replace"))
 

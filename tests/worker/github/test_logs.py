@@ -5,6 +5,7 @@ import pytest
 from worker.domain.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Api
+from worker.github.errors import BadRequest
 from worker.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, last_lines, with_logs
 from worker.github.validators import Report
 from worker.system_clock import SystemClock
@@ -88,7 +89,7 @@ def test_green_ci_needs_no_log() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500")],
+    [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500"), BadRequest("409")],
     ids=lambda one: type(one).__name__,
 )
 def test_a_log_that_is_not_to_be_had_is_left_out(error: AssayError) -> None:
