@@ -118,7 +118,8 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("push", ""): Row(
             on_repository.branch_pushed,
             "`.github/assay.yml`, `AGENTS.md`, `CLAUDE.md` or another rules file changed: open pull requests into that branch that "
-            "were judged, or are being judged, are judged again; reverts on the default branch are noted",
+            "were judged, or are being judged, are judged again; a force-push: the same, since what is stacked on it changes something "
+            "else; reverts on the default branch are noted",
         ),
         ("merge_group", "checks_requested"): Row(on_repository.group_told, "the group's own check is answered"),
         ("merge_group", "destroyed"): Row(on_repository.group_gone, "what was not answered yet is dropped"),

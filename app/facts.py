@@ -172,12 +172,14 @@ class BranchMoved(Somewhere, frozen=True, kw_only=True):
     """A push. `reverted`: commits that it says it takes back.
 
     `has_new_config`: it touches the configuration on `branch`; `has_new_rules`: that, or another file that is judged by.
+    `is_rewritten`: what `branch` was before is no part of it any more, be that rules or what others' changes build upon.
     """
 
     branch: str
     reverted: tuple[Sha, ...] = ()
     has_new_config: bool = False
     has_new_rules: bool = False
+    is_rewritten: bool = False
 
 
 class GroupTold(Somewhere, frozen=True, kw_only=True):

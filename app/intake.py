@@ -149,12 +149,13 @@ class Intake:
 
     def _new_rules(self, event: BranchMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
         """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
-        if not event.has_new_rules:
+        if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
         place = event.installation_id, event.repository_id, base_mark(event.branch)
-        if event.has_new_config:
+        if event.has_new_config or event.is_rewritten:
             door.set_window(self.store.wire, *place, None)
-        woken = self._again(door.judged_into(self.store.wire, *place), Trigger.RULES, delivery_id, at)
+        why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
+        woken = self._again(door.judged_into(self.store.wire, *place), why, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
     def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:

@@ -57,7 +57,8 @@ def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
     has_new_rules = has_new_config or any(map(is_rules_file, paths))
     branch = payload.ref.removeprefix("refs/heads/")
     found = _reverted(payload.commits) if branch == payload.repository.default_branch else ()
-    if not found and not has_new_rules:
+    is_rewritten = payload.forced and not (payload.created or payload.deleted)
+    if not (found or has_new_rules or is_rewritten):
         return Ignored("nothing_judged_by")
     return BranchMoved(
         installation_id=payload.installation.id,
@@ -66,6 +67,7 @@ def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
         reverted=found,
         has_new_config=has_new_config,
         has_new_rules=has_new_rules,
+        is_rewritten=is_rewritten,
     )
 
 

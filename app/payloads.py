@@ -275,9 +275,14 @@ class PushedRepository(Repository):
 
 
 class PushPayload(Slim):
+    """`forced`: commits that were there before are there no more, and none says what they said."""
+
     installation: Installation
     repository: PushedRepository
     ref: str
+    created: bool = False
+    deleted: bool = False
+    forced: bool = False
     commits: tuple[PushedCommit, ...] = ()
 
 

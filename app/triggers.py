@@ -30,6 +30,7 @@ TAIL: Final = """
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
   was edited, other issues to close, other rules of the base branch.
 - Another base branch: at once, or after the new base's quiet window where judging still waits.
+  So is what was judged for a base branch that is force-pushed: no other delivery says that it changes something else from then on.
 - A draft waits (`queued`, without an end) for one of the second kind. That its `assay` block goes is none.
 
 ## Who is judged

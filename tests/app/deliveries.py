@@ -74,6 +74,6 @@ def pressed(identifier: str, about: dict[str, Any] | None = None, **changes: Any
     return seen("check_run", {**ABOUT, **what, "sender": ALICE, **(about or {})})
 
 
-def push(*commits: dict[str, Any], ref: str = "refs/heads/main") -> Event | Ignored:
+def push(*commits: dict[str, Any], ref: str = "refs/heads/main", **more: bool) -> Event | Ignored:
     repository = {**ABOUT["repository"], "default_branch": "main"}
-    return seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits})
+    return seen("push", {**ABOUT, "repository": repository, "ref": ref, "commits": commits, **more})

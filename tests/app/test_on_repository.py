@@ -68,6 +68,16 @@ def test_a_push_that_touches_another_file_that_is_judged_by_says_so(path: str) -
     assert given == BranchMoved(**SOMEWHERE, branch="main", has_new_rules=True)
 
 
+def test_a_forced_push_says_that_the_branch_is_another_one() -> None:
+    given = push({"message": "Retry"}, ref="refs/heads/below", forced=True)
+    assert given == BranchMoved(**SOMEWHERE, branch="below", is_rewritten=True)
+
+
+@pytest.mark.parametrize("how", ["created", "deleted"])
+def test_a_branch_that_comes_or_goes_is_not_rewritten(how: str) -> None:
+    assert push(ref="refs/heads/below", forced=True, **{how: True}) == Ignored("nothing_judged_by")
+
+
 def told(ended: GroupEnd | None) -> GroupTold:
     refs: dict[str, Any] = {"head_ref": QUEUE, "base_ref": "refs/heads/main"}
     return GroupTold(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, base_sha=OLD, **refs, ended=ended)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
+from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
 
@@ -328,6 +329,28 @@ def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
     world.alice.retargets(pull, "below")
     world.settles()
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", None)
+    assert "the base changed" in pull.text
+
+
+@pytest.mark.slow
+def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it_changes_now(world: World) -> None:
+    here = world.repository(PROJECT)
+    below = {"upload.py": PROJECT["upload.py"].replace("200", "201")}
+    world.github.verb("push", repo=here.name, branch="below", files=below)
+    download = {"download.py": "def download(name):\n    return name\n"}
+    world.github.verb("push", repo=here.name, branch="fix", files=download, **{"from": "below"})
+    world.model.answers(accept("download.py:1"))
+    proposal = {"title": "Download", "body": "", "head": "fix", "base": "below"}
+    made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **proposal)
+    pull = Pull(here, made["number"], here.name, "fix")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["coverage"]["read"]) == ("success", ["download.py"])
+
+    world.model.answers(reject("scope_creep", "upload.py:9"))
+    world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"}, force=True)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    assert sorted(pull.verdict["coverage"]["read"]) == ["download.py", "upload.py"]
     assert "the base changed" in pull.text
 
 
