@@ -8,7 +8,7 @@ is on record when its judge dies, or can't ask GitHub, is published once its hea
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from worker.assemble import complete
 from worker.board import Board, Look, Wait
@@ -31,6 +31,9 @@ from worker.outage import Outages
 from worker.ports import Clock, Configs, Ledger, PullSource
 from worker.record import Keepers, record
 from worker.scope import observed, scope_of, shown
+
+DOUBTFUL: Final = frozenset({"deleted", "head commit deleted"})
+"""What may be told of one thing that GitHub does not find, or not yet, though the pull request is there."""
 
 
 class CiPatience(Value):
@@ -117,9 +120,19 @@ def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:
     """Judge the newest head once. Raises what `worker.errors.classify` understands, LeaseLost included."""
     try:
         return _judge(request, deps)
-    except Gone as gone:
+    except Gone as told:
+        gone = confirmed(told, request, deps.source) if told.what in DOUBTFUL else told
         deps.board.close(request, is_over=gone.is_over)
         return Dropped(gone.what)
+
+
+def confirmed(told: Gone, request: JudgeRequest, source: PullSource) -> Gone:
+    """What became of the pull request. Raises Unavailable where it is there: only something of it was not found."""
+    try:
+        source.head_sha(request)
+    except Gone as gone:
+        return gone
+    raise Unavailable("the pull request", f"GitHub does not find all of it ({told.what})") from told
 
 
 def _judge(request: JudgeRequest, deps: Deps) -> Outcome:

@@ -65,6 +65,22 @@ def test_a_server_error_while_reading_is_tried_again(world: World, match: str) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("match", "status", "message", "count"),
+    [("GET .*/pulls/1$", 404, "Not Found", 1), ("POST .*/check-runs$", 422, "No commit found for SHA: f00", 2)],
+)
+def test_a_pull_request_of_which_github_does_not_find_something_yet_is_judged_and_not_taken_for_closed(
+    world: World, match: str, status: int, message: str, count: int
+) -> None:
+    world.repository(PROJECT)
+    world.github.fault(match, status=status, body={"message": message}, count=count)
+    pull = world.agent.opens(STUB)
+    world.settles()
+
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
+
+
+@pytest.mark.slow
 def test_an_expired_installation_token_is_replaced(world: World) -> None:
     world.repository(PROJECT)
     pull = world.agent.opens(STUB)

@@ -12,9 +12,10 @@ from tests.worker.anew.recorded import dossier
 from tests.worker.corpus.made import STUB
 from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.board import Look, Silent
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, Trigger
-from worker.errors import Gone
+from worker.errors import Gone, Unavailable
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
@@ -65,14 +66,32 @@ def judge(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
     return outcome.verdict.carried_from, asked
 
 
-def judged(store: Store, request: JudgeRequest, author: Author | None = None) -> tuple[Outcome, list[bool]]:
+class Lacking(RecordedSource):
+    """Does not find something of a pull request. *ends*: how that is over itself; None: it is there."""
+
+    def __init__(self, what: str, ends: str | None) -> None:
+        super().__init__(dossier(1, STUB))
+        self._what, self._ends = what, ends
+
+    def dossier(self, request: JudgeRequest) -> Dossier:  # noqa: ARG002 - it is not there for anybody
+        raise Gone(self._what)
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        if self._ends is not None:
+            raise Gone(self._ends)
+        return super().head_sha(request)
+
+
+def judged(
+    store: Store, request: JudgeRequest, author: Author | None = None, source: RecordedSource | None = None
+) -> tuple[Outcome, list[bool]]:
     store.pulls.want(request)
     becomes_due(store, request.pull)
     job = store.pulls.next_due(request.delivery_id, Limits(1, 10))
     assert job is not None
     taken = store.pulls.take(request.pull, job.fence)
     assert taken is not None
-    source = RecordedSource(dossier(1, STUB))
+    source = source or RecordedSource(dossier(1, STUB))
     board = Listening(source)
     deps = Deps(
         source=source,
@@ -99,6 +118,21 @@ def test_who_judged_asks_anew_and_who_found_a_verdict_need_not(store: Store) -> 
     later = SystemClock().now() + timedelta(days=1)
     carried, asked = judge(store, wish(trigger=Trigger.RERUN, requested_at=later))
     assert (carried is not None, asked) == (True, [True])
+
+
+@pytest.mark.parametrize("what", ["deleted", "head commit deleted"])
+def test_a_pull_request_of_which_something_is_not_found_is_not_taken_for_closed(store: Store, what: str) -> None:
+    with pytest.raises(Unavailable, match="does not find all of it"):
+        judged(store, wish(), source=Lacking(what, None))
+
+
+@pytest.mark.parametrize(
+    ("what", "ends", "why"),
+    [("deleted", "merged", "merged"), ("suspended", None, "suspended"), ("closed", None, "closed")],
+)
+def test_what_is_over_is_dropped_with_what_became_of_it(store: Store, what: str, ends: str | None, why: str) -> None:
+    outcome, _ = judged(store, wish(), source=Lacking(what, ends))
+    assert outcome == Dropped(why)
 
 
 HERE = dossier(1, STUB).pull_request.head_sha
