@@ -66,7 +66,15 @@ class Told(GraphReply):
 def written(access: Access, pull: PullRef, repository: RepositoryName, text: str) -> Posted:
     """Write a comment in a pull request's conversation. Raises as PullSource does."""
     call = Call("POST", f"/repos/{repository}/issues/{pull.number}/comments", body={"body": text})
-    return access.api(pull.installation_id).fetch(call, Written).posted
+    return _taken(access, pull, call)
+
+
+def _taken(access: Access, pull: PullRef, call: Call) -> Posted:
+    """Raises Forbidden also where GitHub takes no such comment there, or none any more: the conversation is locked, or too long."""
+    try:
+        return access.api(pull.installation_id).fetch(call, Written).posted
+    except BadRequest as refused:
+        raise Forbidden(str(refused)) from refused
 
 
 class GitHubComments:
@@ -80,8 +88,7 @@ class GitHubComments:
 
     def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> Posted:
         path = f"/repos/{repository}/issues/comments/{comment_id}"
-        call = Call("PATCH", path, body={"body": text}, is_repeatable=True)
-        return self._access.api(pull.installation_id).fetch(call, Written).posted
+        return _taken(self._access, pull, Call("PATCH", path, body={"body": text}, is_repeatable=True))
 
     def change_and_look(self, pull: PullRef, node_id: str, text: str) -> Tip | None:
         """It takes the place of a question for the newest head, so it may take the last request, as that may."""

@@ -80,7 +80,7 @@ class GitHubDesk:
                 api.fetch(Call("POST", path, body={"content": sign}, is_repeatable=True), Reaction)
             elif ask.review is not None and ask.review.node_id:
                 api.query(queries.REACT, {"subject": ask.review.node_id, "content": SIGNS[sign]}, Reacted)
-        except Forbidden as refused:
+        except (Forbidden, BadRequest) as refused:
             LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
 
     def say(self, ask: Ask, text: str) -> bool:
@@ -89,7 +89,7 @@ class GitHubDesk:
             written(self._access, ask.pull, ask.repository, text)
         except RateLimited:
             raise
-        except (Forbidden, BadRequest, Unavailable) as refused:  # BadRequest: the conversation is locked
+        except (Forbidden, Unavailable) as refused:
             LOG.info("no comment was written: %s", refused, extra={"repository": ask.repository})
             return False
         return True

@@ -68,3 +68,13 @@ def test_what_github_refuses_is_refused_and_what_is_deleted_is_gone(place: Place
     place.github.fault("AssayTell", kind="secondary")
     with pytest.raises(RateLimited):
         GitHubComments(access).change_and_look(pull, NOBODYS, "Done.")
+
+
+def test_a_comment_that_github_does_not_take_is_refused(place: Place, access: AppAccess) -> None:
+    pull = place.pull({"a.py": "x = 2\n"}).request.pull
+    place.github.fault("(POST|PATCH) .*/comments", status=422, body={"message": "Validation Failed"}, count=2)
+    comments = GitHubComments(access)
+    with pytest.raises(Forbidden, match="Validation Failed"):
+        comments.write(pull, place.name, "Do this.")
+    with pytest.raises(Forbidden, match="Validation Failed"):
+        comments.change(pull, place.name, 1, "Do that.")

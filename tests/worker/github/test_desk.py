@@ -123,13 +123,17 @@ def test_a_button_has_nothing_to_react_to(place: Place, access: AppAccess) -> No
     assert place.asked() == []
 
 
-def test_where_the_app_may_not_write_nothing_is_written_and_nothing_fails(place: Place, access: AppAccess) -> None:
-    words = {"message": "Resource not accessible by integration"}
-    place.github.fault("POST .*/comments", status=403, body=words, count=5)
+@pytest.mark.parametrize(
+    ("status", "message"), [(403, "Resource not accessible by integration"), (422, "Validation Failed")]
+)
+def test_where_the_app_may_not_write_nothing_is_written_and_nothing_fails(
+    place: Place, access: AppAccess, status: int, message: str
+) -> None:
+    place.github.fault("POST .*/comments", status=status, body={"message": message}, count=5)
     desk = GitHubDesk(access)
     desk.react(ask(place, "bob"), "eyes")
     assert not desk.say(ask(place, "bob"), "Hello")
-    assert [one["status"] for one in place.exchanges()] == [403, 403]
+    assert [one["status"] for one in place.exchanges()] == [status, status]
 
 
 def test_a_comment_is_written_once_whatever_becomes_of_the_answer(place: Place, access: AppAccess) -> None:
