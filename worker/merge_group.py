@@ -23,6 +23,7 @@ from worker.domain.group_answer import (
     Why,
     answered,
     carried_over,
+    is_of,
     is_same_change,
     newest,
     standing,
@@ -184,7 +185,7 @@ class GroupClerk(Value):
             return texts.stopped(place, Stops(Why.STRANGE_REF))
         if opened.queued.failed:
             return texts.failed(place, opened.queued.failed)
-        if opened.attempt > self.terms.attempts + 1:
+        if self._comes_to_no_end(case):
             return texts.failed(place, NO_END.format(tries=opened.attempt - 1))
         if opened.attempt > 1:
             self._look(case)
@@ -194,6 +195,13 @@ class GroupClerk(Value):
             with suppress(Unavailable):  # what kept us from the answer is told, not what kept us from saying so
                 self._look(case)
             raise
+
+    def _comes_to_no_end(self, case: Case) -> bool:
+        """Whether it was tried often enough. What got as far as a verdict kills no judge: as often again it is tried to publish that."""
+        tries, most = case.opened.attempt, self.terms.attempts + 1
+        if most < tries <= 2 * most:
+            return not any(is_of(case.group, one) for one in self.ledger.entries(case.pull))
+        return tries > most
 
     def _look(self, case: Case) -> None:
         """Say that the answer takes longer than the moment that it mostly takes: then it is the first word."""

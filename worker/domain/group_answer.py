@@ -118,17 +118,16 @@ def newest(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | Non
 
 
 def answered(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
-    """What is on record for this very group already, made from the verdict that its pull request has now.
+    """What is on record for this very group already, made from the verdict that its pull request has now."""
+    own = (one for one in reversed(entries) if one.verdict.parent_eval_id == parent.eval_id)
+    return next((one for one in own if is_of(group, one)), None)
 
-    That nobody judged it counts only where it was said since somebody asked.
-    """
-    for one in reversed(entries):
-        verdict = one.verdict
-        is_groups = verdict.subject.kind is SubjectKind.MERGE_GROUP and verdict.subject.head_sha == group.head_sha
-        is_settled = not isinstance(verdict, Abstain) or one.created_at >= group.at
-        if is_groups and is_settled and verdict.parent_eval_id == parent.eval_id:
-            return one
-    return None
+
+def is_of(group: MergeGroup, entry: LedgerEntry) -> bool:
+    """Whether this is of this very group. That nobody judged it counts only where it was said since somebody asked."""
+    verdict = entry.verdict
+    is_groups = verdict.subject.kind is SubjectKind.MERGE_GROUP and verdict.subject.head_sha == group.head_sha
+    return is_groups and (not isinstance(verdict, Abstain) or entry.created_at >= group.at)
 
 
 def carried_over(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datetime) -> Accept:

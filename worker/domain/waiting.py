@@ -39,7 +39,9 @@ LETTERS: Final = _line("letters")
 """Pull requests whose author may have to be told of a verdict, by the name of the `pull` key: numbers and ids."""
 
 GROUPS: Final = _line("groups")
-"""Merge groups nobody answered yet: what each is and how far it got, and how often it was looked at since somebody put it off."""
+"""Merge groups nobody answered yet: what each is and how far it got, and how often it was looked at since somebody put it off.
+
+Beside that, as `ID run` and `ID spared`: which server it was looked at with, and how often that one's end cut it short."""
 
 COMMITS: Final = _line("commits")
 """Commits of several pull requests whose checks may not say together what they should, by the name of the `shown` key."""

@@ -19,6 +19,7 @@ from worker.errors import LeaseLost
 from worker.settings import Timing
 from worker.store.door import Outcome, lifetime_s, milliseconds
 from worker.store.lua import Script, run
+from worker.store.pulls import MOST_SPARED
 from worker.store.reading import read, read_or_leave
 from worker.store.wire import Wire, items, text, whole
 
@@ -34,7 +35,7 @@ class QueuedGroup(Frozen):
 
 
 class OpenGroup(Value):
-    """A group to look at; *attempt* counts from 1: one more than died over it since somebody put it off."""
+    """A group to look at; *attempt* counts from 1: one more than died over it since somebody put it off, but with Redis itself."""
 
     queued: QueuedGroup
     attempt: int
@@ -109,7 +110,7 @@ class Groups:
     def next(self) -> OpenGroup | None:
         """The group that was not looked at for longest, for a while."""
         hold = milliseconds(self._timing.open_hold)
-        reply = items(run(self._wire, Script.ASK_NEXT, QUEUE[:3], hold))
+        reply = items(run(self._wire, Script.GROUP_NEXT, GROUPS.keys, hold, MOST_SPARED))
         found = read_or_leave(QueuedGroup, text(reply[0])) if reply else None
         return OpenGroup(found, whole(reply[1])) if found else None
 

@@ -65,6 +65,7 @@ class Script(StrEnum):
     ASK_LATER = "ask_later"
     ASK_AGAIN = "ask_again"
     ASK_DONE = "ask_done"
+    GROUP_NEXT = "group_next"
     GROUP_PUT = "group_put"
     GROUP_LATER = "group_later"
     GROUP_DONE = "group_done"

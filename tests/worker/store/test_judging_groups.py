@@ -11,7 +11,7 @@ from tests.worker.judge.making import dossier
 from tests.worker.render.samples import accepted, rejected
 from tests.worker.store.played import AT, HEAD, pull
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from tests.worker.store.test_groups import group
+from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
 from worker.domain.audit import Heard
 from worker.domain.check import Conclusion
@@ -105,6 +105,26 @@ def test_who_died_after_recording_is_followed_by_one_who_publishes(office: Offic
     office.looks()
     assert office.github.shown[-1].title.startswith("Merge group of #7: Not judged")
     assert len(of_group(office)) == 1
+
+
+@pytest.mark.parametrize(
+    ("deaths", "said"),
+    [(5, "Merge group of #7: Not judged"), (6, "Not judged: Assay failed")],
+    ids=["tried", "given up"],
+)
+def test_a_verdict_on_record_is_tried_to_be_published_as_often_again_as_there_are_tries(
+    office: Office, deaths: int, said: str
+) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    sits(office, Room())
+    office.store.groups.put(group("again"))
+    for _ in range(deaths):
+        runs_out(office.store)
+        assert office.store.groups.next() is not None, "whoever looks dies of it"
+    runs_out(office.store)
+    office.looks()
+    assert office.github.shown[-1].title.startswith(said)
 
 
 def test_where_nothing_is_kept_the_verdict_alone_is_published(office: Office) -> None:

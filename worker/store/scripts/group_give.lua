@@ -6,7 +6,7 @@ if not known or cjson.decode(known).group.delivery_id ~= A[2] then return '' end
 local hold = call('HGET', KEYS[4], A[1]) or ''
 local token = hold:match('^given (%S+)$')
 if token then
-  call('HDEL', KEYS[3], A[1])
+  call('HDEL', KEYS[3], A[1], A[1] .. ' run', A[1] .. ' spared')
 else
   token = A[3]
   call('HSET', KEYS[4], A[1], 'given ' .. token)
