@@ -211,8 +211,8 @@ class Heads:
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self.known
 
-    def base(self, pull: PullRef) -> BaseMark | None:
-        return self.bases.get(pull)
+    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+        return self.bases.setdefault(pull, base)
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         del head_sha

@@ -174,8 +174,8 @@ class Heads(Protocol):
         """Whether it has its state. What is remembered of it is kept for longer then, since GitHub shows it open."""
         ...
 
-    def base(self, pull: PullRef) -> BaseMark | None:
-        """Which base we heard of; None: of none, or that is forgotten."""
+    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+        """Which base we heard of; where that is none, this one, and from now on if anybody ever asked for it."""
         ...
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
@@ -250,7 +250,7 @@ class Sweeping(Value):
             if taken >= most:
                 break
             is_known = self.heads.stays(pull, one.head_sha)
-            if is_known and self.heads.base(pull) in (None, one.base):
+            if is_known and self.heads.went_into(pull, one.base) == one.base:
                 continue
             request = self._request(pull, found.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
             if is_known:

@@ -92,8 +92,8 @@ class _Heads(Value):
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
-    def base(self, pull: PullRef) -> BaseMark | None:
-        return self.store.pulls.base(pull)
+    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+        return self.store.pulls.went_into(pull, base)
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)

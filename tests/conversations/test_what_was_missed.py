@@ -1,7 +1,9 @@
 """What never arrived at the door is caught up with."""
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import datetime
 
 import pytest
 
@@ -88,13 +90,9 @@ def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards
 @pytest.mark.slow
 def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(another_world: Open) -> None:
     world = looking(another_world)
-    here = world.repository(PROJECT)
+    world.repository(PROJECT)
     is_seen(world)
-    world.github.verb("push", repo=here.name, branch="below", files=STUB)
-    world.github.verb("push", repo=here.name, branch="fix", files=ONLY_DOCUMENTATION, **{"from": "below"})
-    said = {"title": "Document how uploads work", "body": "", "head": "fix", "base": "below"}
-    made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **said)
-    pull = Pull(here, made["number"], here.name, "fix")
+    pull = opens_upon_a_stub(world)
     world.settles()
     assert pull.check.conclusion == "success", "what it does not change there is not its own"
 
@@ -108,6 +106,42 @@ def test_another_base_of_which_nobody_told_us_is_found_by_the_sweep(another_worl
     is_seen(world)
     world.settles()
     assert (len(pull.runs_of(pull.head)), pull.verdict["eval_id"]) == judged, "and once is enough"
+
+
+@pytest.mark.slow
+def test_another_base_of_one_that_is_older_than_assay_and_was_judged_on_command_is_found_too(
+    another_world: Open,
+) -> None:
+    world = looking(another_world)
+    world.github.fault("^GET /app/installations$", kind="status", status=404, body={"message": "No."}, count=10_000)
+    here = world.repository(PROJECT)
+    with nothing_told(world):
+        pull = opens_upon_a_stub(world)
+        opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
+        world.until(lambda: time.time() >= opened + 1, "the second in which it was opened is over")
+    world.github.verb("install", repositories=[here.name])
+    world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
+    world.settles()
+    assert pull.check.conclusion == "neutral"
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    world.github.clear_faults()
+    with nothing_told(world):
+        world.alice.retargets(pull, "main")
+        world.until(lambda: pull.check.conclusion == "failure", "it is judged as what it changes here")
+    assert "the base changed" in pull.text
+
+
+def opens_upon_a_stub(world: World) -> Pull:
+    """Documentation, into a branch of stubs."""
+    here = world.here
+    world.github.verb("push", repo=here.name, branch="below", files=STUB)
+    world.github.verb("push", repo=here.name, branch="fix", files=ONLY_DOCUMENTATION, **{"from": "below"})
+    said = {"title": "Document how uploads work", "body": "", "head": "fix", "base": "below"}
+    made = world.github.user(world.agent.login, "POST", f"/repos/{here.name}/pulls", **said)
+    return Pull(here, made["number"], here.name, "fix")
 
 
 def is_seen(world: World) -> None:

@@ -32,6 +32,7 @@ class Script(StrEnum):
     WINDOW = "window"
     NEXT = "next"
     OPENED = "opened"
+    WENT_INTO = "went_into"
     OPEN_LATER = "open_later"
     SWEEP = "sweep"
     LEAD = "lead"

@@ -295,10 +295,12 @@ class Pulls:
         reply = self._wire.call("HGET", keys.pull(pull).name, "req")
         return _request(reply) if reply else None
 
-    def base(self, pull: PullRef) -> BaseMark | None:
-        """Which base we heard of: the first one, and from then on what it was told to go into."""
-        found = self._wire.call("HGET", keys.pull(pull).name, "base")
-        return text(found) if found else None
+    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+        """Which base we heard of: the first one, and from then on what it was told to go into.
+
+        Where we heard of none it is this one, which GitHub shows.
+        """
+        return text(self._run(Script.WENT_INTO, [keys.pull(pull)], base))
 
     def greeted(self, pull: PullRef, head_sha: Sha) -> None:
         """It was told that it is older than Assay here, at this head."""

@@ -307,8 +307,8 @@ class Book:
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
 
-    def base(self, pull: PullRef) -> BaseMark | None:
-        return self.store.pulls.base(pull)
+    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+        return self.store.pulls.went_into(pull, base)
 
     def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
         return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)
@@ -366,7 +366,7 @@ def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: 
     [request] = book.wanted
     assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
     book.store.pulls.want(request)
-    assert book.store.pulls.base(pull()) == OWN
+    assert book.store.pulls.went_into(pull(), MAIN) == OWN
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
@@ -384,9 +384,12 @@ def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(bo
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
-def test_one_of_which_no_base_is_known_is_left(book: Book) -> None:
+def test_one_of_which_no_base_is_known_is_left_until_it_goes_into_another_one_than_was_seen(book: Book) -> None:
     has_its_check(book, base=None)
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0
+    assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
+    [request] = book.wanted
+    assert (request.trigger, request.base) == (Trigger.BASE, OWN)
 
 
 def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: Book) -> None:
@@ -394,7 +397,9 @@ def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: B
     assert sweeping(town, book).run(HERE, A_DAY_AGO) == 1
     town = Town([around(7, 1, opened_at=NOW - timedelta(days=2), base=OWN)])
     assert sweeping(town, book).run(HERE, A_DAY_AGO) == 0
+    assert sweeping(Town([around(7, 1, opened_at=NOW - timedelta(days=2))]), book).run(HERE, A_DAY_AGO) == 0
     assert (book.greeted, book.wanted) == ([1], [])
+    assert book.store.wire.call("EXISTS", keys.pull(pull()).name) == 0
 
 
 def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_asked_for_it(book: Book) -> None:

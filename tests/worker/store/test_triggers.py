@@ -140,17 +140,31 @@ def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: S
     assert near(due_in(store), 0)
 
 
+def base(store: Store) -> str:
+    """Which base is known."""
+    return text(store.wire.call("HGET", keys.pull(pull()).name, "base"))
+
+
 def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store) -> None:
     wanted(store)
-    assert store.pulls.base(pull()) is None
+    assert base(store) == ""
     wanted(store, base=OWN)
     wanted(store, head_sha=NEWER, base=MAIN)
-    assert store.pulls.base(pull()) == OWN, "that may be told late: whoever looks around asks GitHub"
+    assert base(store) == OWN, "that may be told late: whoever looks around asks GitHub"
     wanted(store, trigger=Trigger.BASE, head_sha=NEWER, base=MAIN)
-    assert store.pulls.base(pull()) == MAIN
+    assert base(store) == MAIN
     judged(store)
     wanted(store, trigger=Trigger.LATE)
-    assert store.pulls.base(pull()) == MAIN
+    assert base(store) == store.pulls.went_into(pull(), OWN) == MAIN
+
+
+def test_a_base_of_which_nobody_told_is_known_from_its_verdict(store: Store) -> None:
+    wanted(store, trigger=Trigger.COMMAND, head_sha=None)
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, OWN))
+    assert base(store) == OWN
+    wanted(store, trigger=Trigger.COMMAND, head_sha=None)
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, MAIN))
+    assert base(store) == OWN, "whoever looks around has it judged as one of another base"
 
 
 def test_a_draft_that_goes_into_another_base_stays_one(store: Store) -> None:

@@ -31,7 +31,8 @@ if A[6] ~= '' then
   call('SADD', KEYS[3], A[10])
   call('EXPIRE', KEYS[3], A[11])
 end
-if KEYS[6] then -- judged for this base: a push there may change the rules
+if KEYS[6] then -- judged for this base: a push there may change the rules, and another one may be shown without a word
+  call('HSETNX', pull, 'base', string.match(KEYS[6], '[^:]+$'))
   call('ZADD', KEYS[6], now, A[10])
   call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - A[11] * 1000)
   call('EXPIRE', KEYS[6], A[11])
