@@ -4,6 +4,8 @@ Reads names and arguments as text, in all languages and their frameworks alike. 
 (`oracles.py`). Invariant: in doubt a matcher is None here, and so one that asks for a value.
 """
 
+import re
+from functools import lru_cache
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -68,9 +70,15 @@ def _of_equality(name: str, texts: list[str]) -> Proof | None:
     if len(texts) < _PAIR:
         return None
     pair = texts[:_PAIR]
-    if _EQUALS.fullmatch(name) and any(map(_ANYTHING.fullmatch, pair)):
+    if _is_called(_EQUALS, name) and any(map(_ANYTHING.fullmatch, pair)):
         return Proof.PRESENCE
-    return Proof.PRESENCE if _DIFFERS.fullmatch(name) and any(map(_ABSENT.fullmatch, pair)) else None
+    return Proof.PRESENCE if _is_called(_DIFFERS, name) and any(map(_ABSENT.fullmatch, pair)) else None
+
+
+@lru_cache(maxsize=4096)
+def _is_called(look: re.Pattern[str], name: str) -> bool:
+    """Whether a matcher of this name is of this kind. A change calls the same few matchers thousands of times."""
+    return look.fullmatch(name) is not None
 
 
 _IS_A: Final = pattern(r"(?:assert_?)?(?:to_?be_?|is_?)?(?:an?|type|instance_?of|is_?instance|of_?type)", 2)
@@ -85,18 +93,18 @@ def _of_types(name: str, texts: list[str]) -> Proof | None:
     if len(texts) < _PAIR:
         return None
     named = next((found for found in map(_TYPE_OF.fullmatch, texts[:_PAIR]) if found is not None), None)
-    if named is not None and _DIFFERS.fullmatch(name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
+    if named is not None and _is_called(_DIFFERS, name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
         return Proof.PRESENCE
-    is_of_name = named is not None and (_IS_A.fullmatch(name) is not None or named[1].startswith("typeof "))
+    is_type = _is_called(_IS_A, name)
+    is_of_name = named is not None and (is_type or named[1].startswith("typeof "))
     if is_of_name and any(map(_STRING.fullmatch, texts[:_PAIR])):
         return Proof.NOTHING
-    is_any = any(map(_ANY_TYPE.fullmatch, texts[:_PAIR]))
-    return Proof.PRESENCE if is_any and _IS_A.fullmatch(name) else None
+    return Proof.PRESENCE if is_type and any(map(_ANY_TYPE.fullmatch, texts[:_PAIR])) else None
 
 
 def _of_holding(name: str, texts: list[str]) -> Proof | None:
     """Every text holds the empty one and a pattern of anything; what is true or false is one of the two."""
-    if len(texts) < _PAIR or not _HOLDS.fullmatch(name):
+    if len(texts) < _PAIR or not _is_called(_HOLDS, name):
         return None
     if any(map(_EITHER.fullmatch, texts[:_PAIR])):
         return Proof.NOTHING
@@ -108,21 +116,19 @@ _EITHER: Final = pattern(r"[\[({](?:true, ?false|false, ?true|True, ?False|False
 
 def _of_sizes(name: str, texts: list[str]) -> Proof | None:
     """No size is below nothing; one above nothing says that something is there."""
-    if _SIZE.fullmatch(texts[0]) is None:
+    is_least, is_above = _is_called(_AT_LEAST, name), _is_called(_ABOVE, name)
+    if not (is_least or is_above) or _SIZE.fullmatch(texts[0]) is None:
         return None
     bound = texts[1] if len(texts) >= _PAIR else "0"
-    if _AT_LEAST.fullmatch(name):
-        return {"0": Proof.NOTHING, "1": Proof.PRESENCE}.get(bound)
-    if _ABOVE.fullmatch(name):
-        return {"-1": Proof.NOTHING, "0": Proof.PRESENCE}.get(bound)
-    return None
+    proofs = {"0": Proof.NOTHING, "1": Proof.PRESENCE} if is_least else {"-1": Proof.NOTHING, "0": Proof.PRESENCE}
+    return proofs.get(bound)
 
 
 def _of_margins(name: str, texts: list[str]) -> Proof | None:
     """A margin of millions, or a limit that no number reaches."""
-    if len(texts) >= _PAIR and _BELOW.fullmatch(name) and _is_limitless(texts[1]):
+    if len(texts) >= _PAIR and _is_called(_BELOW, name) and _is_limitless(texts[1]):
         return Proof.PRESENCE
-    if len(texts) > _PAIR and _NEAR.fullmatch(name) and any(map(_HUGE.fullmatch, texts[_PAIR:])):
+    if len(texts) > _PAIR and _is_called(_NEAR, name) and any(map(_HUGE.fullmatch, texts[_PAIR:])):
         return Proof.PRESENCE
     return None
 

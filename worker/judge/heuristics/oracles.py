@@ -69,7 +69,8 @@ def oracles_of(
     if language is Language.PYTHON:
         yield from _uncalled(body, rows, known)
     for spine in spines(body, language, reach, known):
-        found = oracle_of(spine, language)
+        is_one = language not in FURTHER
+        found = known.once(_checked, spine.node, spine, language) if is_one else _checked(spine.node, spine, language)
         if found is not None:
             yield found
 
@@ -80,8 +81,8 @@ def _reach(body: "Node", rows: frozenset[int], nodes: Nodes) -> frozenset[int]:
     return rows.union(*(range(one.start_point.row, one.end_point.row + 1) for one in ifs))
 
 
-def oracle_of(spine: Spine, language: Language) -> Oracle | None:
-    """What this chain of calls checks."""
+def _checked(_: "Node", spine: Spine, language: Language) -> Oracle | None:
+    """What this chain of calls checks, which is the only one that ends in the node."""
     match language:
         case Language.PYTHON:
             found = _python(spine)
@@ -102,10 +103,10 @@ def oracle_of(spine: Spine, language: Language) -> Oracle | None:
 
 def _guessed(spine: Spine) -> Oracle | None:
     """A helper that checks, as its name sounds."""
-    sounds = not spine.is_bound and any(
-        sounds_like_a_check(link.name) for link in spine.links if link.given is not None
-    )
-    return Oracle(spine.node, Proof.VALUE, is_guess=True) if sounds else None
+    for link in spine.links:
+        if link.given is not None and sounds_like_a_check(link.name):
+            return None if spine.is_bound else Oracle(spine.node, Proof.VALUE, is_guess=True)
+    return None
 
 
 _NAME: Final = 80
@@ -130,11 +131,13 @@ def _statements(body: "Node", language: Language, rows: frozenset[int] | None, n
     for node in () if types is None else _beginning(nodes.find(types, body, rows), rows):
         if node.type == "type_alias_declaration" and _NAMED_TYPE.search(text_of(node)):
             continue
-        if node.type != "assert_statement":
-            yield Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
-            continue
-        asserted = next((one for one in node.named_children if not is_comment(one)), None)
-        yield _judged(node, asserted)
+        yield nodes.once(_stated, node)
+
+
+def _stated(node: "Node") -> Oracle:
+    if node.type != "assert_statement":
+        return Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
+    return _judged(node, next((one for one in node.named_children if not is_comment(one)), None))
 
 
 _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
@@ -433,10 +436,10 @@ def _script(spine: Spine) -> Oracle | None:
         if {"resolves", "rejects", "eventually"}.intersection(spine.names) and _is_floating(spine):
             return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
         return fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
-    given = [text_of(one) for one in last.given or []]
-    is_known = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name) or proof_of_matcher(last.name, given)
-    if root.name in {"assert", "t"} and last.given is not None and is_known is not None:
-        return asserted(spine, last, last.given)
+    if root.name in {"assert", "t"} and last.given is not None:
+        is_plain = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name)
+        if is_plain or proof_of_matcher(last.name, [text_of(one) for one in last.given]) is not None:
+            return asserted(spine, last, last.given)
     return Oracle(spine.node, Proof.VALUE) if "should" in spine.names else None
 
 

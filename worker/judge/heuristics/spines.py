@@ -96,9 +96,20 @@ def spines(
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in known:
             # the last call of a chain comes first; to ask each one for its parent would take too long
-            known.update(_calls(call))
-            top = _top(call)
-            yield Spine(top, tuple(reversed(list(_links(top)))))
+            chain = _chain(call) if nodes is None else nodes.once(_chain, call)
+            known.update(chain.calls)
+            yield chain.spine
+
+
+class _Chain(NamedTuple):
+    spine: Spine
+    calls: tuple[tuple[int, int], ...]
+
+
+def _chain(call: "Node") -> _Chain:
+    """The chain of which this is the last call, with where its calls begin and end."""
+    top = _top(call)
+    return _Chain(Spine(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
 
 
 def _calls(call: "Node") -> Iterator[tuple[int, int]]:

@@ -6,14 +6,14 @@ Does not know any signal. Invariant: never raises for any text; a text that is n
 
 import importlib
 from bisect import bisect_left, bisect_right
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
-from itertools import chain, count, takewhile
+from itertools import chain, count
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.paths import Language
@@ -35,6 +35,8 @@ _GRAMMARS: Final = {
     Language.PHP: ("tree_sitter_php", "language_php_only"),  # reads what a hunk shows, without `<?php` before it
     Language.KOTLIN: ("tree_sitter_kotlin", "language"),
 }
+
+T = TypeVar("T")
 
 COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
@@ -173,7 +175,7 @@ class Nodes:
     MOST_KEPT nodes. A part of the tree is never searched, as it lies between two places of the whole.
     """
 
-    __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_starts", "is_kept")
+    __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
 
     def __init__(self, root: "Node", language: Language, first: frozenset[Sought] = frozenset()) -> None:
         self._root = root
@@ -182,6 +184,7 @@ class Nodes:
         self._groups: frozenset[Sought] = frozenset()
         self._known: dict[str, Sequence[Node]] = {}
         self._starts: dict[str, list[int]] = {}
+        self._seen: dict[object, object] = {}
         self.is_kept = root.descendant_count <= MOST_KEPT
 
     def find(
@@ -195,6 +198,19 @@ class Nodes:
                 return find(self._root if within is None else within, self._language, types, rows)
             parts.append(self._part(kind, nodes, within, rows))
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
+
+    def once(self, look: Callable[..., T], node: "Node", *given: object) -> T:
+        """What the function *look* makes of a node and of what is *given* with it, which is always the same for the node.
+
+        Where no nodes are kept, it is made anew each time.
+        """
+        if not self.is_kept:
+            return look(node, *given)
+        key = look, node.id
+        found = self._seen.get(key, self)
+        if found is self:
+            found = self._seen[key] = look(node, *given)
+        return cast("T", found)
 
     def _of(self, kind: str) -> "Sequence[Node] | None":
         known = self._known.get(kind)
@@ -365,7 +381,12 @@ def with_ancestors(node: "Node | None", until: "Node | None" = None) -> Iterator
 
 def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
     """Itself, or the last of its ancestors as long as each goes on what the one inside of it began."""
-    return deque(chain((node,), takewhile(goes_on, ancestors(node))), maxlen=1).pop()
+    for _ in range(DEEPEST):
+        around = node.parent
+        if around is None or not goes_on(around):
+            break
+        node = around
+    return node
 
 
 def text_of(node: "Node | None") -> str:

@@ -258,7 +258,7 @@ def unread(look: Look) -> Iterator[str]:
     words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
     nodes = look.test.source.nodes
     for spine in spines(body, language, nodes=nodes):
-        if spine.is_dropped and _PRINTS.fullmatch(spine.links[-1].name):
+        if _PRINTS.fullmatch(spine.links[-1].name) and spine.is_dropped:
             words.subtract(set(_WORD.findall(text_of(spine.node))))
     for binding in nodes.find(BINDINGS[language], body):
         if _is_bound(binding, language) and not is_within_definition(binding, body):
