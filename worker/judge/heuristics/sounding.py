@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Source
+from worker.judge.heuristics.paths import Language
 
 _NAME: Final = 80
 _WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -41,3 +43,12 @@ def sounds_like_a_check(name: str) -> bool:
     if not words or words[0] in _MAKING or name in _QUALITIES or _STUBBING.match(name):
         return False
     return any(map(_ANYWHERE.match, words)) or _FIRST.match(words[0]) is not None or words[-1] in _LAST
+
+
+_ASSERTING: Final = pattern(r"assert|panic|unreachable|expect|check|matches_snapshot|unwrap_err|\brequire\.|\bis\.")
+"""Without one of these, code of Rust holds nothing that is called an assertion: no macro, and no chain that asks for an error."""
+
+
+def may_assert(source: Source) -> bool:
+    """False for code of Rust that asserts nothing, as most of it does. It keeps its tests beside it, and so is looked at too."""
+    return source.language is not Language.RUST or _ASSERTING.search(source.text) is not None

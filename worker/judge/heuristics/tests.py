@@ -142,7 +142,8 @@ def _shown_base(hunk: Hunk) -> str:
 
 def _paired(file: ChangedFile) -> tuple[Pair, ...]:
     """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
-    if any(is_refused(source.root) for source in (*base_sources(file), *file.sources)):
+    sources = (*base_sources(file), *file.sources)
+    if not any(map(_may_show_some, sources)) or any(is_refused(source.root) for source in sources):
         return ()
     base = [test for source in base_sources(file) for test in tests_of(source)]
     head = [test for source in file.sources for test in tests_of(source)]
@@ -276,6 +277,11 @@ _RUST_MARK: Final = pattern(
 )
 
 
+def _may_show_some(source: Source) -> bool:
+    """False where a text of Rust marks none, as most code does: it need not be parsed to know that."""
+    return source.language is not Language.RUST or _RUST_MARK.search(source.text) is not None
+
+
 def _is_rust(function: Function) -> bool:
     return _RUST_MARK.search(function.attributes) is not None
 
@@ -305,10 +311,12 @@ def _has_mark(owner: "Node") -> bool:
 
 _GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
 _GO_RUNS: Final = frozenset({"Run", "It", "Specify", "FIt", "XIt", "PIt"})
+_GO_CALLS: Final = pattern(rf"\b(?:{'|'.join(sorted(_GO_RUNS))})\b")
 
 
 def _go_tests(source: Source) -> Iterator[Test]:
-    nodes = source.nodes.find(("function_declaration", "method_declaration", "call_expression"))
+    calls = ("call_expression",) if _GO_CALLS.search(source.text) else ()
+    nodes = source.nodes.find(("function_declaration", "method_declaration", *calls))
     within: Test | None = None
     for node in nodes:
         body = node.child_by_field_name("body")
@@ -360,9 +368,15 @@ _DEEPEST_CALLEE: Final = 5
 _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
+_BEGINS: Final = pattern(rb"(?:%s)\b" % "|".join(sorted(_RUNNERS | _SUITES)).encode())
+"""With what each call begins that runs a test. Most calls in a file of tests do not, as can be read off their text."""
+
+
 def _callbacks(source: Source) -> Iterator[Test]:
-    for call in source.nodes.find(("call_expression",)):
-        called = call.child_by_field_name("function")
+    raw = source.text.encode("utf-8", "replace")
+    begins = {found.start() for found in _BEGINS.finditer(raw)}
+    for call in source.nodes.find(("call_expression",)) if begins else ():
+        called = call.child_by_field_name("function") if call.start_byte in begins else None
         if called is None or not _runs_a_test(called):
             continue
         given = _arguments(call)

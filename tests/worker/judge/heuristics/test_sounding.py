@@ -2,7 +2,9 @@
 
 import pytest
 
-from worker.judge.heuristics.sounding import sounds_like_a_check
+from worker.judge.heuristics.change import Source
+from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.sounding import may_assert, sounds_like_a_check
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,19 @@ from worker.judge.heuristics.sounding import sounds_like_a_check
 )
 def test_a_name_sounds_like_a_check_or_not(name: str, *, sounds: bool) -> None:
     assert sounds_like_a_check(name) is sounds
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "may"),
+    [
+        (Language.PYTHON, "run()", True),
+        (Language.RUST, "fn this() { run(self.is).unwrap() }", False),
+        (Language.RUST, "fn a() { assert_eq!(b(), 1) }", True),
+        (Language.RUST, "fn a() { self.assert_ok(b()).unwrap() }", True),
+        (Language.RUST, "fn a() { b().unwrap_err(); }", True),
+        (Language.RUST, "fn a() { is.equal(b()).unwrap(); }", True),
+        (Language.RUST, "fn a() { require.equal(b()).unwrap(); }", True),
+    ],
+)
+def test_code_of_rust_without_an_asserting_word_asserts_nothing(language: Language, text: str, *, may: bool) -> None:
+    assert may_assert(Source(text, 1, whole=True, language=language)) is may

@@ -257,3 +257,17 @@ def test_a_class_inside_of_a_test_class_of_java_is_run_only_where_it_says_so(
 ) -> None:
     found = code.tests_of(source_of(NESTED % (outer, inner), Language.JAVA))
     assert [one.name for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "without", "with_some"),
+    [
+        ("a_test.go", "package a\n\nfunc f() { g(1) }\n", "package a\n\nfunc TestG(t *testing.T) { g(1) }\n"),
+        ("a.test.js", "f(() => { g(1) })\n", "it('works', () => { g(1) })\n"),
+        ("src/a.rs", "fn f() { g(1) }\n", "#[test]\nfn f() { g(1) }\n"),
+    ],
+)
+def test_a_file_whose_text_announces_no_test_holds_none(path: str, without: str, with_some: str) -> None:
+    before, after = changed_file(path, without, without + "\n"), changed_file(path, None, with_some)
+    assert code.paired(before) == ()
+    assert [pair.base for pair in code.paired(after)] == [None]

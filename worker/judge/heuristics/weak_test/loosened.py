@@ -16,6 +16,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.sounding import may_assert
 from worker.judge.heuristics.tests import Pair, all_paired, base_sources, may_hold_tests
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.calls_gone import calls_gone, errors_of
@@ -412,7 +413,7 @@ def _find_added(file: ChangedFile) -> list[Stand]:
 def _stands(sources: tuple[Source, ...], at: dict[int, int]) -> list[Stand]:
     stands: list[Stand] = []
     lines = sorted(at)
-    for source in sources:
+    for source in filter(may_assert, sources):
         start, end = (bisect_left(lines, source.first + count) for count in (0, len(source.lines)))
         rows = frozenset(line - source.first for line in lines[start:end])
         for oracle in oracles_of(source.root, source.language, rows, source.nodes) if rows else ():
