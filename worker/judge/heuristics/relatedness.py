@@ -87,9 +87,10 @@ def stems_in(text: str) -> frozenset[str]:
 
 
 def stems_of_all(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for name in names for word in stems_of(name))
+    return frozenset[str]().union(*map(stems_of, names))
 
 
+@lru_cache(maxsize=32_768)
 def folded(name: str) -> str:
     """A name without case and underscores, so that it is the same in every language's spelling."""
     return name.replace("_", "").lower()

@@ -127,17 +127,16 @@ def _is_document(path: str) -> bool:
 
 
 def _proof_of_name(name: Name, wish: Wish, shown: Shown, places: frozenset[str]) -> float:
-    proofs = [
-        max(
-            (
-                _proof(unit, wish) * (_ELSEWHERE if places and unit.path not in places else 1)
-                for unit in shown.units_named(one)
-            ),
-            default=_UNCHANGED if one in shown.texts else 0.0,
-        )
-        for one in name.parts
-    ]
+    proofs = [_proof_of_part(one, wish, shown, places) for one in name.parts]
     return sum(proofs) / len(proofs)
+
+
+def _proof_of_part(part: str, wish: Wish, shown: Shown, places: frozenset[str]) -> float:
+    """By the best unit; only for what stands in none, the whole texts are read."""
+    units = shown.units_named(part)
+    if not units:
+        return _UNCHANGED if part in shown.texts else 0.0
+    return max(_proof(unit, wish) * (_ELSEWHERE if places and unit.path not in places else 1) for unit in units)
 
 
 def _proof_of_words(wish: Wish, shown: Shown) -> float:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import log
 from typing import Final, NamedTuple
 
@@ -66,7 +66,7 @@ class Shown:
 
     def __init__(self, change: Change) -> None:
         found = sorted(islice(_units(change), _MOST_LINES), key=lambda one: -(one[0].kind.code + one[0].kind.test))
-        self._counts = Counter(word for unit, _ in found for word in unit.words)
+        self._counts = Counter(chain.from_iterable(unit.words for unit, _ in found))
         self._by_word: defaultdict[str, list[Unit]] = defaultdict(list)
         self._by_name: defaultdict[str, list[Unit]] = defaultdict(list)
         for unit, names in found:
@@ -95,7 +95,7 @@ class Shown:
         found: set[str] = set()
         for text in self._change.texts.values():
             found.update(NAME.findall(text[:_LONGEST_TEXT]))
-        return frozenset(folded("\n".join(found)).split("\n") if found else ())
+        return frozenset(map(folded, found))
 
     def weight(self, word: str) -> float:
         """How much it says that a line holds the word."""
@@ -116,11 +116,12 @@ def shown_by(change: Change) -> Shown:
 
 _Words = tuple[str, ...]
 _Named = tuple[Unit, _Words]
+_Known = tuple[dict[_Words, _Words], dict[str, tuple[_Words, _Words]]]
 
 
 def _units(change: Change) -> Iterator[_Named]:
-    """Each with its names. Lines that hold the same words share them."""
-    known: dict[_Words, _Words] = {}
+    """Each with its names. Lines that hold the same words share them, and one that stands in many places is read once."""
+    known: _Known = {}, {}
     for file in change.files:
         kind = Kind.TEST_PATH if file.role is Role.TEST else Kind.PATH
         yield Unit(kind, file.path, tuple(words_of_path(file.path))), tuple(set(map(folded, NAME.findall(file.path))))
@@ -128,7 +129,7 @@ def _units(change: Change) -> Iterator[_Named]:
         yield from _lines(file, known)
 
 
-def _lines(file: ChangedFile, known: dict[_Words, _Words]) -> Iterator[_Named]:
+def _lines(file: ChangedFile, known: _Known) -> Iterator[_Named]:
     is_test = file.role is Role.TEST or _has_inner_tests(file)
     for hunk in file.diff.hunks:
         if hunk.section:
@@ -146,10 +147,15 @@ def _has_inner_tests(file: ChangedFile) -> bool:
     )
 
 
-def _unit(kind: Kind, path: str, text: str, known: dict[_Words, _Words]) -> _Named:
-    names = NAME.findall(text[:_LONGEST_LINE])
-    words = tuple(stems_of_all(names))
-    return Unit(kind, path, known.setdefault(words, words)), tuple(set(map(folded, names)))
+def _unit(kind: Kind, path: str, text: str, known: _Known) -> _Named:
+    by_words, by_text = known
+    text = text[:_LONGEST_LINE]
+    found = by_text.get(text)
+    if found is None:
+        names = set(NAME.findall(text))
+        words = tuple(stems_of_all(names))
+        found = by_text[text] = by_words.setdefault(words, words), tuple(set(map(folded, names)))
+    return Unit(kind, path, found[0]), found[1]
 
 
 def _kind(line: DiffLine, *, is_test: bool) -> Kind:
