@@ -101,9 +101,12 @@ class Body(Value):
     source: Source
     node: "Node"
     name: str
-    known: frozenset[str]
-    """The checks that stood there before."""
     look: Look | None = None
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The checks that stood there before."""
+        return frozenset() if self.look is None else frozenset(one.text for one in self.look.base_oracles)
 
     @cached_property
     def oracles(self) -> tuple[Oracle, ...]:
@@ -129,12 +132,11 @@ def _bodies(change: Change) -> tuple[Body, ...]:
 
 def _all_bodies(change: Change) -> Iterator[Body]:
     for look in looks(change):
-        known = frozenset(one.text for one in look.base_oracles)
-        yield Body(look.file, look.test.source, look.test.body, look.test.name, known, look)
+        yield Body(look.file, look.test.source, look.test.body, look.test.name, look)
     for file in change.files:
         is_shown_in_part = file.role is Role.TEST and not file.once(_is_foreign)
         pieces = [source for source in file.sources if not source.whole] if is_shown_in_part else []
-        yield from (Body(file, source, source.root, "", frozenset()) for source in pieces)
+        yield from (Body(file, source, source.root, "") for source in pieces)
 
 
 _OF_EQUALITY: Final = pattern(

@@ -163,7 +163,7 @@ def unasserted(change: Change) -> tuple[Look, ...]:
 
 
 def _unasserted(change: Change) -> tuple[Look, ...]:
-    bare = [look for look in looks(change) if (look.is_new or _lost_all(look)) and _is_bare(look)]
+    bare = [look for look in looks(change) if _is_bare(look) and (look.is_new or _lost_all(look))]
     asserting = {language: _asserting(change, language) for language in {look.test.source.language for look in bare}}
     return tuple(look for look in bare if not _relies_on(look, asserting[look.test.source.language]))
 

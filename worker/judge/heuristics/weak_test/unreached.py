@@ -5,7 +5,6 @@ test that checks nothing else; what some runs reach is at most a suspicion.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -201,14 +200,16 @@ def _has_otherwise(branch: "Node") -> bool:
 
 
 def _put_around(look: Look) -> "Iterator[Node]":
-    """Gates around what was checked in any case before."""
-    free = Counter(
-        one.text for one in look.base_oracles if look.base is not None and not _gate(one.node, look.base.body)
-    )
+    """Gates around what was checked in any case before: of most tests, none has to be looked at as it was."""
+    base = look.base
+    gates = [(one, _gate(one.node, look.test.body)) for one in look.oracles if _can_fail(one)] if base else []
+    closed = [(one, gate) for one, gate in gates if gate is not None]
+    if base is None or not closed:
+        return
+    free = frozenset(one.text for one in look.base_oracles if not _gate(one.node, base.body))
     told: set[int] = set()
-    for oracle in look.oracles if free else ():
-        gate = _gate(oracle.node, look.test.body)
-        if free[oracle.text] and gate is not None and _can_fail(oracle) and gate.start_byte not in told:
+    for oracle, gate in closed:
+        if oracle.text in free and gate.start_byte not in told:
             told.add(gate.start_byte)
             yield gate
 

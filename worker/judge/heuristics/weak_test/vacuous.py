@@ -48,8 +48,8 @@ def assertion_idle(change: Change) -> Iterator[Place]:
             yield _place(body, oracle, f"this assertion proves nothing: {oracle.why}")
     for body in bodies(change):
         for oracle in body.oracles:
-            name = _asked_to_be_there(oracle) if body.is_added(oracle.node) and oracle.text not in body.known else ""
-            if name and _is_written_out(name, text_of(body.node)[:_LONGEST_TEST]):
+            name = _asked_to_be_there(oracle) if body.is_added(oracle.node) else ""
+            if name and oracle.text not in body.known and _is_written_out(name, text_of(body.node)[:_LONGEST_TEST]):
                 yield _place(body, oracle, f"this assertion proves nothing: `{name}` is written out above")
 
 
