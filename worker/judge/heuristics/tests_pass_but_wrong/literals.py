@@ -137,7 +137,7 @@ def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production():
         if any(look.search(text[:_LONGEST]) for text in file.diff.added_texts):
-            if not change.once(_held).literals:
+            if change.once(_held).is_empty:
                 return
             yield file
 
@@ -146,6 +146,11 @@ class Held(Value):
     """What the changed tests hold."""
 
     text: str
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there is none: to find all takes long, and of most code nobody asks for one of them."""
+        return _LITERAL.search(self.text) is None
 
     @cached_property
     def literals(self) -> frozenset[str]:

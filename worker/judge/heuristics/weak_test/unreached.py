@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.change import Change, Source
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, Oracle
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, text_of, with_ancestors
@@ -159,11 +159,23 @@ def _checks(look: Look) -> "list[Node]":
 
 def _only_gate(look: Look) -> "Node | None":
     """The `if` around all checks of a new test."""
-    gates = [_gate(node, look.test.body) for node in _checks(look)] if look.is_new else []
+    gates = [_gate(node, look.test.body) for node in _checks(look)] if look.is_new and _decides(look) else []
     return gates[0] if gates and all(one == gates[0] for one in gates) else None
 
 
 _IFS: Final = frozenset({"if_statement", "if_expression"})
+
+
+_IF: Final = pattern(r"\bif\b", re.IGNORECASE)
+
+
+def _decides(look: Look) -> bool:
+    """False where no `if` stands in its file: to ask each check for what is around it takes far longer."""
+    return look.test.source.once(_holds_an_if)
+
+
+def _holds_an_if(source: Source) -> bool:
+    return _IF.search(source.text) is not None
 
 
 def _gate(node: "Node", body: "Node") -> "Node | None":
@@ -176,10 +188,10 @@ def _switched(look: Look) -> "Iterator[Node]":
     """Switches of the environment around some of the checks of a new test."""
     gates = (
         {one.start_byte: one for check in look.oracles for one in ancestors(check.node, look.test.body)}
-        if look.is_new
+        if look.is_new and _decides(look)
         else {}
     )
-    only = _only_gate(look)
+    only = _only_gate(look) if gates else None
     for gate in gates.values():
         is_switch = gate.type in _IFS and not _has_otherwise(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
         if is_switch and gate != only:
@@ -202,9 +214,11 @@ def _has_otherwise(branch: "Node") -> bool:
 def _put_around(look: Look) -> "Iterator[Node]":
     """Gates around what was checked in any case before: of most tests, none has to be looked at as it was."""
     base = look.base
-    gates = [(one, _gate(one.node, look.test.body)) for one in look.oracles if _can_fail(one)] if base else []
+    if base is None or not _decides(look):
+        return
+    gates = [(one, _gate(one.node, look.test.body)) for one in look.oracles if _can_fail(one)]
     closed = [(one, gate) for one, gate in gates if gate is not None]
-    if base is None or not closed:
+    if not closed:
         return
     free = frozenset(one.text for one in look.base_oracles if not _gate(one.node, base.body))
     told: set[int] = set()
