@@ -113,8 +113,21 @@ def test_of_a_large_tree_nothing_is_kept() -> None:
     nodes = Nodes(root, Language.PYTHON)
     assert len(nodes.find(("call",))) == 2 * MOST_KEPT
     assert nodes.find(("call",))[0] is not nodes.find(("call",))[0]
+    assert nodes.once(text_of, root) == text_of(root)
     small = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
     assert small.find(("call",))[0] is small.find(("call",))[0]
+
+
+def test_what_was_made_of_a_node_is_made_once() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    made: list[str] = []
+
+    def named(node: "Node", mark: str) -> None:
+        made.append(text_of(node.child_by_field_name("function")) + mark)
+
+    for call in (*nodes.find(("call",)), *nodes.find(("call",))):
+        assert nodes.once(named, call, "!") is None
+    assert made == ["a!", "b!", "c!", "d!"]
 
 
 def test_a_type_that_is_sought_only_later_is_found_all_the_same() -> None:

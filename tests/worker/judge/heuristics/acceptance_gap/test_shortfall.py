@@ -43,6 +43,11 @@ def test_what_the_change_shows_is_not_marked(text: str) -> None:
     assert marks(text) == MET
 
 
+def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_same() -> None:
+    many = "".join(f"    retry(payload, {number})\n" for number in range(150))
+    assert marks("Retry a payload", {"net/upload.py": f"def send(payload):\n{many}"}) == MET
+
+
 @pytest.mark.parametrize(
     ("text", "note", "status"),
     [
