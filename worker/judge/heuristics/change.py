@@ -11,11 +11,12 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
-from worker.domain.diff import ChangeKind, DiffError, FileDiff, Hunk, base_text, diff_of
+from worker.domain.diff import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import may_match, pattern
 from worker.domain.value import Value
 from worker.judge.heuristics import paths, syntax
+from worker.judge.heuristics.fragments import fragment, joined
 from worker.judge.heuristics.paths import Language, Role
 
 if TYPE_CHECKING:
@@ -136,9 +137,10 @@ class ChangedFile(Remembering):
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
-        return self.sources_in(self.head, ((_shown(one), one.head_start) for one in self.diff.hunks if one.head_count))
+        pieces = ((_head_lines(one), one.head_start) for one in self.diff.hunks if one.head_count)
+        return self.sources_in(self.head, pieces)
 
-    def sources_in(self, whole: str | None, pieces: Iterable[tuple[str, int]]) -> tuple[Source, ...]:
+    def sources_in(self, whole: str | None, pieces: Iterable[tuple[tuple[DiffLine, ...], int]]) -> tuple[Source, ...]:
         """What can be parsed of one version: the *whole* of it, else each of its *pieces* that begin at these lines."""
         language = self.language
         if language is None or not self.has_code:
@@ -146,7 +148,7 @@ class ChangedFile(Remembering):
         is_test = paths.role_of(self.path) is Role.TEST
         if whole is not None and self.depth is Depth.WHOLE and is_parsable(whole):
             return (Source(whole, 1, whole=True, language=language, is_test=is_test),)
-        shown = ((mended(text, language), first) for text, first in pieces)
+        shown = ((fragment(lines, language), first) for lines, first in pieces)
         return tuple(
             Source(text, first, whole=False, language=language, is_test=is_test)
             for text, first in shown
@@ -188,37 +190,12 @@ def is_parsable(text: str) -> bool:
     return deepest <= _DEEPEST
 
 
-_QUOTES: Final = ('"""', "'''")
-
-
-def mended(text: str, language: Language) -> str:
-    """A fragment of Python that begins or ends inside of a long string, without the part of the string that it shows."""
-    for quotes in _QUOTES if language is Language.PYTHON else ():
-        count = text.count(quotes)
-        if count % 2:
-            headless, tailless = _headless(text, quotes), _tailless(text, quotes)
-            bad_head, bad_tail = (syntax.parse(one, language).has_error for one in (headless, tailless))
-            rows = text.partition(quotes)[0].count("\n"), text.rpartition(quotes)[2].count("\n")
-            text = tailless if bad_head and (not bad_tail or rows[1] < rows[0]) else headless
-        elif count and syntax.parse(text, language).has_error:
-            between = _tailless(_headless(text, quotes), quotes)  # it begins in one string and ends in another
-            text = text if syntax.parse(between, language).has_error else between
-    return text
-
-
-def _headless(text: str, quotes: str) -> str:
-    before, _, after = text.partition(quotes)
-    return "\n" * before.count("\n") + " " * len(quotes) + after
-
-
-def _tailless(text: str, quotes: str) -> str:
-    start, _, rest = text.rpartition(quotes)
-    return start + 2 * quotes + "\n" * rest.count("\n")
-
-
 def _shown(hunk: Hunk) -> str:
-    pieces = (line.text + ("\n" if line.has_newline else "") for line in hunk.lines if line.head_line is not None)
-    return "".join(pieces)
+    return joined(_head_lines(hunk))
+
+
+def _head_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
+    return tuple(line for line in hunk.lines if line.head_line is not None)
 
 
 class Change(Remembering):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.diff import Hunk, LineKind
+from worker.domain.diff import DiffLine, Hunk, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source
@@ -132,12 +132,11 @@ def base_sources(file: ChangedFile) -> tuple[Source, ...]:
 
 def _base_sources(file: ChangedFile) -> tuple[Source, ...]:
     whole = file.base if file.depth is Depth.WHOLE else None
-    return file.sources_in(whole, ((_shown_base(one), one.base_start) for one in file.diff.hunks if one.base_count))
+    return file.sources_in(whole, ((_base_lines(one), one.base_start) for one in file.diff.hunks if one.base_count))
 
 
-def _shown_base(hunk: Hunk) -> str:
-    kept = (line for line in hunk.lines if line.kind is not LineKind.ADDED)
-    return "".join(line.text + ("\n" if line.has_newline else "") for line in kept)
+def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
+    return tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED)
 
 
 def _paired(file: ChangedFile) -> tuple[Pair, ...]:

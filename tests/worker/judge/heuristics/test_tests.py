@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.judge.heuristics.made import change_of, changed_file, diff_of, plain_dossier
 from worker.judge.heuristics import tests as code
-from worker.judge.heuristics.change import Change, Source, mended
+from worker.judge.heuristics.change import Change, Source
 from worker.judge.heuristics.paths import Language
 
 PYTHON = """
@@ -220,24 +220,6 @@ def test_the_tests_of_a_deleted_file_are_gone() -> None:
 
 def test_what_no_grammar_reads_has_no_version_before() -> None:
     assert code.base_sources(changed_file("notes.txt", "a\n", "b\n")) == ()
-
-
-CUT = 'x = make("""\n  a\n""")\ny = 1\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ('  def test_a\n  """)\ny = 1\n', "\n   )\ny = 1\n"),
-        ('y = 1\nx = """\n  def test_a\n', 'y = 1\nx = """"""\n\n'),
-        (CUT, CUT),
-        ('  Some words.\n  """\ny = 1\nx = """\n  more words\n', '\n   \ny = 1\nx = """"""\n\n'),
-        ('if x:\n  """\ny = (\nx = """\n  more words\n', 'if x:\n  """\ny = (\nx = """\n  more words\n'),
-    ],
-)
-def test_a_fragment_that_shows_half_of_a_string_is_read_without_it(text: str, left: str) -> None:
-    assert mended(text, Language.PYTHON) == left
-    assert mended(text, Language.GO) == text
 
 
 NESTED = "%s class ATest {\n  @Test void a() {}\n  %s class Inner {\n    @Test void b() {}\n  }\n}\n"
