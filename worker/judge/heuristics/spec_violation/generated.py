@@ -52,10 +52,10 @@ def written_by(file: ChangedFile, target: str, change: Change, *, is_copy: bool)
         return By.HAND
     if LOCKS.search(file.path):
         return By.TOOL
-    if _tells_of_a_tool(file, change):
-        return By.UNKNOWN
     if _is_comment_alone(file):
         return By.HAND
+    if _tells_of_a_tool(file, change):
+        return By.UNKNOWN
     return By.HAND if is_copy and _is_patched(file, target, change) else _generated_by(file, target, change)
 
 
@@ -70,7 +70,7 @@ def _is_comment_alone(file: ChangedFile) -> bool:
 _COMMENT: Final = pattern(r"\s*(?:#(?![!\[])|//)")
 _SAYING: Final = pattern(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _HEADING: Final = pattern(
-    r"\bgenerated\b|\bgenerator\b|copyright|licen[sc]e|SPDX|do not edit|version|\bsource:|\bfrom\b|automatic|@\w|eslint|noqa|pragma|nolint|type:",
+    r"\bgenerated\b|\bgenerator\b|copyright|licen[sc]e|SPDX|do not edit|version|\bsource:|\bfrom(?:[: ]|$)|automatic|@\w|eslint|noqa|pragma|nolint|type:",
     2,
 )
 

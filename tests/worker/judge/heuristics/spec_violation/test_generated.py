@@ -133,12 +133,28 @@ NOTE = "# see the other file\n# adjusted once\n"
         ("dist/a.py", "#\n", False),
         ("dist/a.py", f"{SIGNED}{NOTE}", False),
         ("dist/a.txt", NOTE, False),
+        ("dist/a.py", f"# made from a.proto\n{NOTE}", False),
+        ("dist/a.py", f"# see from-json.ts\n{NOTE}", True),
     ],
-    ids=["comments", "code", "a licence", "no words", "signed", "no code"],
+    ids=[
+        "comments",
+        "code",
+        "a licence",
+        "no words",
+        "signed",
+        "no code",
+        "its source",
+        "a path with a word of sources",
+    ],
 )
 def test_comments_alone_are_by_hand(path: str, added: str, *, is_hand: bool) -> None:
     rule, manifest = "Do not edit anything under `dist/`; it is generated.", {"setup.py": "x = 3\n"}
     assert judged({path: added, **manifest}, {"setup.py": "x = 1\n"}, rule) == ({FACT} if is_hand else set())
+
+
+def test_comments_alone_are_by_hand_whatever_else_a_tool_wrote() -> None:
+    rule, manifest = "Do not edit anything under `dist/`; it is generated.", {"setup.py": "x = 3\n"}
+    assert judged({"dist/a.py": NOTE, **manifest}, {"setup.py": "x = 1\n"}, rule, "Regenerate the tables") == {FACT}
 
 
 def test_comments_in_the_place_of_others_may_be_a_generators() -> None:
