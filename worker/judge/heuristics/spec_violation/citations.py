@@ -15,7 +15,7 @@ from worker.domain.diff import ChangeKind, text_lines
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import Role, role_of
+from worker.judge.heuristics.paths import Language, Role, language_of, role_of
 from worker.judge.heuristics.spec_violation.ends import lengths, shown_whole
 from worker.judge.heuristics.spec_violation.titles import Strings, strings_of
 
@@ -28,10 +28,13 @@ _FILE: Final = pattern(
 _IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
 _WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
 _MADE_TITLES: Final = pattern(
-    r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!|import \*|globals\(\)|setattr\(|type\("
+    r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!"
 )
+_MADE_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
+"""How a file of Python comes to names that it does not spell."""
+
 _INHERITS: Final = pattern(
-    r"\bextends\b|^\s*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^\s*export \* from|\bpub use\b|import \*",
+    r"\bextends\b|^\s*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^\s*export \* from|\bpub use\b|import \*(?! as\b)",
     re.MULTILINE,
 )
 
@@ -221,7 +224,9 @@ def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
         yield from _words_behind(pointer, path, known)
         return
     words = f'the case cites "{name[:120]}" in {path}, and "{missing[0][0][:80]}" does not stand there'
-    is_sure = all(found is Found.NOT for _, found in missing[:1]) and _is_surely_missing(missing[0][0], parts, text)
+    is_sure = all(found is Found.NOT for _, found in missing[:1]) and _is_surely_missing(
+        missing[0][0], parts, path, text
+    )
     yield Wrong(What.NAME, words, is_sure, path)
 
 
@@ -243,7 +248,7 @@ def _words_behind(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     if behind:
         words = f'the case cites "{pointer.words[:120]}" in {path}, and no title there is that long'
         is_title = len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind) and role_of(path) is Role.TEST
-        yield Wrong(What.NAME, words, is_title and not _MADE_TITLES.search(known.whole[path]), path)
+        yield Wrong(What.NAME, words, is_title and not _makes_names(path, known.whole[path]), path)
 
 
 _MOST_BEHIND: Final = 4
@@ -302,9 +307,14 @@ _CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
 _TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
 
 
-def _is_surely_missing(missing: str, parts: list[str], text: str) -> bool:
+def _makes_names(path: str, text: str) -> bool:
+    is_python = language_of(path) in {None, Language.PYTHON}
+    return _MADE_TITLES.search(text) is not None or (is_python and _MADE_NAMES.search(text) is not None)
+
+
+def _is_surely_missing(missing: str, parts: list[str], path: str, text: str) -> bool:
     """Neither inherited, nor generated from a table."""
     is_name = _IDENTIFIER.fullmatch(missing) is not None
-    if _MADE_TITLES.search(text) and not (len(parts) == 1 and is_name):
+    if _makes_names(path, text) and not (len(parts) == 1 and is_name):
         return False
     return not is_name or not _INHERITS.search(text) or "_" in missing or len(parts) == 1

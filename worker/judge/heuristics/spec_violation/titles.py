@@ -13,7 +13,10 @@ from worker.judge.heuristics.change import Change
 
 _LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
 _HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
-_BEHIND: Final = pattern(r"\s*(?:[,;]\s|\s[-—–(\[]|[(\[]|\.{3}|…).{0,300}$", re.DOTALL)
+_BEHIND: Final = pattern(
+    r"\s*(?:[,;]\s|\s[-—–(\[]|[(\[](?![^()\[\]]{0,100}[)\]]\W{1,9}\w)|\.{3}|…).{0,300}$", re.DOTALL
+)
+"""What is said after a title; a bracket at a word, with more words behind it, is the title's own: `parse() fails`."""
 _BETWEEN: Final = pattern(r"[\s>:/.,-]+")
 _MOST: Final = 5_000
 _MOST_MADE: Final = 200

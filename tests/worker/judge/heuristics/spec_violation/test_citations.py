@@ -192,11 +192,18 @@ def test_evidence_is_held_against_the_tree_too() -> None:
         ("src/a.test.ts", "it.each([1])('%s', () => {})\n", " > is one of many"),
         ("src/a.test.ts", "for (const name of names) it(name, () => {})\n", " > is one of many"),
         ("src/A.java", "class A extends B {}\n", "#A.inherited"),
+        ("src/a_test.py", "from b import *\n", "::TestA::test_of_b"),
     ],
 )
 def test_a_made_or_inherited_name_is_a_suspicion(path: str, text: str, name: str) -> None:
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": f"{path}{name}"}]}
     assert signals(Change(dossier_of({}, {path: text}, case=case))) == {DOUBT}
+
+
+def test_a_title_behind_a_call_and_one_beside_imported_names_are_held_to_their_last_word() -> None:
+    text = "import * as z from 'zod'\nit('parse() is strict', () => {\n  expect(z.type(1)).toBe(2)\n})\n"
+    assert cited_title("src/a.test.ts > parse() is strict", text=text) == []
+    assert cited_title("src/a.test.ts > parse() is strict twice", text=text) == [NAME]
 
 
 def test_a_change_without_a_case_cites_nothing() -> None:

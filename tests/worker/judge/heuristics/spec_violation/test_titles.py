@@ -27,6 +27,7 @@ const letters = ['a', 'ab']
         "rejects empty keys, which is new",
         "rejects empty keys ...",
         "empty keys rejects",
+        "rejects empty keys(new)",
         "keys rejects empty keys",
         "keys > rejects empty keys",
         "can\\'t be read",
@@ -43,6 +44,7 @@ def test_a_title_is_there_whole_shortened_joined_or_made(title: str) -> None:
     [
         "rejects empty keys twice",
         "rejects broken keys",
+        "rejects empty() keys twice",
         "keys rejectsempty keys",
         "keys keys nothing",
         "says it",
