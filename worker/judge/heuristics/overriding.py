@@ -28,7 +28,7 @@ _RUNNING: Final = pattern(
 """Decorators of Python that run the body as it stands."""
 
 _TESTS: Final = pattern(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
-_ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface|TypedDict|NamedTuple|Enum)\b")
+_ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface)\b")
 _ABSTRACT_NAME: Final = pattern(
     r"^_*(Base|Abstract|Null|NoOp|Noop|Dummy)|Ignor(ed|es|ing)$|Disabled$|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"
 )
@@ -63,6 +63,13 @@ def is_wrapped(function: Function) -> bool:
     if function.source.language is not Language.PYTHON or "@" not in _PLAIN_DECORATOR.sub("", decorators):
         return False
     return _DECLARING.search(decorators) is None and not _is_python_declaration(function, "")
+
+
+def is_beside_abstract_ones(function: Function) -> bool:
+    """A method of an abstract class of Python that is not abstract itself, as far as its decorators say."""
+    is_python = function.source.language is Language.PYTHON and function.where is Where.TYPE
+    plain = not is_wrapped(function) and "@" not in _PLAIN_DECORATOR.sub("", function.attributes)
+    return is_python and plain and is_declaration(function)
 
 
 def _is_python_declaration(function: Function, decorators: str) -> bool:

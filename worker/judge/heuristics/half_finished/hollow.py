@@ -25,7 +25,7 @@ from worker.judge.heuristics.half_finished.outside import (
     may_be_an_override,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
-from worker.judge.heuristics.half_finished.stubs import stubs
+from worker.judge.heuristics.half_finished.stubs import Sure, stubs
 from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import (
     Written,
@@ -98,10 +98,12 @@ def _hollow(change: Change) -> tuple[_Hollow, ...]:
 
 
 def _found(change: Change) -> Iterator[_Hollow]:
-    told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
+    told = {(one.written.file.path, one.written.function.first): one.sure for one in stubs(change)}
     for one in new_functions(change):
-        if does_nothing(one.function) and (one.file.path, one.function.first) not in told:
-            why = _why(one.function)
+        sure, why = told.get((one.file.path, one.function.first)), _why(one.function)
+        # what a stub may be, in a class to extend, a body in comments is not
+        is_told = sure is Sure.FACT or (sure is not None and why is not _Why.COMMENTED_OUT)
+        if does_nothing(one.function) and not is_told:
             is_sure = why in _SURE and not is_stand_in(one.function) and not _is_doubtful(one, why, change)
             if not is_sure and _lacks_its_work(one, change):
                 why, is_sure = _Why.IMPORTED, True
@@ -123,12 +125,11 @@ def _found_elsewhere(change: Change) -> Iterator[_Hollow]:
 
 
 def _under_decorators(one: Written, change: Change) -> Iterator[_Hollow]:
-    """What a decorator makes of an empty body, nobody can say, but that a context manager fails."""
-    is_known = is_run_by_a_framework(one.function)
+    """What a decorator makes of an empty body, nobody can say, but that a context manager fails, and that its work was there."""
     if _YIELDING.search(one.function.attributes):
-        yield _Hollow(one, _Why.YIELDS_NOTHING, is_sure=is_known)
+        yield _Hollow(one, _Why.YIELDS_NOTHING, is_sure=is_run_by_a_framework(one.function))
     elif _why(one.function) is _Why.COMMENTED_OUT:
-        yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=is_known and not is_asked_for(change))
+        yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=not is_asked_for(change))
 
 
 _YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
@@ -152,7 +153,7 @@ def does_nothing(function: Function) -> bool:
 _LONGEST: Final = 200
 
 _IDLE_WORDS: Final = pattern(
-    r"\bno-?op|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
+    r"\bno-?op|\bnever (?:returns? (?:an? )?error|fails?|errors)\b|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
     r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
     r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
     r"|not (?:yet )?implemented",
@@ -214,10 +215,29 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
         return False  # what a constructor takes, it asked for
-    if is_called_as_it_is(function, change):
+    if is_called_as_it_is(function, change) or _is_never_equal(function):
         return False
-    is_asked_by_a_type = may_be_an_override(function) or _may_meet_an_interface(function)
+    may_override = may_be_an_override(function) and not _is_of_the_package(function)
+    is_asked_by_a_type = may_override or _may_meet_an_interface(function)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+
+
+def _is_never_equal(function: Function) -> bool:
+    """Whatever a type asks for, an object equals itself."""
+    says = text_of(function.statements[0]) if function.statements else ""
+    return function.name in {"equals", "__eq__", "Equals"} and _FALSE.fullmatch(says) is not None
+
+
+_FALSE: Final = pattern(r"return (?:false;|False)")
+
+
+def _is_of_the_package(function: Function) -> bool:
+    """A method of Java that a fragment shows, and that no type above can ask for: who answers one is public, or says so."""
+    words = set(function.attributes.replace("@", " ").split())
+    says = text_of(function.statements[0]) if function.statements else ""
+    is_closed = words.isdisjoint({"Override", "public", "protected", "default", "Nullable"})
+    is_shown_alone = function.source.language is Language.JAVA and function.where is Where.UNKNOWN
+    return is_shown_alone and is_closed and says == "return null;"
 
 
 def _is_for_a_type(function: Function) -> bool:

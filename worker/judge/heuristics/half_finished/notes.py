@@ -17,7 +17,13 @@ from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import stubs
-from worker.judge.heuristics.half_finished.written import Written, exemplary, new_functions, wrapped
+from worker.judge.heuristics.half_finished.written import (
+    Written,
+    exemplary,
+    left_to_subclasses,
+    new_functions,
+    wrapped,
+)
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import is_comment, text_of
@@ -96,7 +102,7 @@ def _admitted(change: Change) -> tuple[tuple[Written, "Node"], ...]:
     told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
     fresh = (
         one
-        for one in (*new_functions(change), *wrapped(change), *exemplary(change))
+        for one in (*new_functions(change), *wrapped(change), *left_to_subclasses(change), *exemplary(change))
         if (one.file.path, one.function.first) not in told
     )
     return tuple(_in_functions(fresh, change))

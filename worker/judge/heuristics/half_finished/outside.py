@@ -41,11 +41,22 @@ def is_named_idle(function: Function) -> bool:
 def is_platform(one: Written) -> bool:
     """It stands in for the same function of another platform or feature."""
     file, function = one
-    if _STANDS_IN.search(file.path) or _PLATFORM.search(function.attributes):
+    if _STANDS_IN.search(file.path) or (_PLATFORM.search(function.attributes) and not _is_the_only_one(function)):
         return True
     if any(map(_may_be_left_out, _modules_around(function))):
         return True
     return _WHOLE_FILE.search("\n".join(function.source.lines[:_BEGINNING])) is not None
+
+
+def _is_the_only_one(function: Function) -> bool:
+    """Built with a feature of Rust, and no other function of its file has the name: then it stands in for none."""
+    is_plain = function.container is None and _FEATURE.fullmatch(function.attributes) is not None
+    return is_plain and function.source.whole and function.source.text.count(f"fn {function.name}") == 1
+
+
+_FEATURE: Final = pattern(
+    r"(?:pub(?:\([\w:]{1,40}\))? ?)?#\[cfg\(feature = \"[\w-]+\"\)\](?: pub(?:\([\w:]{1,40}\))?)?"
+)
 
 
 def _may_be_left_out(around: "Node") -> bool:
@@ -97,6 +108,18 @@ def is_called_as_it_is(function: Function, change: Change) -> bool:
     return f"self.{name}(" in text_of(owner) and mentions.defined(change)[name] == 1
 
 
+def is_made(function: Function, change: Change) -> bool:
+    """Whether something makes an object of the class around it, so that it is no abstract one."""
+    owner = function.container
+    name = text_of(owner.child_by_field_name("name")) if owner is not None else ""
+    return name in mentions.made(change) and not has_types_above(function)
+
+
+def is_the_only_refusal(function: Function) -> bool:
+    """A class with several leaves them to those below."""
+    return text_of(function.container).count("NotImplementedError") == 1
+
+
 def is_private_by_word(function: Function) -> bool:
     words = function.attributes.split()
     return "private" in words or "static" in words or function.name.startswith("#")
@@ -108,7 +131,7 @@ def has_types_above(function: Function) -> bool:
         return False
     fields = ("superclasses", "superclass", "interfaces")
     bases = " ".join(text_of(owner.child_by_field_name(field)) for field in fields).strip("() ")
-    is_below = bool(bases) and bases not in {"object", "BaseModel"}
+    is_below = bool(bases) and bases not in {"object", "BaseModel", "NamedTuple", "typing.NamedTuple"}
     return is_below or any(child.type in _HERITAGE for child in owner.children)
 
 

@@ -14,20 +14,21 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
-from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.outside import (
     has_types_above,
     is_called_as_it_is,
+    is_made,
     is_platform,
     is_private_by_word,
+    is_the_only_refusal,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.values import is_constant, is_discard
 from worker.judge.heuristics.half_finished.written import (
     Written,
     exemplary,
-    is_measuring,
+    is_all_there_is,
     is_run_as_it_is,
     new_functions,
     registered,
@@ -108,8 +109,12 @@ def stub_suspected(change: Change) -> Iterator[Place]:
 def _place(stub: Stub) -> Place:
     file, function = stub.written
     first, last = function.line_of(stub.node), stub.node.end_point.row + function.source.first
-    note = f"the whole body of `{function.name}` is a stub"
-    return Place(note, file.path, first, max(first, last - (stub.node.end_point.column == 0)))
+    return Place(
+        f"the whole body of `{function.name}` is a stub",
+        file.path,
+        first,
+        max(first, last - (stub.node.end_point.column == 0)),
+    )
 
 
 def stubs(change: Change) -> tuple[Stub, ...]:
@@ -133,11 +138,13 @@ def _found(change: Change) -> Iterator[Stub]:
     for one in _oddly_wrapped(change):
         sure, node = _judge(one.function, change)
         if sure is Sure.FACT and _UNWRITTEN.search(text_of(node)):
-            yield Stub(one, node, Sure.SUSPICION)
+            yield Stub(
+                one, node, Sure.SUSPICION if is_asked_for(change) or not _YET.search(text_of(node)) else Sure.FACT
+            )
     for one in filter(lambda one: is_run_as_it_is(one.file), exemplary(change)):
         sure, node = _judge(one.function, change)
         if sure is Sure.FACT:  # what else reads like one is how examples are
-            yield Stub(one, node, Sure.FACT if is_measuring(one.file) else Sure.SUSPICION)
+            yield Stub(one, node, Sure.FACT if is_all_there_is(one) else Sure.SUSPICION)
     for one in rewritten(change):
         sure, node = _judge(one.function, change)
         if sure is not Sure.NO:
@@ -297,24 +304,12 @@ def _python(function: Function, words: str, change: Change) -> Sure:
         # in a method, without a word, it may be the way to say "abstract"
         is_abstract = (
             function.where is Where.TYPE
-            and not _is_made(function, change)
-            and not (is_called_as_it_is(function, change) and _is_the_only_refusal(function))
+            and not is_made(function, change)
+            and not (is_called_as_it_is(function, change) and is_the_only_refusal(function))
         )
         bare = Sure.SUSPICION if is_abstract else Sure.FACT
         return _says(_message(words), bare, bare)
     return _says(_message(words), Sure.NO)
-
-
-def _is_made(function: Function, change: Change) -> bool:
-    """Whether something makes an object of the class around it, so that it is no abstract one."""
-    owner = function.container
-    name = text_of(owner.child_by_field_name("name")) if owner is not None else ""
-    return name in mentions.made(change) and not has_types_above(function)
-
-
-def _is_the_only_refusal(function: Function) -> bool:
-    """A class with several leaves them to those below."""
-    return text_of(function.container).count("NotImplementedError") == 1
 
 
 def _promised(function: Function) -> Sure:

@@ -10,7 +10,12 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function, functions_of
-from worker.judge.heuristics.overriding import is_declaration, is_run_by_a_framework, is_wrapped
+from worker.judge.heuristics.overriding import (
+    is_beside_abstract_ones,
+    is_declaration,
+    is_run_by_a_framework,
+    is_wrapped,
+)
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 
@@ -39,6 +44,11 @@ def wrapped(change: Change) -> tuple[Written, ...]:
     return change.once(_find_wrapped)
 
 
+def left_to_subclasses(change: Change) -> tuple[Written, ...]:
+    """New methods of Python's abstract classes that are not declared abstract themselves: they may do nothing, or all."""
+    return change.once(_find_left)
+
+
 def exemplary(change: Change) -> tuple[Written, ...]:
     """New functions of examples, benchmarks and what makes the documentation; templates and texts for learners have gaps to fill."""
     return change.once(_find_exemplary)
@@ -49,9 +59,9 @@ def is_run_as_it_is(file: ChangedFile) -> bool:
     return _RUN_AS_IT_IS.search(file.path) is not None
 
 
-def is_measuring(file: ChangedFile) -> bool:
-    """Whether it is a benchmark: nobody leaves a body out there to be brief, as an example may."""
-    return _BENCHMARKS.search(file.path) is not None
+def is_all_there_is(one: Written) -> bool:
+    """Whether it is a benchmark or the whole program: nobody leaves its body out to be brief, as an example may."""
+    return one.function.name == "main" or _BENCHMARKS.search(one.file.path) is not None
 
 
 def rewritten(change: Change) -> tuple[Written, ...]:
@@ -63,10 +73,22 @@ def _find_new(change: Change) -> tuple[Written, ...]:
     return tuple(one for one in _all(change) if _is_new(one, change) and not is_declaration(one.function))
 
 
+def _find_left(change: Change) -> tuple[Written, ...]:
+    return tuple(one for one in _all(change) if is_beside_abstract_ones(one.function) and _is_new(one, change))
+
+
 def _find_exemplary(change: Change) -> tuple[Written, ...]:
     files = (one for one in change.files if one.language is not None and one.role is Role.EXAMPLE)
     runs = (file for file in files if not _TO_FILL.search(file.path))
-    return tuple(one for one in _touched(runs) if _is_new(one, change) and not is_declaration(one.function))
+    return tuple(one for one in _touched(runs) if _is_new(one, change) and _is_run(one.function))
+
+
+def _is_run(function: Function) -> bool:
+    """A benchmark of Rust is marked as a test is, and is none."""
+    return not is_declaration(function) or _BENCHMARK.search(function.attributes) is not None
+
+
+_BENCHMARK: Final = pattern(r"#\[bench\]")
 
 
 _RUN_AS_IT_IS: Final = pattern(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)

@@ -14,6 +14,12 @@ def found(path: str, code: str, before: str | None = None, *, texts: bool = True
 
 
 FACTS = {
+    "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
+    "py commented out in a class to extend": ("a.py", "class BaseA:\n    def load(self, path) -> str:\n        # text = read(path)\n        # return text\n        return None\n"),
+    "py of a named tuple": ("a.py", "class A(NamedTuple):\n    def load(self, path):\n        return []\n"),
+    "py never equal": ("a.py", "class A(B):\n    def __eq__(self, other):\n        return False\n"),
+    "java never equal": ("A.java", "class A {\n  @Override\n  public boolean equals(Object other) {\n    return false;\n  }\n}\n"),
+    "rust only one with a feature": ("a.rs", '#[cfg(feature = "x")]\nfn load(path: u8) -> bool {\n    false\n}\n'),
     "py takes": ("a.py", "class A:\n    def load(self, path):\n        return {}\n"),
     "py documented": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
     "py commented out": ("a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return False\n"),
@@ -62,11 +68,12 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py other answer": ("a.py", "class A(B):\n    def __eq__(self, other):\n        return True\n"),
+    "rust one of two features": ("a.rs", '#[cfg(feature = "x")]\nfn load(path: u8) -> bool {\n    false\n}\n\n#[cfg(feature = "y")]\nfn load(path: u8) -> bool {\n    go(path)\n}\n'),
     "py override": ("a.py", "class A(B):\n    def load(self, path):\n        return None\n"),
     "py override that takes nothing": ("a.py", "class A(B):\n    def load(self):\n        pass\n"),
     "py hook": ("a.py", "class BaseA:\n    def load(self, path):\n        return []\n"),
     "go constant": ("a.go", "package a\n\nfunc (o T) Strip() int {\n\treturn 0\n}\n"),
-    "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
     "an example in comments": ("examples/a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return None\n"),
     "rust cfg around": ("a.rs", '#[cfg(not(feature = "x"))]\nimpl A {\n    fn load(path: u8) {}\n}\n'),
     "rust cfg": ("a.rs", '#[cfg(not(feature = "x"))]\nfn load(path: u8) {}\n'),
@@ -91,6 +98,7 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "go says that it never fails": ("a.go", "package a\n\n// Any never returns an error.\nfunc Any(p string) error {\n\treturn nil\n}\n"),
     "py works": ("a.py", "def load(path):\n    return read(path)\n"),
     "py two statements": ("a.py", "def load(path):\n    go(path)\n    return None\n"),
     "an example that is brief": ("examples/a.py", "def load(path):\n    return None\n"),
@@ -126,6 +134,18 @@ def test_a_private_method_that_its_class_calls_and_nobody_else_defines_does_noth
     assert found("a.py", CALLED, CLASS) == "fact"
     assert found("a.py", CALLED.replace("self._load(path)", "1"), CLASS) == "suspected"
     assert found("a.py", CALLED) == "suspected", "who adds a class may add those below it later"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("", "fact"), ("public ", "suspected"), ("protected ", "suspected"), ("@Override ", "suspected")],
+)
+def test_a_method_of_java_that_a_fragment_shows_is_asked_for_by_a_type_only_if_it_says_so(
+    words: str, kind: str
+) -> None:
+    before = "class A {\n" + "  // x\n" * 8 + "  int a() {\n    return 1;\n  }\n}\n"
+    after = before[:-2] + f"\n  {words}Object load(int x) {{\n    return null;\n  }}\n}}\n"
+    assert found("A.java", after, before, texts=False) == kind
 
 
 def test_an_issue_that_asks_for_no_ops_gets_a_suspicion() -> None:

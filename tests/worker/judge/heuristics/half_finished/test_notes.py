@@ -99,6 +99,13 @@ def test_an_example_and_a_decorated_function_say_it_too() -> None:
     assert admitted("examples/a.py", ADMITTED["breaks off"][1]) == [], "its reader may do that"
 
 
+def test_a_method_beside_abstract_ones_says_it_too_and_an_abstract_one_does_not() -> None:
+    head = "class A(abc.ABC):\n    @abstractmethod\n    def go(self): ...\n\n"
+    method = "    def load(self):\n        # TODO: only the first step so far\n        return 0\n"
+    assert admitted("a.py", head + method) == [6]
+    assert admitted("a.py", f"{head}    @abstractmethod\n{method}") == []
+
+
 def test_an_issue_that_asks_for_a_skeleton_makes_it_no_fact() -> None:
     path, code, _ = ADMITTED["breaks off"]
     assert admitted(path, code, issue="Add a skeleton") == []
