@@ -4,12 +4,15 @@ Does not guess what stands around it. Invariant: lines keep their numbers, and o
 change wrote is left out.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.judge.heuristics import syntax
 from worker.judge.heuristics.paths import FURTHER, Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _QUOTES: Final = ('"""', "'''")
 _BRACKETS: Final = pattern(r"[(\[{)\]}]")
@@ -23,11 +26,12 @@ def fragment(lines: tuple[DiffLine, ...], language: Language) -> str:
     if mended != text or language in FURTHER:
         return mended
     start = _begins_anew(lines, language)
-    root = syntax.parse(text, language)
-    if not start or not root.has_error or syntax.is_refused(root):
+    root = syntax.parse(text, language) if start else None
+    if root is None or not root.has_error or syntax.is_refused(root):
         return text
     beheaded = "\n" * start + joined(lines[start:])
-    return beheaded if _broken(beheaded, language) < _broken(text, language) else text
+    rest = syntax.parse(beheaded, language)
+    return beheaded if not rest.has_error or _broken(rest, language) < _broken(root, language) else text
 
 
 def joined(lines: tuple[DiffLine, ...]) -> str:
@@ -49,9 +53,8 @@ def _begins_anew(lines: tuple[DiffLine, ...], language: Language) -> int:
     return 0 if language is Language.PYTHON else start
 
 
-def _broken(text: str, language: Language) -> int:
+def _broken(root: "Node", language: Language) -> int:
     """How many bytes a grammar can make nothing of."""
-    root = syntax.parse(text, language)
     return sum(one.end_byte - one.start_byte for one in syntax.find(root, language, ("ERROR",)))
 
 

@@ -62,7 +62,7 @@ _UNWRITTEN: Final = pattern(
     re.IGNORECASE,
 )
 _DELIBERATE: Final = pattern(
-    r"(?<!not yet )support(?!(ed|s)? yet\b)|subclass|overrid|abstract|inherit|derived|concrete|child class|instead|deprecat|removed|cannot|can't|should not|must not"
+    r"(?<!not yet )support(?!(ed|s)? yet\b)|subclass|overrid|abstract|inherit|derived|concrete|child class|instead|deprecat|removed|cannot|can't|should not|must not|should be \w+ (?:with|by|via|through|using)\b"
     r"|never be called|not be called|read-?only|immutable|by design|intentional|not applicable|\bn/a\b|platform|windows|linux|macos|darwin"
     r"|implemented (for|by|on|in|with|when|if|unless|without)\b",
     re.IGNORECASE,

@@ -241,6 +241,10 @@ RIGHT = {
     "py no-op": ("a.py", "def close() -> None:\n    pass\n"),
     "py unannotated no-op": ("a.py", "def close():\n    pass\n"),
     "py optional hook": ("a.py", "class A:\n    def extra(self) -> str | None:\n        pass\n"),
+    "py refusal that names another way": (
+        "a.py",
+        'def add(x):\n    raise NotImplementedError("Headers should be added with add_last()")\n',
+    ),
     "py refusal": ("a.py", 'def f():\n    raise NotImplementedError("fork is not supported on Windows")\n'),
     "py other refusal": ("a.py", 'def f():\n    raise ValueError("negative")\n'),
     "py work": ("a.py", "def f():\n    x = 1\n    raise NotImplementedError(x)\n"),
