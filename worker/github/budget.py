@@ -1,7 +1,8 @@
-"""How many requests an installation has left, and for what the last ones are kept.
+"""How many requests an installation has left, for what the last ones are kept, and until when GitHub wants none at all.
 
 Does not send anything and never waits. Invariant: as long as the last answers of GitHub are known, a pull request's state can
-still be told when nothing else can be asked, and a sweep never takes what a pull request needs.
+still be told when nothing else can be asked, a sweep never takes what a pull request needs, and while a secondary limit lasts
+nothing is asked that is no more urgent than what it refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,6 +31,9 @@ NOTED_BELOW: Final = 1500
 
 GITHUB: Final = "GitHub"
 
+SECONDARY: Final = "secondary"
+"""What the limit is noted as that is of no budget: too many requests at once, or too many that create content. It ends by itself."""
+
 
 class Budget:
     """What one installation has left, as GitHub's answers say; shared by all processes through the book."""
@@ -42,10 +46,18 @@ class Budget:
 
     def admit(self, resource: str, need: Need) -> None:
         """Raises RateLimited when what is left is kept for something more urgent."""
-        left = self._left.get(resource)
-        if left is None or left.remaining > LEAST[need] or left.reset <= self._clock.now():
-            return
-        raise RateLimited(GITHUB, left.reset)
+        for name in (resource, SECONDARY):
+            left = self._left.get(name)
+            if left is not None and left.remaining <= LEAST[need] and left.reset > self._clock.now():
+                raise RateLimited(GITHUB, left.reset)
+
+    def throttled(self, need: Need, until: datetime) -> None:
+        """GitHub refuses this by its secondary limit until then: who goes on asking is banned in the end."""
+        known, least = self._left.get(SECONDARY), LEAST[need]
+        if known is not None and known.reset > self._clock.now():
+            until, least = max(until, known.reset), min(least, known.remaining)
+        self._left[SECONDARY] = left = Left(least, until)
+        self._book.put(self._installation, SECONDARY, left)
 
     def seen(self, headers: Mapping[str, str]) -> None:
         """Note what an answer says. An answer without such words, as of a server without limits, says nothing."""

@@ -22,9 +22,9 @@ from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from worker.domain.ids import InstallationId
-from worker.errors import Forbidden, Outage
+from worker.errors import AssayError, Forbidden, Outage
 from worker.github.budget import Budget, Need
-from worker.github.errors import GITHUB, Transient, Unauthorized, of_graphql, reset_time, told
+from worker.github.errors import GITHUB, Throttled, Transient, Unauthorized, of_graphql, reset_time, told
 from worker.github.replies import GraphAnswer
 from worker.github.tokens import SharedTokens, SharedTokensStrategy
 from worker.ports import Clock, RateBook, Vault
@@ -159,6 +159,7 @@ class Api:
         response = self._authorized(call)
         answer = read(response.content, GraphAnswer, "/graphql")
         if error := of_graphql(answer.errors, self._clock.now(), reset_time(response.headers)):
+            self._heed(call, error)
             raise error
         return understood(lambda: reply.model_validate(answer.data), "/graphql")
 
@@ -169,9 +170,18 @@ class Api:
         """Raises RateLimited without asking where what is left is kept for something more urgent."""
         if self._budget is not None:
             self._budget.admit("graphql" if call.path == self._graphql_url else "core", call.need)
-        response = self._with_credential(lambda connection: connection.send(call))
+        try:
+            response = self._with_credential(lambda connection: connection.send(call))
+        except Throttled as error:
+            self._heed(call, error)
+            raise
         self._note(response.headers)
         return response
+
+    def _heed(self, call: Call, error: AssayError) -> None:
+        """A secondary limit that this call met is one of all processes that ask for this installation."""
+        if self._budget is not None and isinstance(error, Throttled):
+            self._budget.throttled(call.need, error.retry_at)
 
     def _note(self, headers: Mapping[str, str]) -> None:
         if self._budget is not None:

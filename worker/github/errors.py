@@ -9,9 +9,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from itertools import pairwise
+from math import ceil
 from typing import Final
 
-from githubkit.exception import GitHubException, RateLimitExceeded, RequestError, RequestFailed, RequestTimeout
+from githubkit.exception import (
+    GitHubException,
+    RateLimitExceeded,
+    RequestError,
+    RequestFailed,
+    RequestTimeout,
+    SecondaryRateLimitExceeded,
+)
 from pydantic import ValidationError
 
 from worker.errors import AssayError, Forbidden, Gone, Outage, RateLimited, Unavailable
@@ -81,6 +89,16 @@ DISPENSABLE: Final = frozenset({"refUpdateRule", "userContentEdits", "timelineIt
 """Fields without which an answer is good, wherever they stand."""
 
 
+class Throttled(RateLimited):
+    """GitHub's secondary limit: of all that an installation asks, whatever its budgets say. Outside this package a RateLimited.
+
+    It lasts for whole seconds, as it is noted for other processes: nobody comes back too early, or twice.
+    """
+
+    def __init__(self, what: str, retry_at: datetime) -> None:
+        super().__init__(what, datetime.fromtimestamp(ceil(retry_at.timestamp()), UTC))
+
+
 class TooLargeToShow(AssayError):
     """GitHub doesn't show this diff (406, or 422 where it takes too long). Stays in this package: the source asks for the files instead."""
 
@@ -88,6 +106,8 @@ class TooLargeToShow(AssayError):
 def told(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
     """Say in our words what githubkit raised."""
     match error:
+        case SecondaryRateLimitExceeded():
+            return Throttled(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
         case RateLimitExceeded():
             return RateLimited(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
         case RequestFailed():
@@ -111,7 +131,7 @@ def _refused(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR091
     message = _message(error.response.content)
     asked = f"{error.request.method} {path}"
     if SECONDARY in message:
-        return RateLimited(GITHUB, now + PAUSE)
+        return Throttled(GITHUB, now + PAUSE)
     match status:
         case HTTPStatus.UNAUTHORIZED:
             scheme, _, credential = error.request.headers.get("authorization", "").partition(" ")
@@ -128,7 +148,7 @@ def _refused(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR091
         case HTTPStatus.NOT_ACCEPTABLE | HTTPStatus.UNPROCESSABLE_ENTITY if is_no_diff(status, message):
             return TooLargeToShow(message)
         case HTTPStatus.TOO_MANY_REQUESTS:
-            return RateLimited(GITHUB, now + PAUSE)
+            return Throttled(GITHUB, now + PAUSE)
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Transient(GITHUB, f"answered {status} to {asked}")
         case _:
@@ -176,7 +196,7 @@ def _of_graph_error(  # noqa: PLR0911 - a table
     if error.type in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(GITHUB, reset or now + PAUSE)
     if SECONDARY in error.message:
-        return RateLimited(GITHUB, now + PAUSE)
+        return Throttled(GITHUB, now + PAUSE)
     if error.path is None:
         return _of_query(error)
     if is_optional(error):

@@ -79,6 +79,38 @@ def test_after_the_reset_all_is_there_again_and_other_budgets_are_others() -> No
     Budget(HERE, page, Hand()).admit("graphql", Need.SWEEP)
 
 
+@pytest.mark.parametrize(
+    ("refused", "admitted"),
+    [(Need.STATE, []), (Need.JUDGING, [Need.STATE]), (Need.SWEEP, [Need.STATE, Need.JUDGING])],
+)
+def test_a_secondary_limit_stops_all_that_is_no_more_urgent_than_what_it_refused(
+    refused: Need, admitted: list[Need]
+) -> None:
+    page, until = Page(), NOON + timedelta(seconds=60)
+    Budget(HERE, page, Hand()).throttled(refused, until)
+    for resource in ("core", "graphql"):
+        elsewhere = Budget(HERE, page, Hand())
+        for need in Need:
+            if need in admitted:
+                elsewhere.admit(resource, need)
+            else:
+                with pytest.raises(RateLimited) as told:
+                    elsewhere.admit(resource, need)
+                assert told.value.retry_at == until
+        Budget(HERE, page, Hand(until)).admit(resource, Need.SWEEP)
+
+
+def test_of_two_secondary_limits_the_stricter_and_the_longer_one_count() -> None:
+    page, soon, late = Page(), NOON + timedelta(seconds=10), NOON + timedelta(seconds=60)
+    budget = Budget(HERE, page, Hand())
+    budget.throttled(Need.STATE, soon)
+    budget.throttled(Need.SWEEP, late)
+    assert page.kept["secondary"] == Left(LEAST[Need.STATE], late)
+    after = Budget(HERE, page, Hand(late))
+    after.throttled(Need.SWEEP, late + timedelta(seconds=1))
+    assert page.kept["secondary"].remaining == LEAST[Need.SWEEP], "the old one is over"
+
+
 def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
     page = Page()
     budget = Budget(HERE, page, Hand())

@@ -22,6 +22,7 @@ from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailabl
 from worker.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
 from worker.github.replies import Permission, PullState
 from worker.github.source import GitHubPullSource, looking
+from worker.ports import Left
 from worker.settings import AppCredentials, Settings
 from worker.system_clock import SystemClock
 
@@ -252,8 +253,53 @@ def test_a_secondary_limit_says_when_to_come_back(
     with pytest.raises(RateLimited) as caught:
         look(access, place)
     wait = caught.value.retry_at - SystemClock().now()
-    assert timedelta(seconds=seconds - 5) < wait <= timedelta(seconds=seconds)
+    assert timedelta(seconds=seconds - 5) < wait <= timedelta(seconds=seconds + 1)
+    assert caught.value.retry_at.microsecond == 0
     assert len(place.asked()) == 1
+
+
+class Book:
+    """What GitHub said of rate limits, for several processes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Left] = {}
+
+    def left(self, installation: InstallationId) -> dict[str, Left]:
+        assert installation == INSTALLATION
+        return self.kept
+
+    def put(self, installation: InstallationId, resource: str, left: Left) -> None:
+        assert installation == INSTALLATION
+        self.kept[resource] = left
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"kind": "secondary", "retry_after": 30},
+        {"kind": "secondary"},
+        {
+            "kind": "status",
+            "status": 200,
+            "body": {"errors": [{"message": "You have exceeded a secondary rate limit"}]},
+        },
+    ],
+    ids=["with a time", "without one", "GraphQL's"],
+)
+def test_while_a_secondary_limit_lasts_no_process_asks_for_this_installation(
+    place: Place, settings: Settings, vault: Drawer, order: dict[str, object]
+) -> None:
+    book = Book()
+    place.github.fault("POST /graphql", count=100, **order)
+    owner, _, name = place.name.partition("/")
+    query = "query Q($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
+    for _ in range(20):
+        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
+            one.api(INSTALLATION).query(query, {"owner": owner, "name": name}, PullState)
+        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
+            look(one, place)
+    place.github.clear_faults()
+    assert place.asked() == ["Q"]
 
 
 def test_a_used_up_limit_says_when_it_starts_anew(place: Place, access: AppAccess) -> None:

@@ -14,7 +14,7 @@ from tests.world.github_bench import GitHub
 from worker.domain.ids import InstallationId
 from worker.errors import AssayError, Bug, Forbidden, Gone, Outage, RateLimited, RetryRule, Unavailable, classify
 from worker.github.client import AppAccess, Call
-from worker.github.errors import GITHUB, BadRequest, TooLargeToShow, missing, reset_time, told
+from worker.github.errors import GITHUB, BadRequest, Throttled, TooLargeToShow, missing, reset_time, told
 from worker.github.replies import Permission, PullState
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -59,8 +59,8 @@ def clear(github: GitHub) -> Iterator[None]:
         ("GET", "/pulls/1", 406, "the diff exceeded", TooLargeToShow, "the diff exceeded"),
         ("GET", "/pulls/1", 422, SLOW, TooLargeToShow, "too long to generate"),
         ("GET", "/pulls/1", 422, LOADED, TooLargeToShow, "heavy server load"),
-        ("GET", "/pulls/1", 429, "Too many requests", RateLimited, "again at"),
-        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", RateLimited, "again at"),
+        ("GET", "/pulls/1", 429, "Too many requests", Throttled, "again at"),
+        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", Throttled, "again at"),
         ("PATCH", "/check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),
         ("PATCH", "/check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
     ],
@@ -92,7 +92,7 @@ COMMENT = ["updateIssueComment"]
     [
         ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, "again at"),
         ({"type": "RATE_LIMIT", "message": "API rate limit exceeded"}, RateLimited, "again at"),
-        ({"message": "You have exceeded a secondary rate limit"}, RateLimited, "again at"),
+        ({"message": "You have exceeded a secondary rate limit"}, Throttled, "again at"),
         ({"type": "NOT_FOUND", "path": ["repository"], "message": "no"}, Gone, "repository deleted, or the App"),
         ({"type": "NOT_FOUND", "path": PULL, "message": "no"}, Gone, "deleted"),
         ({"type": "FORBIDDEN", "path": PULL, "message": "no"}, Forbidden, "pull_requests: read"),
