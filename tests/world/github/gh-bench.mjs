@@ -17,6 +17,7 @@
 // Who does what: `emulate` keeps users, repositories, git objects, issues, comments, labels, reviews, App JWTs and
 // installation tokens. The files in gh/ add what it lacks, or has too simply:
 //   world    what all share            door    one request
+//   emulator the one behind, asked without a wire
 //   traffic  credentials, rate limit, ETag, faults        checks  check runs, suites, statuses, the limits
 //   pulls    moving heads, diffs, merge gate              hooks   signed deliveries
 //   installations  the App from a manifest, what was granted it
@@ -26,8 +27,8 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
-import { createEmulator } from "emulate";
 import { serve } from "./gh/door.mjs";
+import { Emulator } from "./gh/emulator.mjs";
 import { Hooks } from "./gh/hooks.mjs";
 import { Routes } from "./gh/http.mjs";
 import { verbs } from "./gh/verbs.mjs";
@@ -66,18 +67,6 @@ const SEED = {
 const port = (server) => server.address().port;
 const listening = (server, at) => new Promise((resolve) => server.listen(at, "127.0.0.1", resolve));
 
-/** A port below those that the kernel gives to whoever asks for any: nobody gets it between here and its use. */
-async function freePort() {
-  const candidate = 20_000 + Math.floor(Math.random() * 12_000);
-  const server = createServer();
-  const isFree = await new Promise((resolve) => {
-    server.once("error", () => resolve(false)).listen(candidate, "127.0.0.1", () => resolve(true));
-  });
-  if (!isFree) return freePort();
-  await new Promise((resolve) => server.close(resolve));
-  return candidate;
-}
-
 function options() {
   const { values } = parseArgs({
     options: {
@@ -93,33 +82,6 @@ function options() {
   return { ...values, seed: { ...seed, installations: { [seed.org]: seed.installation_id, ...JSON.parse(values.others) } } };
 }
 
-/** Starts the emulator on a port of its own; it believes that it lives at the bench's URL. */
-async function startEmulator(seed, url) {
-  const people = seed.users.map((login) => [`bench-${login}`, { login, scopes: ["repo"] }]);
-  const admins = ADMINS.map((token) => [token, { login: "admin", scopes: ["repo", "admin:org"] }]);
-  const app = {
-    ...seed.app,
-    permissions: seed.permissions,
-    events: ["*"],
-    webhook_url: `${url}/_bench/sink`,
-    installations: Object.entries(seed.installations).map(([account, installation_id]) => ({ installation_id, account })),
-  };
-  const github = {
-    users: seed.users.map((login) => ({ login })),
-    orgs: Object.keys(seed.installations).map((login) => ({ login, members: [{ login: "admin", role: "admin" }] })),
-    apps: [app],
-  };
-  const inner = await freePort();
-  const emulator = await createEmulator({
-    service: "github",
-    port: inner,
-    baseUrl: url,
-    seed: { tokens: Object.fromEntries([...people, ...admins]), github },
-  });
-  const key = emulator.generatedSecrets.find((one) => one.kind === "github.app_private_key")?.value;
-  return { address: `http://127.0.0.1:${inner}`, key };
-}
-
 async function main() {
   const { seed, secret, webhook, port: wanted } = options();
   let handle = (req, res) => res.writeHead(503).end();
@@ -127,7 +89,10 @@ async function main() {
   await listening(server, Number(wanted));
   const url = `http://127.0.0.1:${port(server)}`;
 
-  const emulator = await startEmulator(seed, url);
+  const people = seed.users.map((login) => [`bench-${login}`, { login, scopes: ["repo"] }]);
+  const admins = ADMINS.map((token) => [token, { login: "admin", scopes: ["repo", "admin:org"] }]);
+  const deliver = (event, body) => world.relay(event, body);
+  const emulator = await Emulator.start(seed, Object.fromEntries([...people, ...admins]), url, deliver);
   seed.app.private_key ??= emulator.key;
   const hooks = new Hooks({
     url: webhook,
@@ -138,7 +103,7 @@ async function main() {
     events: seed.events,
   });
   const world = new World(seed, url, hooks);
-  world.emulator = emulator.address;
+  world.emulator = emulator;
   world.tokens.keys = [seed.app.private_key];
   const routes = new Routes();
   verbs(world, routes);

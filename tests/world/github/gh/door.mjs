@@ -9,7 +9,6 @@ const LOG_LENGTH = 10_000;
 export async function serve(world, routes, req, res) {
   const call = await readCall(req);
   call.graphql = peek(call);
-  if (call.path === "/_bench/sink") return sink(world, call, res);
   if (call.path.startsWith("/_bench/")) return write(res, await attempt(routes.find(call) ?? nowhere));
   try {
     call.owner = world.tokens.owner(call);
@@ -27,14 +26,6 @@ export async function serve(world, routes, req, res) {
   await world.traps.spring(call, req.socket, true);
   const counted = world.rate.headers(call.owner.name, call.graphql ? "graphql" : "core");
   if (reply) write(res, { ...reply, headers: { ...counted, ...reply.headers } });
-}
-
-/** What the emulator delivers comes here first. */
-function sink(world, call, res) {
-  res.writeHead(204).end();
-  return world
-    .relay(call.headers["x-github-event"], call.raw)
-    .catch((error) => console.error(`gh-bench: relay: ${error.message}`));
 }
 
 function nowhere() {

@@ -1,7 +1,6 @@
 // The world that all parts share: the emulator behind, git pieces, accounts and apps, and what is told to the product.
 
 import { sign } from "node:crypto";
-import { Agent, request } from "node:http";
 import { Checks } from "./checks.mjs";
 import { Git } from "./git.mjs";
 import { Installations } from "./installations.mjs";
@@ -50,13 +49,13 @@ export class World {
   async #ask(method, path, body, headers) {
     if (method !== "GET") {
       this.#read = new Map();
-      const answer = await exchange(this.emulator + path, method, headers, body);
+      const answer = await this.emulator.ask(method, path, headers, body);
       this.#read = new Map(); // what was read meanwhile may be of before
       return reply(answer);
     }
     const read = this.#read;
     const key = [path, headers.authorization, headers.accept].join(" ");
-    if (!read.has(key)) read.set(key, exchange(this.emulator + path, method, headers).catch((error) => (read.delete(key), Promise.reject(error))));
+    if (!read.has(key)) read.set(key, this.emulator.ask(method, path, headers).catch((error) => (read.delete(key), Promise.reject(error))));
     return reply(await read.get(key));
   }
 
@@ -263,7 +262,11 @@ export class World {
   }
 
   /** A delivery of the emulator's own, made true before it goes on to the product. */
-  async relay(event, raw) {
+  relay(event, raw) {
+    this.#relayed(event, raw).catch((error) => console.error(`gh-bench: relay: ${error.message}`));
+  }
+
+  async #relayed(event, raw) {
     if (!FROM_EMULATOR.includes(event)) return;
     const payload = JSON.parse(raw, truer);
     if (payload.changes) payload.changes = replaced(payload.changes);
@@ -305,24 +308,6 @@ function reply({ status, headers, bytes }) {
   if (status === 403 && body?.message === "Forbidden") body.message = "Resource not accessible by integration";
   const keep = ["link", "content-type", "location"].map((name) => [name, headers[name]]).filter(([, value]) => value);
   return { status, body, headers: Object.fromEntries(keep) };
-}
-
-const LINES = new Agent({ keepAlive: true });
-
-/** One request to the emulator. By node's own client: `fetch` takes twice the work, and a story asks hundreds of times. */
-function exchange(url, method, headers, body) {
-  return new Promise((resolve, reject) => {
-    const take = (answer) => {
-      const parts = [];
-      answer.on("data", (part) => parts.push(part)).on("error", reject);
-      answer.on("end", () => resolve({ status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(parts) }));
-    };
-    const sent = request(url, { method, agent: LINES, headers }, take).on("error", (error) => {
-      const isStale = sent.reusedSocket && error.code === "ECONNRESET"; // the other side had just closed it, unread
-      return isStale ? resolve(exchange(url, method, headers, body)) : reject(error);
-    });
-    sent.end(["GET", "HEAD"].includes(method) ? undefined : body);
-  });
 }
 
 const LINKS = [
