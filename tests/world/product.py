@@ -40,7 +40,7 @@ FAST: Mapping[str, str] = {
     "ASSAY_PEOPLE": "judge",
     "ASSAY_LEADER": "2",
     "ASSAY_SWEEP": "0.5",
-    "ASSAY_TICK": "0.02",
+    "ASSAY_TICK": "0.05",
     "ASSAY_RETRIES": "2",
     "ASSAY_RETRY_DELAY": "0.2",
     "ASSAY_GITHUB_DELAY": "4",
