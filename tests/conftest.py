@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """The stories first, since they take longest: so they stay in one process, whose product serves them all."""
     if hasattr(config, "workerinput"):
         items[:] = together(items)
-    items.sort(key=lambda item: STORIES not in item.path.parents)
+    items.sort(key=lambda item: not str(item.path).startswith(f"{STORIES}{os.sep}"))
 
 
 @pytest.hookimpl

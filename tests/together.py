@@ -6,6 +6,7 @@ there what went well before and after a call. Joins no case that has a fixture o
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -53,9 +54,14 @@ def _test_of(item: pytest.Item) -> tuple[pytest.Module, str] | None:
     ):
         return None
     given = set(_arguments(item))
-    is_pure = set(inspect.signature(item.obj).parameters) == given and set(item.fixturenames) - given <= OF_EVERY_TEST
+    is_pure = _parameters(item.obj) == given and set(item.fixturenames) - given <= OF_EVERY_TEST
     is_plain = all(mark.name == "parametrize" and not mark.kwargs.get("indirect") for mark in item.iter_markers())
     return (item.parent, item.originalname) if is_pure and is_plain else None
+
+
+@cache
+def _parameters(test: Callable[..., object]) -> set[str]:
+    return set(inspect.signature(test).parameters)
 
 
 def _joined(module: pytest.Module, members: Sequence[pytest.Item]) -> pytest.Item:

@@ -67,6 +67,7 @@ class ServedDoor:
     def __init__(self, url: str, log: io.StringIO, redis: Redis) -> None:
         self.redis = redis
         self.log = log
+        self.at_redis = redis.client
         self.http = httpx.Client(base_url=url, timeout=10)
 
     def deliver(self, event_name: str, content: Any, headers: Mapping[str, str | None] | None = None) -> httpx.Response:
@@ -86,8 +87,7 @@ class ServedDoor:
     def forget(self) -> None:
         self.log.seek(0)
         self.log.truncate()
-        with self.redis.client as client:
-            cast("Any", client).flushall()
+        cast("Any", self.at_redis).flushall()
 
 
 def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
@@ -111,5 +111,6 @@ def served(redis: Redis) -> Generator[ServedDoor]:
             yield door
         finally:
             door.http.close()
+            door.at_redis.close()
             server.should_exit = True
             thread.join()

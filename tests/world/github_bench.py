@@ -159,9 +159,10 @@ class GitHub:
         """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
         return _answer(self.client.get("/_bench/state", params={"repo": repository, "part": parts}))
 
-    def requests(self, repository: str | None = None, name: str | None = None) -> list[Exchange]:
-        """Every request about *repository* under the installation's credentials (or those called *name*)."""
-        wanted = {"repo": repository, "name": name or f"installation:{self.ready.installation_id}", "bodies": "1"}
+    def requests(self, repository: str | None = None, *names: str | None) -> list[Exchange]:
+        """Every request about *repository* under the installation's credentials, or those called *names* (None: its own)."""
+        own = f"installation:{self.ready.installation_id}"
+        wanted = {"repo": repository, "name": [name or own for name in names] or own, "bodies": "1"}
         params = {key: value for key, value in wanted.items() if value is not None}
         return list(_answer(self.client.get("/_bench/requests", params=params))["requests"])
 

@@ -183,12 +183,12 @@ function faultsAndCounts(on, world, table) {
   on("tokens/expire", () => tokens.expireInstallations());
   table.on("DELETE /_bench/requests", () => (world.log.splice(0), json({ ok: true })));
   table.on("GET /_bench/requests", (call) => {
-    const name = call.query.get("name");
+    const names = call.query.getAll("name");
     const repo = call.query.get("repo");
     const match = new RegExp(call.query.get("match") ?? "");
     const requests = world.log.filter(
       (one) =>
-        (!name || one.name === name) &&
+        (!names.length || names.includes(one.name)) &&
         (!repo || `${one.path}/`.startsWith(`/repos/${repo}/`) || one.repos.includes(repo)) &&
         match.test(`${one.method} ${one.path}`),
     );
