@@ -155,7 +155,10 @@ class Intake:
         if event.has_new_config or event.is_rewritten:
             door.set_window(self.store.wire, *place, None)
         why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
-        woken = self._again(door.judged_into(self.store.wire, *place), why, delivery_id, at)
+        found = door.judged_into(self.store.wire, *place)
+        if event.is_rewritten:
+            found = [one for one in found if one.base in (None, place[2])]  # not what goes elsewhere by now
+        woken = self._again(found, why, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
     def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:

@@ -345,6 +345,9 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
     pull = Pull(here, made["number"], here.name, "fix")
     world.settles()
     assert (pull.check.conclusion, pull.verdict["coverage"]["read"]) == ("success", ["download.py"])
+    world.alice.comments(pull, "/override we ship what we looked at")
+    world.settles()
+    assert pull.check.conclusion == "neutral"
 
     world.model.answers(reject("scope_creep", "upload.py:9"))
     world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"}, force=True)

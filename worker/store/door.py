@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 DELIVERY_S, PULL_S = int(keys.REPEATS.total_seconds()), int(keys.MONTH.total_seconds())
 """How long `keys.delivery`, and `keys.pull` and `keys.heads` stay."""
 
+NO_HEAD: Final[Sha] = "0" * 40
+
 FORCE: Final = "force"
 ANEW: Final = "anew"
 CONTESTED: Final = "contest"
@@ -182,8 +184,8 @@ def to_want(request: Wanting, timing: Timing) -> Call:
         keys.delivery(request.delivery_id).name,
         keys.window(installation, repository, request.base).name,
     ]
-    if head_sha is not None:
-        on += [keys.heads(installation, repository, head_sha).name, keys.named(request.repository).name]
+    if head_sha is not None or trigger is Trigger.BASE:  # where no head is told nobody looks at its key
+        on += [keys.heads(installation, repository, head_sha or NO_HEAD).name, keys.named(request.repository).name]
         if trigger in (Trigger.TEXT, Trigger.BASE):
             on.append(keys.ledger(pull).name)
         if trigger is Trigger.BASE:
