@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
-from app.connections import HEAD_SECONDS, LARGEST_HEAD
+from app.connections import HEAD_SECONDS, LARGEST_HEAD, REST_SECONDS
 from app.health import Outcome, Tally
 from app.webhooks import BODY_SECONDS, LARGEST_BODY, QUICK_BODY, Answer, Crowded, Door, Lock, Refused, Room, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
@@ -256,6 +256,20 @@ def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(door: ServedD
     assert time.monotonic() - begun > HEAD_SECONDS / 2
     for one in (silent, trickling_head, second):
         one.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [f"POST {PATH}", "GET /livez"])
+def test_a_body_that_nobody_reads_keeps_no_connection_open(door: ServedDoor, line: str) -> None:
+    """The answer is there long before: without a signature a delivery's body is not read, and nobody else reads any."""
+    begun = time.monotonic()
+    with connected(door) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode())
+        assert connection.recv(1000).startswith(b"HTTP/1.1 ")
+        while not (is_over := is_closed(connection, b"x")) and time.monotonic() - begun < REST_SECONDS + 10:
+            pass
+    assert is_over
+    assert REST_SECONDS - 1 < time.monotonic() - begun < REST_SECONDS + 5
 
 
 def is_closed(connection: socket.socket, more: bytes) -> bool:
