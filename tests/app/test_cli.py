@@ -220,7 +220,7 @@ def test_a_missing_setting_is_one_message_before_anything_is_started(command: st
     assert done.returncode == Exit.USAGE
     assert done.stderr == (
         "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the "
-        '.pem file; two while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
+        '.pem file; two, separated by a space, while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
     )  # fmt: skip
     assert not (tmp_path / "state").exists()
 
