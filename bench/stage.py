@@ -68,7 +68,7 @@ class Traffic:
         """As the App and as its installation, each in the order in which it was asked."""
         found: list[Exchange] = []
         for name in self._names:
-            asked = self._github.requests(name=name)
+            asked = self._github.requests(None, name)
             found += asked[self._seen[name] :]
             self._seen[name] = len(asked)
         return found
