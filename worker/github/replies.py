@@ -109,9 +109,7 @@ class ContentEdit(GraphReply):
     diff: str | None = None
 
 
-class Rename(GraphReply):
-    """An item of a timeline, which ends with the newest."""
-
+class Rename(GraphReply):  # an item of a timeline, which ends with the newest
     created_at: datetime
     previous_title: str
     current_title: str
