@@ -176,9 +176,9 @@ def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> Ch
 def waiting_for_github(until: datetime) -> CheckContent:
     """GitHub lets us ask no more for a while; what is left is kept for telling so."""
     return CheckContent(
-        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is used up",
-        summary="Assay has used up the requests that GitHub grants this installation in an hour. It judges this commit by "
-        f"itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
+        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
+        summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
+        f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
         is_queued=True,
     )
 

@@ -395,8 +395,8 @@ def test_ci_that_never_ran_is_not_called_slow() -> None:
 def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
     assert waiting_for_github(datetime(2026, 11, 20, 23, 59, tzinfo=UTC)) == snapshot(
         CheckContent(
-            title="Waiting until 23:59 UTC: GitHub's rate limit is used up",
-            summary="Assay has used up the requests that GitHub grants this installation in an hour. It judges this commit by itself after 23:59 UTC (2026-11-20). This says nothing about the change.",
+            title="Waiting until 23:59 UTC: GitHub's rate limit is reached",
+            summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came at once. Assay judges this commit by itself after 23:59 UTC (2026-11-20). This says nothing about the change.",
             text="",
             conclusion=None,
             annotations=(),
