@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from worker.domain.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, seconds, to_config, to_keys
@@ -25,6 +26,13 @@ def test_a_key_that_is_left_out_has_the_configurations_default() -> None:
     assert to_config({}) == RepositoryConfig()
     keys = ConfigKeys()
     assert to_config({name: getattr(keys, name) for name in ConfigKeys.model_fields}) == RepositoryConfig()
+
+
+def test_a_version_is_a_number_and_no_switch() -> None:
+    assert ConfigKeys.model_validate({"version": 1}).version == 1
+    for given_instead in (True, False, 2):
+        with pytest.raises(ValidationError):
+            ConfigKeys.model_validate({"version": given_instead})
 
 
 def test_what_a_file_says_of_authors_is_told_from_what_it_leaves_to_the_operator() -> None:
