@@ -1,6 +1,7 @@
 """What stands among tests and no runner looks into: on it a formatter, a compiler or a test tool is tried.
 
-Does not read what it does. Invariant: a file whose text is not at hand is taken for one of tests.
+Does not read what it does. Invariant: a file whose text is not at hand, and that lies in no folder of
+fixtures, is taken for one of tests.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -14,17 +15,20 @@ from worker.judge.heuristics.syntax import ancestors, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_TRIED_ON: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/")
 _COLLECTED: Final = pattern(r"^tests?(?:[_.-]|$)|_tests?\.py$|^conftest\.py$", 2)
 _FRAMEWORK: Final = pattern(r"\b(?:pytest|unittest|nose|hypothesis|trial|testing|TestCase|asynctest)\b")
 _PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
 
 
 def is_material(file: ChangedFile) -> bool:
-    """Whether it only looks like tests: Python that no runner collects, a whole program in Rust's folder of tests."""
+    """Whether it only looks like tests: a fixture, Python that no runner collects, a whole program in Rust's folder of tests."""
     return file.once(_look)
 
 
 def _look(file: ChangedFile) -> bool:
+    if _TRIED_ON.search(file.path) is not None:
+        return True
     if file.head is None or role_of(file.path) is not Role.TEST:
         return False
     if file.language is Language.RUST:

@@ -7,6 +7,8 @@ from worker.judge.heuristics.material import is_material
 
 CASES = {
     "data of a formatter": ("tests/data/cases.py", "def test_a():\n    pass\n", True),
+    "what a test tool is tried on": ("test/fixtures/only/a.spec.js", "it.only('a', b)\n", True),
+    "what Go's tool leaves out": ("pkg/testdata/src/a_test.go", "package a\n", True),
     "a file of tests": ("tests/test_cases.py", "def test_a():\n    pass\n", False),
     "collected by another pattern": ("testing/metafunc.py", "import pytest\n", False),
     "a program for a compiler": ("tests/fail/a.rs", "#[tokio::test]\nfn test_a() {}\n\nfn main() {}\n", True),
@@ -19,6 +21,10 @@ CASES = {
 @pytest.mark.parametrize(("path", "text", "expected"), CASES.values(), ids=CASES.keys())
 def test_what_no_runner_collects_is_material(path: str, text: str, *, expected: bool) -> None:
     assert is_material(changed_file(path, None, text)) is expected
+
+
+def test_what_a_test_tool_is_tried_on_is_known_by_its_folder_alone() -> None:
+    assert is_material(changed_file("test/__fixtures__/a.test.ts", "x()\n", "y()\n", texts=False))
 
 
 def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:

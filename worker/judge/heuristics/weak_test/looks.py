@@ -70,12 +70,12 @@ def _of_pairs(change: Change) -> Iterator[Look]:
 
 
 def _is_foreign(file: ChangedFile) -> bool:
-    is_fixture = role_of(file.path) is Role.FOREIGN or _FIXTURES.search(file.path) is not None
-    return is_fixture or is_signed_by_a_generator(file.head or "")
+    is_read = role_of(file.path) is Role.FOREIGN or _RESOURCES.search(file.path) is not None
+    return is_read or is_signed_by_a_generator(file.head or "")
 
 
-_FIXTURES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data|resources)(?:-\w+)?(?:__)?/")
-"""What a test tool is tried on."""
+_RESOURCES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/")
+"""What tests read."""
 
 
 def _may_be_text(test: Test) -> bool:

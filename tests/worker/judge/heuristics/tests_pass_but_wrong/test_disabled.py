@@ -203,6 +203,7 @@ def test_leaving_only_one_test_to_run_is_a_fact(path: str, before: str, after: s
         ("a.test.ts", "it.only('a')\n", "x()\n  it.only('a')\n"),
         ("tests/test_a.py", "x()\n", "it.only('a')\n"),
         ("tests/a.txt", "x()\n", "it.only('a')\n"),
+        ("test/fixtures/only/a.spec.js", "x()\n", "it.only('a')\n"),
         ("a.ts", "x()\n", "it.only('a')\n"),
     ],
 )
