@@ -17,18 +17,32 @@ from worker.domain.signal_names import SignalName
 from worker.domain.verdict import AbstainReason, Category
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
-_DURATION: Final = pattern(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
+_BELOW: Final = {
+    "s": r"0|[1-9][0-9]{0,3}|[1-7][0-9]{4}|8[0-5][0-9]{3}|86[0-3][0-9]{2}",
+    "m": r"0|[1-9][0-9]{0,2}|1[0-3][0-9]{2}|14[0-3][0-9]",
+    "h": r"0|1?[1-9]|10|2[0-3]",
+}
+"""Whole numbers of each unit that are less than a day."""
+
+_WRITTEN: Final = "|".join(
+    rf"(?:{below})(?:\.[0-9]{{1,3}})?{unit}|{LONGEST_WAIT_S // UNITS[unit]}(?:\.0{{1,3}})?{unit}"
+    for unit, below in _BELOW.items()
+)
+_DURATION: Final = pattern(_WRITTEN)
 
 DURATION: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45s, 10m or 2h"
 
 
 def seconds(given: object) -> float:
     """`45`, `45s` and `10m` as seconds. Raises ValueError."""
-    found = _DURATION.fullmatch(given) if isinstance(given, str) else None
-    number = float(found[1]) * UNITS[found[2]] if found else given
+    number = _in_seconds(given) if isinstance(given, str) else given
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= LONGEST_WAIT_S:
         raise ValueError(DURATION)
     return float(number)
+
+
+def _in_seconds(text: str) -> float | None:
+    return float(text[:-1]) * UNITS[text[-1]] if _DURATION.fullmatch(text) else None
 
 
 Duration = Annotated[
@@ -38,7 +52,7 @@ Duration = Annotated[
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_S},
-                {"type": "string", "pattern": r"^[0-9]{1,6}(\.[0-9]{1,3})?[smh]$"},
+                {"type": "string", "pattern": f"^(?:{_WRITTEN})$"},
             ]
         }
     ),

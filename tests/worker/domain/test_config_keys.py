@@ -1,7 +1,10 @@
 """The keys of `.github/assay.yml` are the fields of the configuration, and its signals are the judge's."""
 
+import re
+from decimal import Decimal
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -67,3 +70,21 @@ def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
     except ValueError:
         return
     assert 0 <= found <= LONGEST_WAIT_S
+
+
+@given(number=st.decimals("0", "99999", places=1), unit=st.sampled_from("smh"))
+@example(number=Decimal(86_400), unit="s")
+@example(number=Decimal("1440.0"), unit="m")
+@example(number=Decimal("24.1"), unit="h")
+@example(number=Decimal(24), unit="h")
+def test_the_schema_takes_the_same_durations_as_the_reader(number: Decimal, unit: str) -> None:
+    said = f"{number}{unit}"
+    try:
+        seconds(said)
+    except ValueError:
+        is_read = False
+    else:
+        is_read = True
+    pattern = ConfigKeys.model_json_schema()["properties"]["quiet_window"]["anyOf"][1]["pattern"]
+    assert (re.search(pattern, said) is not None) is is_read
+    assert is_read is (number * {"s": 1, "m": 60, "h": 3600}[unit] <= 86_400)
