@@ -7,7 +7,7 @@ All of it may be done again: an errand that broke off comes back.
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
@@ -17,6 +17,7 @@ from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
 from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
 from worker.domain.value import Value
+from worker.errors import Gone, Unavailable
 from worker.ports import Clock, Desk, Proposal
 from worker.render import answers
 from worker.store.connection import Store
@@ -25,6 +26,8 @@ LOG: Final = logging.getLogger(__name__)
 TAKEN: Final = "eyes"
 NO: Final = "-1"
 WHAT: Final = "confused"
+FRESH: Final = timedelta(minutes=1)
+"""So long a pull request that GitHub does not find is looked for again before its command is dropped."""
 
 OwnsInto = Callable[[Ask, Role], str | None]
 """Into which branch a commit goes that a person has to decide about, if the reviewer owns a file of it."""
@@ -66,12 +69,21 @@ class Clerk(Value):
         if refusal(ask.command, Asker(role), reason_of(ask)) is Refusal.ROLE:
             self._refuse(ask, Refusal.ROLE, role)  # before more is asked of GitHub for a stranger
             return
-        proposal = self.desk.proposal(ask)
+        proposal = self._proposal(ask)
         asker = Asker(role, is_author=proposal.author.casefold() == ask.login.casefold())
         if why := refusal(ask.command, asker, reason_of(ask)):
             self._refuse(ask, why, role)
         elif proposal.is_open:
             self._begin(ask, proposal, role)
+
+    def _proposal(self, ask: Ask) -> Proposal:
+        """Raises Gone only once a while has passed: GitHub may not find at once what it has just told of."""
+        try:
+            return self.desk.proposal(ask)
+        except Gone as gone:
+            if self.clock.now() >= ask.asked_at + FRESH:
+                raise
+            raise Unavailable("the pull request", f"GitHub does not find it yet ({gone.what})") from gone
 
     def _refuse(self, ask: Ask, why: Refusal, role: Role, detail: str = "") -> None:
         LOG.info("refused a command", extra={"command": ask.command, "why": why, "repository": ask.repository})
@@ -168,7 +180,7 @@ class Clerk(Value):
             decisions.withdraw(ask.pull, head_sha, word)
         elif said.dismissed != word:
             return
-        proposal = self.desk.proposal(ask)
+        proposal = self._proposal(ask)
         if proposal.is_open and proposal.head_sha == head_sha:
             self.store.pulls.want(request_of(ask, Trigger.DISMISSED, ask.asked_at))
 

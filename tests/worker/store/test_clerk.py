@@ -11,7 +11,7 @@ from worker.commands import Clerk
 from worker.domain.authority import RIGHTS, Role
 from worker.domain.decisions import NOTHING, PRESSED, Dismissed
 from worker.domain.request import Arrival, Ask, CommandName, ReviewRef, Trigger
-from worker.errors import RateLimited
+from worker.errors import Gone, RateLimited, Unavailable
 from worker.ports import Proposal
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
@@ -28,6 +28,7 @@ class Desk:
     head_sha: str = HEAD
     is_open: bool = True
     limited: int = 0
+    lost: int = 0
     seen: list[str] = field(default_factory=list[str])
     said: list[str] = field(default_factory=list[str])
     looked: int = 0
@@ -38,6 +39,9 @@ class Desk:
     def proposal(self, ask: Ask) -> Proposal:
         assert ask.repository
         self.looked += 1
+        if self.lost:
+            self.lost -= 1
+            raise Gone("deleted")
         return Proposal(author=self.author, head_sha=self.head_sha, is_open=self.is_open)
 
     def react(self, ask: Ask, sign: str) -> None:
@@ -110,6 +114,24 @@ def test_who_may_not_write_is_refused_before_more_is_asked(
     clerk.answer(asked(command, login))
     assert (desk.seen, len(desk.said), desk.looked, wanted(store)) == (["-1"], 1, 0, None)
     assert store.decisions.of(pull(), HEAD) == NOTHING
+
+
+def test_a_command_is_answered_though_github_did_not_find_its_pull_request_at_once(
+    store: Store, desk: Desk, clerk: Clerk
+) -> None:
+    desk.lost = 1
+    ask = asked(asked_at=SystemClock().now())
+    with pytest.raises(Unavailable, match="does not find it yet"):
+        clerk.answer(ask)
+    assert (desk.seen, wanted(store)) == ([], None)
+    clerk.answer(ask)
+    assert (desk.seen, wanted(store)) == (["eyes"], Trigger.COMMAND)
+
+
+def test_nobody_looks_for_the_pull_request_of_a_command_for_ever(desk: Desk, clerk: Clerk) -> None:
+    desk.lost = 1
+    with pytest.raises(Gone):
+        clerk.answer(asked(asked_at=AT))
 
 
 def test_a_refusal_is_told_once_to_each_person(desk: Desk, clerk: Clerk) -> None:
