@@ -10,6 +10,7 @@ import json
 import logging
 import socket
 import sys
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -27,7 +28,7 @@ from structlog.typing import FilteringBoundLogger
 
 from app.api import Api, api_routes
 from app.api_verdicts import Verdicts, verdict_routes
-from app.connections import Bounded
+from app.connections import LOOK_SECONDS, Bounded, Watch
 from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
@@ -40,6 +41,8 @@ from worker.store.lane import Lane
 from worker.system_clock import SystemClock
 
 SHUTDOWN_SECONDS: Final = 10
+TICKS: Final = round(LOOK_SECONDS / 0.1)
+"""Uvicorn's main loop turns ten times a second."""
 BACKLOG: Final = 2048
 AS_JSON: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
 FAILED: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
@@ -159,12 +162,21 @@ class _Failed:
 
 
 class Server(uvicorn.Server):
-    """Says once that it listens, and ends without an error when it is told to stop."""
+    """Says once that it listens, closes who is waited for too long, and ends without an error when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._watch = Watch()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
             print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - for who started us
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % TICKS == 0:
+            self._watch.look(tuple(self.server_state.connections), time.monotonic())
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
         self.force_exit = self.should_exit

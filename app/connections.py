@@ -3,70 +3,78 @@
 Uvicorn waits for all of that for ever, so that as many silent connections as there are file descriptors would keep GitHub out. Does
 not read a request, and does not answer it (`app.webhooks` refuses a body before it is closed here). Invariant: who sends no whole
 head holds a connection for HEAD_SECONDS at most, and LARGEST_HEAD bytes of memory; and who sends no whole body, be it read by
-anybody or not, for REST_SECONDS more.
+anybody or not, for REST_SECONDS more; each to LOOK_SECONDS.
 """
 
-from asyncio import TimerHandle
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable
+from typing import Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_SECONDS: Final = 10.0
 REST_SECONDS: Final = 20.0
 """Longer than a body is waited for, so that its sender is told before."""
+
+LOOK_SECONDS: Final = 1.0
+"""All are looked at together so often: a timer for each request would cost a tenth of what a delivery does."""
 
 LARGEST_HEAD: Final = 64 * 1024
 """GitHub's heads take one or two thousand bytes."""
 
 
 class Bounded(HttpToolsProtocol):
-    """Uvicorn's protocol with an end to its patience. Between two requests of a connection it has one of its own."""
+    """Uvicorn's protocol with an end to a head, which tells what it waits for."""
 
-    head_seconds: ClassVar[float] = HEAD_SECONDS
-    rest_seconds: ClassVar[float] = REST_SECONDS
-    _in_head: bool = True
-    _in_rest: bool = False
-    _size: int = 0
+    _head: int = 0
     """How much came since the head that is awaited began."""
-    _closing: TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._closing = self.loop.call_later(self.head_seconds, self._give_up)
+    @property
+    def patience(self) -> float | None:
+        """How long to wait for what is awaited of who sends; None: nothing is, or uvicorn itself ends the wait between two requests."""
+        if _is_cut(self.cycle):
+            return REST_SECONDS
+        return HEAD_SECONDS if self._is_in_head() else None
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self._in_head:
-            self._size += len(data)
-        if self._size > LARGEST_HEAD:
-            self._give_up()
-        elif self._closing is None and (self._in_head or self._in_rest):  # it did not come whole
-            wait = self.head_seconds if self._in_head else self.rest_seconds
-            self._closing = self.loop.call_later(wait, self._give_up)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._in_head = True
-
-    def on_headers_complete(self) -> None:
-        self._in_head, self._in_rest, self._size = False, True, 0
-        self._wait_no_more()
-        super().on_headers_complete()
+        self._head = self._head + len(data) if self._is_in_head() else 0
+        if self._head > LARGEST_HEAD:
+            self.transport.close()
 
     def on_message_complete(self) -> None:
-        self._in_rest = False
-        self._wait_no_more()
         super().on_message_complete()
+        self.cycle.more_body = False  # uvicorn leaves it where the answer was there before
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._wait_no_more()
-        super().connection_lost(exc)
+    def _is_in_head(self) -> bool:
+        return _is_done(self.cycle) and self.timeout_keep_alive_task is None
 
-    def _wait_no_more(self) -> None:
-        if self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
 
-    def _give_up(self) -> None:
-        self._closing = None
-        self.transport.close()
+def _is_done(last: RequestResponseCycle | None) -> bool:
+    """None: there was no request on this connection yet."""
+    return last is None or (last.response_complete and not last.more_body)
+
+
+def _is_cut(last: RequestResponseCycle | None) -> bool:
+    return last is not None and last.more_body
+
+
+class Watch:
+    """Closes whoever was waited for long enough."""
+
+    def __init__(self) -> None:
+        self._since: dict[Bounded, tuple[object, float]] = {}
+
+    def look(self, connections: Iterable[object], now: float) -> None:
+        """To be called every LOOK_SECONDS with all connections there are; *now*: seconds of a clock that never goes back."""
+        waits: dict[Bounded, tuple[object, float]] = {}
+        for one in connections:
+            if not isinstance(one, Bounded) or (patience := one.patience) is None:
+                continue
+            what = (one.cycle, patience)
+            before = self._since.get(one, (None, now))
+            since = before[1] if before[0] == what else now
+            if now - since >= patience:
+                one.transport.close()
+            else:
+                waits[one] = (what, since)
+        self._since = waits
