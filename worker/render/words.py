@@ -289,19 +289,19 @@ def edit_words(dossier: Dossier) -> tuple[str, ...]:
 def _late_words(issue: Issue, *, several: bool) -> Iterator[str]:
     name = f"The issue {issue.repository or ''}#{issue.number}" if several else "The issue"
     if edits := issue.late_edits:
-        told = f"{name} was edited by {_late_names(edits)} after this pull request was opened"
-        yield (
-            f"{told}, and GitHub does not show what stood there before; it was judged by the issue as it stands."
-            if any(one.used for one in edits)
-            else f"{told}; it was judged by the issue as it stood before."
-        )
+        shown = ("what stood there before", "the issue as it stands", "the issue as it stood before")
+        yield _late_sentence(f"{name} was edited", edits, *shown)
     if renames := issue.late_renames:
-        told = f"{name} was renamed by {_late_names(renames)} after this pull request was opened"
-        yield (
-            f"{told}, and GitHub does not show what it was called before; it was judged by the title that it has."
-            if any(one.used for one in renames)
-            else f"{told}; it was judged by the title that it had before."
-        )
+        shown = ("what it was called before", "the title that it has", "the title that it had before")
+        yield _late_sentence(f"{name} was renamed", renames, *shown)
+
+
+def _late_sentence(told: str, edits: Sequence[LateEdit], lost: str, now: str, before: str) -> str:
+    """*lost*: what GitHub does not show where an edit had to be used."""
+    known = f"{told} by {_late_names(edits)} after this pull request was opened"
+    if any(one.used for one in edits):
+        return f"{known}, and GitHub does not show {lost}; it was judged by {now}."
+    return f"{known}; it was judged by {before}."
 
 
 def _late_names(edits: Iterable[LateEdit]) -> str:
