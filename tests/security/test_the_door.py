@@ -284,9 +284,15 @@ def is_closed(connection: socket.socket, more: bytes) -> bool:
         return True
 
 
-def test_a_head_without_an_end_fills_no_memory(door: ServedDoor) -> None:
+@pytest.mark.parametrize("before", [b"", b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n"])
+def test_a_head_without_an_end_fills_no_memory(door: ServedDoor, before: bytes) -> None:
+    """Also behind a request that was answered before its body came."""
     line = b"X-Long: " + b"x" * 8_000 + b"\r\n"
     with connected(door) as connection:
+        if before:
+            connection.sendall(before)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 ")
+            connection.sendall(b"body")
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n".encode())
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             connection.sendall(line * (100 * LARGEST_HEAD // len(line)))
