@@ -7,7 +7,7 @@ All of it may be done again: an errand that broke off comes back.
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
@@ -17,7 +17,7 @@ from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
 from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
 from worker.domain.value import Value
-from worker.errors import Gone, Unavailable
+from worker.errors import Gone, not_found_yet
 from worker.ports import Clock, Desk, Proposal
 from worker.render import answers
 from worker.store.connection import Store
@@ -26,8 +26,6 @@ LOG: Final = logging.getLogger(__name__)
 TAKEN: Final = "eyes"
 NO: Final = "-1"
 WHAT: Final = "confused"
-FRESH: Final = timedelta(minutes=1)
-"""So long a pull request that GitHub does not find is looked for again before its command is dropped."""
 
 OwnsInto = Callable[[Ask, Role], str | None]
 """Into which branch a commit goes that a person has to decide about, if the reviewer owns a file of it."""
@@ -81,9 +79,9 @@ class Clerk(Value):
         try:
             return self.desk.proposal(ask)
         except Gone as gone:
-            if self.clock.now() >= ask.asked_at + FRESH:
-                raise
-            raise Unavailable("the pull request", f"GitHub does not find it yet ({gone.what})") from gone
+            if late := not_found_yet("the pull request", gone, ask.asked_at, self.clock.now()):
+                raise late from gone
+            raise
 
     def _refuse(self, ask: Ask, why: Refusal, role: Role, detail: str = "") -> None:
         LOG.info("refused a command", extra={"command": ask.command, "why": why, "repository": ask.repository})

@@ -109,6 +109,16 @@ class Gone(AssayError):
         return self.what in OVER
 
 
+FRESH: Final = timedelta(minutes=1)
+"""How long GitHub may not find yet what it has just told of: its parts learn of something new one after the other."""
+
+
+def not_found_yet(what: str, gone: Gone, told_at: datetime, now: datetime) -> Unavailable | None:
+    """What to raise instead, as long as GitHub told of *what* just now; None: it is gone."""
+    is_fresh = now < told_at + FRESH
+    return Unavailable(what, f"GitHub does not find it yet ({gone.what})") if is_fresh else None
+
+
 class LeaseLost(AssayError):
     """This judge was overtaken. It must not write anything any more."""
 

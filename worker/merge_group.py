@@ -33,7 +33,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.request import PullRef
 from worker.domain.value import Value
-from worker.errors import Gone, Unavailable
+from worker.errors import Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole
 from worker.ports import Clock, Ledger
 from worker.render import group as texts
@@ -47,9 +47,6 @@ SOON: Final = timedelta(seconds=1)
 
 LATER: Final = timedelta(seconds=10)
 """The same, where GitHub has to be asked."""
-
-FRESH: Final = timedelta(minutes=1)
-"""How long GitHub may not find yet what it has just told of: its parts learn of a new commit one after the other."""
 
 ABANDONED: Final = timedelta(hours=6)
 """How long past its deadline a group is tried at whose check can't be told: GitHub's queue waits no longer for any check."""
@@ -160,8 +157,9 @@ class GroupClerk(Value):
             elif group.ended is None:
                 return
         except Gone as gone:  # the repository, or the App in it: nobody waits for this group
-            if group.ended is None and self.clock.now() < group.at + FRESH:
-                raise Unavailable("the merge group", f"GitHub does not find it yet ({gone.what})") from gone
+            late = not_found_yet("the merge group", gone, group.at, self.clock.now())
+            if late is not None and group.ended is None:
+                raise late from gone
         self.waiting.done(group)
 
     def expire(self, group: MergeGroup, check: CheckRunId) -> None:

@@ -17,9 +17,9 @@ from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.waiting import GROUPS
-from worker.errors import Gone, Unavailable
+from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
-from worker.merge_group import ABANDONED, FRESH, GroupClerk, Terms
+from worker.merge_group import ABANDONED, GroupClerk, Terms
 from worker.store.connection import Store
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")
