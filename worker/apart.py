@@ -1,8 +1,9 @@
 """When errands that failed because GitHub was away are tried again: each ever later, and one after the other.
 
-Once one of them went well others follow at once, as fast as GitHub lets us write. Kept in memory, by the one dispatcher that leads:
-whoever takes over begins with short waits again. Does not wait. Invariant: of one installation no two come within the gap, however
-many failed at once; no more are tried too early than went well, a few for each; and what is not heard of again is let go.
+Those that a rate limit put off have times of their own, one after the other from its end on. Once one of them went well others
+follow at once, as fast as GitHub lets us write. Kept in memory, by the one dispatcher that leads: whoever takes over begins with
+short waits again. Does not wait. Invariant: of one installation no two come within the gap, however many failed at once; no more
+are tried too early than went well, a few for each; and what is not heard of again is let go.
 """
 
 from collections.abc import Callable, Hashable

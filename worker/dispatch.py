@@ -80,6 +80,7 @@ class Dispatcher:
         self._next_greeting = 0.0
         self._errands: dict[Future[None], Errand] = {}
         self._apart = Apart(self._timing.retry_gap, self._timing.release_gap)
+        self._limited = Apart(self._timing.write_gap, self._timing.write_gap)
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
         """Dispatch until stopped."""
@@ -392,13 +393,10 @@ class Dispatcher:
                 errand.later(delay)
             case WaitOut(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
-                now = time.monotonic()
-                turn = Turn(errand.installation, errand.key, errand.later)
-                at = self._apart.place(turn, now + delay.total_seconds(), now)
-                errand.later(timedelta(seconds=at - now))
+                self._place(errand, delay, self._apart)
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)
-                errand.later(at - self._clock.now())
+                self._place(errand, at - self._clock.now(), self._limited)
             case Drop(reason) | GiveUp(reason):
                 LOG.warning("errand dropped: %s", reason, extra=fields)
                 self._dropped(errand)
@@ -407,6 +405,12 @@ class Dispatcher:
                 self._dropped(errand)
             case _ as never:
                 assert_never(never)
+
+    def _place(self, errand: Errand, delay: timedelta, among: Apart) -> None:
+        """Put it off for so long, or for longer where others of its installation come back then."""
+        now = time.monotonic()
+        turn = Turn(errand.installation, errand.key, errand.later)
+        errand.later(timedelta(seconds=among.place(turn, now + delay.total_seconds(), now) - now))
 
 
 def about_group(group: MergeGroup) -> dict[str, object]:

@@ -27,11 +27,12 @@ from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.ports import Clock, Lease
 from worker.resuming import shelve
+from worker.returning import Spread
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.measures import Count
-from worker.store.pulls import Answer, Ended, Finish, Taken
+from worker.store.pulls import Answer, Ended, Finish, PutOff, Taken
 from worker.traces import about, carrying
 from worker.waking import by_ci, wakes
 
@@ -84,7 +85,7 @@ class End:
     """How a judging ends."""
 
     how: Finish
-    wait: timedelta = timedelta(0)
+    wait: timedelta | PutOff = timedelta(0)
     is_bug: bool = False
     is_lost: bool = False
     is_for_ci: bool = False
@@ -223,9 +224,9 @@ class Sitting:
                     self._put_off(self._scene.clock.now() + delay, is_away=True)
                 return End(Finish.AWAY, delay)
             case RetryAt(at):
-                LOG.warning("tried again at %s: %s", at, error, extra=self._fields)
-                self._put_off(at)
-                return End(Finish.PUT_OFF, at - self._scene.clock.now())
+                LOG.warning("tried again at %s: %s", turn := self._turn(at), error, extra=self._fields)
+                self._put_off(turn)
+                return self._comes_back(at, turn)
             case GiveUp(reason):
                 keeps = isinstance(error, Outage) and self._is_on_record()
                 return self._keep(error) if keeps else self._give_up(reason)
@@ -237,6 +238,16 @@ class Sitting:
                 return replace(self._give_up(FAILED), is_bug=True)
             case _ as never:
                 assert_never(never)
+
+    def _turn(self, limit: datetime) -> datetime:
+        """When this one is judged of all that wait for a rate limit's end."""
+        timing, request = self._scene.settings.timing, self._taken.request
+        spread = Spread(timedelta(seconds=timing.release_gap), timedelta(seconds=timing.github_delay))
+        return spread.turn(limit, request, self._scene.store.pulls.crowd(request.pull.installation_id))
+
+    def _comes_back(self, limit: datetime, turn: datetime) -> End:
+        now = self._scene.clock.now()
+        return End(Finish.PUT_OFF, PutOff(limit - now, turn - now))
 
     def _is_on_record(self) -> bool:
         """Whether the newest head that we know of has a verdict, be it shown already or not."""
@@ -287,7 +298,7 @@ class Sitting:
             case WaitOut():
                 return End(Finish.AWAY, self._rule.longest)
             case RetryAt(at):
-                return End(Finish.PUT_OFF, at - self._scene.clock.now())
+                return self._comes_back(at, self._turn(at))
             case GiveUp() | Drop() | Bug():
                 LOG.error("the check can't be told", exc_info=error, extra=self._fields)
                 return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))

@@ -118,6 +118,11 @@ class Timing(Value):
         """The same once it is back: as fast as GitHub lets an installation write."""
         return min(self.retry_gap, WRITES_EACH * 60 / WRITES_A_MINUTE)
 
+    @property
+    def write_gap(self) -> float:
+        """How far apart errands are done that one rate limit put off: each writes once."""
+        return min(self.retry_gap, 60 / WRITES_A_MINUTE)
+
 
 MAY_BE_ZERO: Final = frozenset(
     {

@@ -96,6 +96,13 @@ class Answer(StrEnum):
     LOST = "lost"
 
 
+class PutOff(Value):
+    """How long a rate limit lasts, and how long this pull request waits: for its turn among all that wait for that."""
+
+    limit: timedelta
+    turn: timedelta
+
+
 class Ended(Value):
     """What got a verdict: a head, which is the newest one unless something was heard meanwhile, and for which base."""
 
@@ -223,7 +230,7 @@ class Pulls:
         self,
         lease: HeldLease,
         how: Finish,
-        wait: timedelta = timedelta(0),
+        wait: timedelta | PutOff = timedelta(0),
         later: JudgeRequest | None = None,
         of: Ended | None = None,
     ) -> Answer:
@@ -232,10 +239,11 @@ class Pulls:
         *of*: what got a verdict.
         """
         key, retries = keys.pull(lease.pull), keys.retries(lease.pull.installation_id)
-        wait_ms = max(0, milliseconds(wait.total_seconds()))
+        limit, turn = (wait.limit, wait.turn) if isinstance(wait, PutOff) else (wait, wait)
         request = later.model_dump_json() if later else ""
         gaps = (milliseconds(self._timing.retry_gap), RELEASED, milliseconds(self._timing.release_gap))
-        told = (lease.token, how, wait_ms, lifetime_s(key), request, of.head_sha if of else "", *gaps)
+        head, limit_ms = of.head_sha if of else "", _wait_ms(limit)
+        told = (lease.token, how, _wait_ms(turn), lifetime_s(key), request, head, *gaps, limit_ms)
         if of is None:
             return Answer(text(self._run(Script.FINISH, [key, retries], *told)))
         pull = lease.pull
@@ -244,6 +252,11 @@ class Pulls:
         on += [keys.into(pull.installation_id, pull.repository_id, of.base)] if of.base else []
         told_head = (pull.number, lifetime_s(heads), shown_of(pull), place_of(pull))
         return Answer(text(self._run(Script.FINISH, on, *told, *told_head)))
+
+    def crowd(self, installation: InstallationId) -> int:
+        """How many of an installation's pull requests wait, or are judged right now."""
+        out = self._wire.call("SCARD", keys.out(installation).name)
+        return whole(self._wire.call("ZCARD", keys.due(installation).name)) + whole(out)
 
     def release(self, installation: InstallationId) -> None:
         """GitHub answers this installation again: a few of those that wait for that are judged now."""
@@ -313,6 +326,10 @@ class Pulls:
 
     def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
         return run(self._wire, script, on, *arguments)
+
+
+def _wait_ms(wait: timedelta) -> int:
+    return max(0, milliseconds(wait.total_seconds()))
 
 
 OVERTAKEN: Final = 2

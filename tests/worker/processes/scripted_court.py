@@ -172,7 +172,7 @@ class ScriptedCourt:
         self.world.note("ended", **common)
         return Judged(entry.verdict, dossier())
 
-    def _step(self, step: str) -> Outcome | None:  # noqa: C901 - one arm a step
+    def _step(self, step: str) -> Outcome | None:  # noqa: C901, PLR0912 - one arm a step
         word, _, rest = step.partition(" ")
         match word:
             case "unavailable":
@@ -181,6 +181,8 @@ class ScriptedCourt:
                 raise Outage("GitHub", "502")
             case "limited":
                 raise RateLimited("GitHub", datetime.now(UTC) + timedelta(seconds=float(rest)))  # noqa: TID251 - played
+            case "limited_until":
+                raise RateLimited("GitHub", datetime.fromisoformat(rest))
             case "forbidden":
                 raise Forbidden("checks: write is missing")
             case "gone":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import count
+from itertools import count, pairwise
 from typing import cast
 
 import pytest
@@ -29,7 +29,7 @@ from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS
 from worker.errand import Errand, rule_of
 from worker.queue import JOB, judge_queue, rq_connection
-from worker.settings import Settings, Timing
+from worker.settings import WRITES_A_MINUTE, Settings, Timing
 from worker.store.connection import Store, open_store
 from worker.store.measures import Count, Span
 from worker.store.pulls import Finish, Limits
@@ -160,6 +160,28 @@ def test_a_check_that_waits_for_a_rate_limit_is_not_opened_before(here: Settings
         until = lambda: float(text(store.wire.call("ZSCORE", opening, name)) or 0) / 1000  # noqa: E731 - asked again
         now = SystemClock().now().timestamp()
         assert becomes(lambda: until() > now + 3000)
+    assert world.checks() == {}
+
+
+def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
+    here: Settings, store: Store, world: World
+) -> None:
+    limit = SystemClock().now() + timedelta(hours=1)
+    many = range(1, 9)
+    for number in many:
+        world.order(pull(number + 1000), f"limited_until {limit.isoformat()}")
+        store.pulls.want(wish(number))
+    names = [keys.pull(pull(number)).name for number in many]
+    opening = keys.opening(pull().installation_id).name
+    due = lambda: sorted(float(text(store.wire.call("ZSCORE", opening, one))) / 1000 for one in names)  # noqa: E731 - asked again
+    timing = replace(QUICK, retry_delay=15, open_hold=60)
+    with dispatching(replace(here, timing=timing)):
+        assert becomes(lambda: due()[0] > limit.timestamp() - 60)
+    gap = timing.write_gap
+    assert 60 / gap == WRITES_A_MINUTE
+    assert due()[0] >= limit.timestamp() - 1, "not before its end"
+    assert all(after - before > gap / 2 for before, after in pairwise(due()))
+    assert due()[-1] < limit.timestamp() + 8 * gap
     assert world.checks() == {}
 
 

@@ -10,16 +10,17 @@ import pytest
 
 from tests.worker.processes.scripted_court import GIVEN_UP, World, judged_as
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
+from worker.domain import keys
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Trigger
 from worker.domain.value import replace
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
-from worker.settings import Settings
+from worker.settings import Settings, Timing
 from worker.store.connection import Store
 from worker.store.measures import Count, Span
 from worker.store.pulls import Limits
-from worker.store.wire import Wire
+from worker.store.wire import Wire, text
 from worker.system_clock import SystemClock
 
 COURT = "tests.worker.processes.scripted_court:open_court"
@@ -184,6 +185,29 @@ def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> Non
     becomes_due(store, pull())
     run()
     assert check(world) == "failure: judged"
+
+
+def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
+    here: Settings, store: Store, world: World
+) -> None:
+    run, gap = running(replace(here, timing=Timing(quiet_window=0)), store), Timing().release_gap
+    limit = SystemClock().now() + timedelta(hours=1)
+    many, asked = range(1, 31), {10, 20, 30}
+    for number in many:
+        world.order(pull(number), f"limited_until {limit.isoformat()}")
+        store.pulls.want(wish(number, trigger=Trigger.COMMAND if number in asked else Trigger.PUSHED))
+    for _ in many:
+        assert run()
+    assert run() is None
+    at = {number: float(text(store.wire.call("HGET", keys.pull(pull(number)).name, "after"))) / 1000 for number in many}
+    order = sorted(many, key=lambda number: at[number])
+    assert set(order[:3]) == asked, "who asked comes first"
+    turns = [at[number] - limit.timestamp() for number in order]
+    assert turns[0] > -1, "none before its end"
+    assert gap * 15 < turns[-1] < gap * 30
+    assert all(sum(one <= each < one + 5 * gap for each in turns) <= 8 for one in turns), "never all at once"
+    told = {str(one["pull"]): datetime.fromisoformat(str(one["until"])).timestamp() for one in world.story("put off")}
+    assert all(abs(told[f"100/{number}"] - at[number]) < 1 for number in many)
 
 
 def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: World) -> None:

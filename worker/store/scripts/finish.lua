@@ -1,8 +1,8 @@
 -- The judge ends. 'closed': nothing left to do; 'again', 'later': it will be judged again; 'lost': it was not its own.
 -- KEYS pull retries [heads commits texts [into]]   ARGV token how wait_ms keep_s later head gap_ms
--- released release_gap_ms number heads_s places place
+-- released release_gap_ms limit_ms number heads_s places place
 -- how: judged (`later`, if other checks stood in its way: what is asked for when they move); retry (after wait_ms, counts as a
--- try); put_off (likewise, counts as none); away (GitHub was: likewise, and not within gap_ms of another one of its
+-- try); put_off (likewise, counts as none; by a rate limit that ends after limit_ms); away (GitHub was: likewise, and not within gap_ms of another one of its
 -- installation); wait (for other checks, counts as none); again (the head moved); outage (judged in vain: after wait_ms the
 -- request `later`, unless something newer is waiting)
 -- released, release_gap_ms: how many others of its installation follow, and how far apart, where GitHub was away for it and is not now
@@ -28,14 +28,14 @@ end
 
 local how, unread, answer, was_away = A[2], get('seq') ~= get('read'), 'later', get('aways')
 if A[6] ~= '' then
-  call('SADD', KEYS[3], A[10])
-  call('EXPIRE', KEYS[3], A[11])
+  call('SADD', KEYS[3], A[11])
+  call('EXPIRE', KEYS[3], A[12])
 end
 if KEYS[6] then -- judged for this base: a push there may change the rules, and another one may be shown without a word
   call('HSETNX', pull, 'base', string.match(KEYS[6], '[^:]+$'))
-  call('ZADD', KEYS[6], now, A[10])
-  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - A[11] * 1000)
-  call('EXPIRE', KEYS[6], A[11])
+  call('ZADD', KEYS[6], now, A[11])
+  call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - A[12] * 1000)
+  call('EXPIRE', KEYS[6], A[12])
 end
 back()
 lose_own()
@@ -49,6 +49,7 @@ if how == 'retry' or how == 'put_off' or how == 'away' then
     call('HDEL', pull, 'aways') -- GitHub answered, be it that it lets us ask no more for a while
   end
   call('HSET', pull, 'after', at)
+  if how == 'put_off' then call('HSET', pull, 'limit', now + A[10]) end
   in_vain()
 elseif how == 'wait' then
   call('HDEL', pull, 'tries', 'spared', 'aways')
@@ -71,7 +72,7 @@ else
       local last = get('said')
       call('HSET', pull, 'said', A[6])
       for _, sha in ipairs({A[6], last ~= A[6] and last or nil}) do
-        look_together(KEYS[4], KEYS[5], A[12] .. sha, A[13] .. sha .. '"}', now)
+        look_together(KEYS[4], KEYS[5], A[13] .. sha, A[14] .. sha .. '"}', now)
       end
     end
   end

@@ -126,7 +126,7 @@ local function lose_own()
 end
 
 local function close(keep_s)
-  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'tries', 'run', 'spared', 'aways', 'waiting', 'news', 'look', 'again', 'knew')
+  call('HDEL', pull, 'state', 'token', 'read', 'flags', 'due', 'since', 'after', 'limit', 'tries', 'run', 'spared', 'aways', 'waiting', 'news', 'look', 'again', 'knew')
   call('EXPIRE', pull, keep_s)
 end
 

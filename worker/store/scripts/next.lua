@@ -29,7 +29,7 @@ for _ = 1, 50 do
     local fence = call('INCR', 'assay:count')
     call('ZADD', turns, now, installation)
     call('ZREM', waiting, pull)
-    call('HDEL', pull, 'due', 'since', 'after')
+    call('HDEL', pull, 'due', 'since', 'after', 'limit')
     call('HSET', pull, 'state', 'given', 'fence', fence)
     call('ZADD', 'assay:out', now + A[3], pull)
     call('SADD', out, pull)

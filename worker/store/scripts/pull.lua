@@ -7,6 +7,7 @@
 --   flags     words that stay until it is closed (force)
 --   quiet     the quiet window that `due` was set by
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
+--   limit     when the rate limit ends that it was put off by: `after` is its turn among all that were
 --   fence token tries number of this judging, who holds it, how often it was begun
 --   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
 --   aways     how often in a row GitHub was away when it was judged; 0: it was, and somebody pushed or asked since

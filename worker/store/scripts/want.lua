@@ -16,7 +16,7 @@ local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, deli
   string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit')
 local state = was[1]
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
 local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
@@ -55,16 +55,22 @@ if is_new then
 end
 if arrived ~= '' and (is_new or not was[6]) then set('came', arrived) end
 local after = tonumber(was[9] or 0)
-if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
-  after = 0
-  drop('after')
-  set('aways', 0)
-  call('ZREM', mine_key('retries'), pull)
+local function comes_sooner(from)
+  after = from
   if state == 'due' then -- whatever comes of it below: nobody else brings it forward any more
-    local at = max(now, tonumber(was[7] or 0))
+    local at = max(now, tonumber(was[7] or 0), after)
     call('ZADD', mine_key('due'), at, pull)
     turn('due', at)
   end
+end
+if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
+  drop('after')
+  set('aways', 0)
+  call('ZREM', mine_key('retries'), pull)
+  comes_sooner(0)
+elseif was[16] and asked ~= '' and after > tonumber(was[16]) then -- who asks waits for the limit, and for nobody's turn
+  set('after', was[16])
+  comes_sooner(tonumber(was[16]))
 end
 if base ~= '' and (KEYS[7] or not was[15]) then set('base', base) end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
