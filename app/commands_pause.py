@@ -1,7 +1,7 @@
 """`assay pause` and `assay resume`: stop all judging in one repository or everywhere, for a while, and go on.
 
-Does not touch a judging that has begun. Invariant: a repository that the store does not know is not switched, and that
-is said; what stops judging everywhere has an end and a reason.
+Does not touch a judging that has begun. Invariant: GitHub is asked only about a repository that the store does not know; one that
+neither knows is not switched, and that is said; what stops judging everywhere has an end and a reason.
 """
 
 import argparse
@@ -9,17 +9,19 @@ import os
 import pwd
 
 from app.exits import Answer, Exit
+from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
-from worker.errors import InputError
+from worker.errors import AssayError, InputError
 from worker.render import pause as texts
 from worker.render.visible import one_line
-from worker.settings import from_environment
+from worker.settings import Settings, from_environment
 from worker.store.connection import Store, open_store
 from worker.system_clock import SystemClock
 
 
 def pause(arguments: argparse.Namespace) -> Answer:
-    with open_store(from_environment()) as store:
+    settings = from_environment()
+    with open_store(settings) as store:
         if arguments.list:
             return Answer(Exit.ACCEPT, texts.listed(in_force(store)))
         repository = _repository(arguments)
@@ -27,11 +29,24 @@ def pause(arguments: argparse.Namespace) -> Answer:
         if repository is None:
             store.switches.pause_all(suspension)
             return Answer(Exit.ACCEPT, texts.paused(None, suspension))
-        owned = store.records().of_repository(repository).owned
-        for one in owned:
-            store.switches.pause(one.installation, one.repository, suspension)
-        said = texts.paused(repository, suspension) if owned else texts.unknown(repository)
-        return Answer(Exit.ACCEPT if owned else Exit.USAGE, said)
+        found = [(one.installation, one.repository) for one in store.records().of_repository(repository).owned]
+        found = found or _at_github(settings, repository)
+        if isinstance(found, str):
+            return Answer(Exit.USAGE, found)
+        for one in found:
+            store.switches.pause(*one, suspension)
+        return Answer(Exit.ACCEPT, texts.paused(repository, suspension))
+
+
+def _at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
+    """The numbers of one of which nothing was heard yet; or why it can't be paused."""
+    from worker.github.one_repository import numbers
+
+    try:
+        found = numbers(settings, SystemClock(), repository)
+    except AssayError as error:
+        return texts.not_asked(repository, str(error))
+    return texts.not_seen(repository) if found is None else [(found.installation, found.repository)]
 
 
 def resume(arguments: argparse.Namespace) -> Answer:

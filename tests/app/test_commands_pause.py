@@ -81,10 +81,26 @@ def test_what_makes_no_sense_is_refused(known: Store, given: tuple[str, ...], wh
     assert not known.switches.is_paused(*HERE)
 
 
-@pytest.mark.parametrize("command", ["pause", "resume"])
-def test_a_repository_that_is_not_known_is_not_switched(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "why"), [("pause", "GitHub can't be asked about it: ASSAY_APP_ID"), ("resume", "")]
+)
+def test_a_repository_that_nobody_knows_is_not_switched(known: Store, command: str, why: str) -> None:
     code, said = assay(command, "acme/gadgets")
     assert (code, said.partition(":")[0]) == (Exit.USAGE, "acme/gadgets is not known here")
+    assert why in said
+    assert known.switches.in_force() == ()
+
+
+def test_one_that_is_only_paused_goes_on_without_github(known: Store) -> None:
+    gadgets = pull(repository=8)
+    where = (gadgets.installation_id, gadgets.repository_id)
+    known.switches.pause(*where, Suspension(by="olga", repository="acme/gadgets"))
+    assert assay("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
+    stopped = known.switches.stopped(*where)
+    assert stopped is not None
+    assert stopped.suspension.reason == "longer"
+    assert assay("resume", "acme/gadgets")[1].startswith("Judging goes on in acme/gadgets")
+    assert not known.switches.is_paused(*where)
 
 
 def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(

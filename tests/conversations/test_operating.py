@@ -227,6 +227,21 @@ def test_a_pause_ends_by_itself_and_all_that_it_left_is_judged_then(another_worl
     assert "nowhere" in run(world.product.environment, "pause", "--list").stdout
 
 
+def test_a_repository_is_paused_before_anything_of_it_was_heard(world: World) -> None:
+    name = world.repository(PROJECT).name
+    paused = run(world.product.environment, "pause", name, "--reason", "not yet", "--by", "olga")
+    assert (paused.returncode, paused.stdout.partition(":")[0]) == (0, f"Judging is paused in {name}")
+    first = world.agent.opens(stub(1))
+    world.settles()
+
+    assert first.check.conclusion == "neutral"
+    assert first.verdict["signals"]["paused_name"] == "olga"
+    assert run(world.product.environment, "resume", name).returncode == 0
+    world.until(lambda: first.check.conclusion == "failure", "it goes on")
+    strange = run(world.product.environment, "pause", "acme/nowhere")
+    assert (strange.returncode, "GitHub says that the App is not installed in it" in strange.stdout) == (2, True)
+
+
 def test_one_id_leads_from_the_delivery_through_every_process_to_the_check(another_world: Open) -> None:
     world = another_world({})
     world.repository(PROJECT)

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
 
-from pydantic import RootModel, SecretStr
+from pydantic import RootModel
 
 from worker.domain.check import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
 from worker.domain.gate import Gate, Requirement
-from worker.domain.ids import InstallationId, RepositoryName
-from worker.domain.value import replace
-from worker.errors import AssayError, Forbidden, Gone
-from worker.github.client import Api, Call, key_api, token_access
+from worker.domain.ids import RepositoryName
+from worker.errors import AssayError, Gone
+from worker.github.client import Api
 from worker.github.examine import of_installation
-from worker.github.installations import InstallationView
+from worker.github.one_repository import as_app, inside, installation_of
 from worker.github.replies import Blob, Reply
 from worker.ports import Clock
 from worker.settings import Settings
@@ -76,10 +75,6 @@ class Named(Reply):
     default_branch: str
 
 
-class Token(Reply):
-    token: SecretStr
-
-
 class Queue(Reply):
     id: str
 
@@ -100,32 +95,19 @@ class Owning(Reply):
 
 def look(settings: Settings, clock: Clock, repository: RepositoryName) -> Gate:
     """Ask GitHub as the App. Raises AssayError for what it can't do without."""
-    app = settings.require_app()
-    refusal: AssayError | None = None
-    for key in app.private_keys:
-        try:
-            with key_api(settings, app, key, clock) as api:
-                return _looked(settings, clock, repository, api)
-        except Forbidden as error:
-            refusal = error
-    raise refusal or Forbidden("there is no key")
+    return as_app(settings, clock, lambda api: _looked(settings, clock, repository, api))
 
 
 def _looked(settings: Settings, clock: Clock, repository: RepositoryName, api: Api) -> Gate:
-    try:
-        found = api.get(f"/repos/{repository}/installation", InstallationView)
-    except Gone:
+    found = installation_of(api, repository)
+    if found is None:
         return Gate(repository)
-    permissions = {name: "read" for name in ("metadata", "contents", "merge_queues") if name in found.permissions}
-    body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
-    made = api.fetch(Call("POST", f"/app/installations/{found.id}/access_tokens", body=body), Token)
-    with token_access(replace(settings, github_token=made.token), clock) as access:
-        inside = access.api(InstallationId(found.id))
-        branch = inside.get(f"/repos/{repository}", Named).default_branch
-        rules = _rules(inside, repository, branch)
-        required = (*_classic(inside, repository, branch), *_ruled(rules))
-        is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(inside, repository, branch)
-        teams = _teams(inside, repository, branch)
+    with inside(settings, clock, api, (found, repository), ("metadata", "contents", "merge_queues")) as there:
+        branch = there.get(f"/repos/{repository}", Named).default_branch
+        rules = _rules(there, repository, branch)
+        required = (*_classic(there, repository, branch), *_ruled(rules))
+        is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(there, repository, branch)
+        teams = _teams(there, repository, branch)
         return Gate(repository, of_installation(found), branch, required, is_queued, teams)
 
 

@@ -25,6 +25,16 @@ def unknown(repository: str) -> str:
     )
 
 
+def not_seen(repository: str) -> str:
+    """GitHub was asked about it, too."""
+    return f"{repository} is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
+
+
+def not_asked(repository: str, why: str) -> str:
+    """GitHub might know it."""
+    return f"{unknown(repository)}GitHub can't be asked about it: {why.rstrip('.')}.\n"
+
+
 def paused(repository: str | None, suspension: Suspension) -> str:
     """Judging was stopped in a repository, or everywhere."""
     where = f"in {repository}" if repository else "everywhere"

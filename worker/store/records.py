@@ -19,6 +19,7 @@ from worker.store.codec import Codec
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.stream import Events as Stream
+from worker.store.switches import Switches
 from worker.store.wire import Wire, blob, items, text, whole
 
 BATCH: Final = 1_000
@@ -168,13 +169,16 @@ class Records:
         self._wire.call("UNLINK", *(key.name for key in counted))  # what is left is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
-        """Of what was recorded, and of what only waits to be judged."""
+        """Of what was recorded, of what only waits to be judged, and of what was only paused."""
         listed = items(self._wire.call("SMEMBERS", keys.named(repository).name))
         pairs = [text(one).split(":") for one in listed]
+        paused = Switches(self._wire).of(repository)
         waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
-        return {(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs} | {
-            (request.pull.installation_id, request.pull.repository_id) for request in waiting
-        }
+        return (
+            paused
+            | {(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs}
+            | {(request.pull.installation_id, request.pull.repository_id) for request in waiting}
+        )
 
     def _requests(self) -> Iterator[JudgeRequest]:
         for batch in self._scanned(keys.every("pull")):

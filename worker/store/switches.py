@@ -7,7 +7,7 @@ whether anybody looks or not; any other one stays until it is taken back.
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.suspension import Suspension
 from worker.domain.value import Value
 from worker.store.lua import Script, run
@@ -63,6 +63,12 @@ class Switches:
         found = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
         return *first, *(Stopped(one, is_everywhere=False) for one in found if one is not None)
 
+    def of(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
+        """The numbers of those that were paused under this name: perhaps nothing else is known of them. Looks through all keys."""
+        found = {name: _read(self._wire.call("GET", name)) for name in self._names()}
+        named = [name.split(":") for name, one in found.items() if one and _is_of(one, repository)]
+        return {(InstallationId(int(one)), RepositoryId(int(other))) for _, one, _, other in named}
+
     def _names(self) -> set[str]:
         names, cursor = set[str](), "0"
         while True:
@@ -75,6 +81,10 @@ class Switches:
     def _set(self, key: keys.Key, suspension: Suspension) -> None:
         end = "" if suspension.until is None else int(suspension.until.timestamp() * 1000)
         run(self._wire, Script.PAUSE, [key], suspension.model_dump_json(), end)
+
+
+def _is_of(suspension: Suspension, repository: RepositoryName) -> bool:
+    return (suspension.repository or "").lower() == repository.lower()
 
 
 def _read(said: Reply) -> Suspension | None:

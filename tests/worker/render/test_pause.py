@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE
 from worker.domain.suspension import Suspension
-from worker.render.pause import Listed, listed, not_paused, paused, resumed, unknown
+from worker.render.pause import Listed, listed, not_asked, not_paused, not_seen, paused, resumed, unknown
 
 NOON, EVENING = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 FOR_A_WHILE = Suspension(by="alice", at=NOON, until=EVENING, reason="load tests", repository="acme/widgets")
@@ -15,6 +15,17 @@ def test_a_repository_that_is_not_known_is_said_to_be_so() -> None:
     assert unknown("acme/widgets") == snapshot("""\
 acme/widgets is not known here: nothing of it was judged yet, or it was forgotten.
 Check the name, and that REDIS_URL or ASSAY_DATA_DIR lead to the store of the running Assay.
+""")
+
+
+def test_one_that_was_looked_for_at_github_is_said_to_be() -> None:
+    assert not_seen("acme/widgets") == snapshot(
+        "acme/widgets is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
+    )
+    assert not_asked("acme/widgets", "GitHub is unavailable: no answer in time.") == snapshot("""\
+acme/widgets is not known here: nothing of it was judged yet, or it was forgotten.
+Check the name, and that REDIS_URL or ASSAY_DATA_DIR lead to the store of the running Assay.
+GitHub can't be asked about it: GitHub is unavailable: no answer in time.
 """)
 
 

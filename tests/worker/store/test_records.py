@@ -13,6 +13,7 @@ from worker.domain import keys
 from worker.domain.events import EvalTrigger, Event, EventKind, terminal
 from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
+from worker.domain.suspension import Suspension
 from worker.domain.waiting import HAPPENINGS
 from worker.errors import LeaseLost
 from worker.store import records
@@ -239,3 +240,13 @@ def test_a_dossier_whose_verdict_was_never_written_is_forgotten_too(store: Store
     assert (found.verdicts, found.count("dossier")) == (0, 1)
     store.records().forget(found, AT)
     assert store.archive.find(EvalId("e")) is None
+
+
+def test_a_repository_of_which_nothing_is_known_but_its_pause_is_forgotten_with_that(store: Store) -> None:
+    where = (pull().installation_id, pull().repository_id)
+    store.switches.pause(*where, Suspension(repository="acme/quiet"))
+    held = store.records().of_repository("acme/quiet")
+    assert (held.count("paused"), held.is_empty) == (1, False)
+    store.records().forget(held, AT)
+    assert not store.switches.is_paused(*where)
+    assert store.records().of_repository("acme/quiet").is_empty

@@ -68,3 +68,12 @@ def test_what_a_later_version_knows_of_a_pause_does_not_keep_this_one_from_it(st
     store.wire.call("SET", keys.paused(OURS, WIDGETS).name, said)
     assert store.switches.stopped(OURS, WIDGETS) == Stopped(STORM, is_everywhere=False)
     assert text(store.wire.call("GET", keys.paused(OURS, WIDGETS).name)) == said
+
+
+def test_what_was_paused_is_found_by_its_name_however_that_is_written(store: Store) -> None:
+    store.switches.pause(OURS, WIDGETS, STORM.model_copy(update={"repository": "acme/widgets"}))
+    store.switches.pause(THEIRS, GADGETS, STORM.model_copy(update={"repository": "acme/gadgets"}))
+    store.switches.pause(THEIRS, WIDGETS)
+    store.switches.pause_all(STORM)
+    assert store.switches.of("Acme/Widgets") == {(OURS, WIDGETS)}
+    assert store.switches.of("acme/nowhere") == set()
