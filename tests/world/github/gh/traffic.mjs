@@ -107,12 +107,15 @@ export class RateLimit {
 // GitHub lets a client keep an answer for a minute without asking: a trap for whoever wants the newest head.
 const CACHING = { "cache-control": "private, max-age=60, s-maxage=60", vary: "Accept, Authorization, Cookie, X-GitHub-OTP" };
 
-/** Adds an ETag to a good GET, and turns it into a 304 when the caller has it already. */
+/**
+ * Adds an ETag to a good GET, and turns it into a 304 when the caller has it already. Each credential has ETags of its own, as
+ * GitHub's support says (eclipse-csi/otterdog#201): what an installation's last token was told is worth nothing to its next one.
+ */
 export function conditional(call, reply) {
   if (call.method !== "GET" || reply.status !== 200) return reply;
   const isText = typeof reply.body === "string" || Buffer.isBuffer(reply.body);
   const bytes = isText ? reply.body : JSON.stringify(reply.body);
-  const etag = `W/"${createHash("sha256").update(bytes).digest("hex")}"`;
+  const etag = `W/"${createHash("sha256").update(call.token ?? "").update("\0").update(bytes).digest("hex")}"`;
   const headers = { ...reply.headers, etag, ...CACHING };
   return call.headers["if-none-match"] === etag ? { status: 304, body: null, headers } : { ...reply, headers };
 }
