@@ -256,6 +256,7 @@ class Dispatcher:
             later=lambda delay: self._store.groups.later(opened.queued, delay),
             again_s=GROUP_AGAIN_S,
             installation=group.installation_id,
+            is_first=True,
             fields=about_group(group),
         )
 
@@ -394,6 +395,9 @@ class Dispatcher:
             case WaitOut(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
                 self._place(errand, delay, self._apart)
+            case RetryAt(at) if errand.is_first:
+                LOG.info("errand waits: %s", error, extra=fields)
+                errand.later(at - self._clock.now())
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)
                 self._place(errand, at - self._clock.now(), self._limited)

@@ -59,6 +59,7 @@ class Errand:
     """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off; *again_s*: so soon at first.
 
     `dropped`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
+    `is_first`: a queue of merges waits for it; of what a rate limit put off it comes back behind nothing else.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Errand:
     again_s: float = inf
     attempt: int = 1
     installation: int = 0
+    is_first: bool = False
     fields: dict[str, object] = field(default_factory=dict[str, object])
 
     @property

@@ -33,7 +33,7 @@ from worker.settings import WRITES_A_MINUTE, Settings, Timing
 from worker.store.connection import Store, open_store
 from worker.store.measures import Count, Span
 from worker.store.pulls import Finish, Limits
-from worker.store.wire import text
+from worker.store.wire import items, text
 from worker.system_clock import SystemClock
 
 NAMES = count(1)
@@ -183,6 +183,27 @@ def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
     assert all(after - before > gap / 2 for before, after in pairwise(due()))
     assert due()[-1] < limit.timestamp() + 8 * gap
     assert world.checks() == {}
+
+
+def first_at(store: Store, on: str) -> float:
+    """When the first of those that wait in this line comes."""
+    return float(text(items(store.wire.call("ZRANGE", on, 0, 0, "WITHSCORES"))[1])) / 1000
+
+
+def test_a_merge_group_waits_for_a_rate_limit_and_for_no_other_errand(
+    here: Settings, store: Store, world: World
+) -> None:
+    limit = SystemClock().now() + timedelta(hours=1)
+    opening, groups = keys.opening(pull().installation_id).name, GROUPS.order.name
+    for number in range(1, 9):
+        world.order(pull(number + 1000), f"limited_until {limit.isoformat()}")
+        store.pulls.want(wish(number))
+    world.order(NO_PULL, f"limited_until {limit.isoformat()}")
+    with dispatching(replace(here, timing=replace(QUICK, retry_delay=15, open_hold=60))):
+        assert becomes(lambda: first_at(store, opening) > limit.timestamp() - 60)
+        store.groups.put(group())
+        assert becomes(lambda: world.story("group") and first_at(store, groups) > limit.timestamp() - 60)
+    assert abs(first_at(store, groups) - limit.timestamp()) < 0.5
 
 
 @pytest.mark.usefixtures("dispatcher")
