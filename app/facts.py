@@ -55,9 +55,10 @@ class PullOpened(HeadFact, frozen=True, kw_only=True):
 
 
 class PullPushed(HeadFact, frozen=True, kw_only=True):
-    """`by_another`: by a person who did not open the pull request."""
+    """`by_another`: by a person who did not open the pull request. `before`: which commit it led from."""
 
     by_another: bool = False
+    before: Sha | None = None
 
 
 class PullReopened(HeadFact, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ from app.facts import (
     ThumbGiven,
 )
 from app.noting import to_happening
-from app.wishes import to_wish
+from app.wishes import named, to_wish
 from worker.domain import keys
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
@@ -73,7 +73,7 @@ class Intake:
                 ):
                     return UNKNOWN
                 wish = to_wish(event, delivery_id, at)
-                reply = await self.lane.run(door.to_want(wish, self.store.timing))
+                reply = await self.lane.run(door.to_want(wish, self.store.timing, named(event)))
                 if happening := to_happening(event, delivery_id, at):
                     await self.lane.run(door.to_happen(happening))
                 return door.became(reply)

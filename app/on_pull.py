@@ -51,7 +51,8 @@ def pushed(delivery: Delivery) -> PullPushed:
     """A person who opened it pushes to their own branch; whether an agent did so in their name can't be told."""
     payload = delivery.read(PullRequestPayload)
     another = _another(payload)
-    return PullPushed(**_head(payload), by_another=another is not None and is_person(another))
+    by_another = another is not None and is_person(another)
+    return PullPushed(**_head(payload), by_another=by_another, before=payload.before)
 
 
 def reopened(delivery: Delivery) -> PullReopened:

@@ -114,10 +114,11 @@ class PullChanges(Slim):
 
 
 class PullRequestPayload(SentPayload):
-    """`changes`: of an edit."""
+    """`changes`: of an edit. `before`: of a push, the commit that it led from."""
 
     pull_request: PullRequest
     changes: PullChanges = PullChanges()
+    before: Sha | None = None
 
 
 # --- what people write ------------------------------------------------------------------------------------

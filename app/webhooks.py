@@ -125,7 +125,10 @@ class Answer(Struct, frozen=True):
 SAID: Final = {Outcome.IGNORED: "ignored", Outcome.REFUSED: "error", Outcome.UNAVAILABLE: "error"}
 """As what the reason is told; the other outcomes need none."""
 
-BECAME: Final = {taken: Outcome(taken) for taken in Taken if taken is not Taken.UNKNOWN}
+NOTHING: Final = {Taken.UNKNOWN: "nothing_judged", Taken.LATE: "older_head"}
+"""Why nothing follows from what was taken in."""
+
+BECAME: Final = {taken: Outcome(taken) for taken in Taken if taken not in NOTHING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +225,7 @@ class Door:
             return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, reason, meant.action)
         became = BECAME.get(outcome)
         if became is None:
-            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, "nothing_judged", meant.action)
+            return Answer(HTTP_202_ACCEPTED, Outcome.IGNORED, NOTHING[outcome], meant.action)
         return Answer(HTTP_202_ACCEPTED, became, "", meant.action)
 
 

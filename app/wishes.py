@@ -25,6 +25,7 @@ from app.facts import (
 )
 from worker.domain.ids import BaseMark, DeliveryId, RepositoryName, Sha, base_mark
 from worker.domain.request import AuthorKind, Extent, PullRef, Trigger
+from worker.store.door import NO_HEAD, Named
 
 Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed
 
@@ -79,6 +80,17 @@ def to_wish(event: Wished, delivery_id: DeliveryId, at: datetime) -> Wish:
         extent=event.extent,
         base=None if event.base_ref is None else base_mark(event.base_ref),
     )
+
+
+def named(event: Wished) -> Named:
+    """What the delivery says of when its head came."""
+    match event:
+        case PullPushed():
+            return Named(event.before)
+        case PullOpened():
+            return Named(NO_HEAD)
+        case _:
+            return Named()
 
 
 def trigger(event: Wished) -> Trigger:

@@ -29,14 +29,14 @@ from app.facts import (
 )
 from app.intake import again, to_asks, to_greeting, to_group
 from app.noting import to_happening
-from app.wishes import Wished, to_wish
+from app.wishes import Wished, named, to_wish
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, ReviewRef, Trigger
-from worker.store.door import written
+from worker.store.door import NO_HEAD, Named, written
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -119,6 +119,20 @@ def test_a_base_of_any_name_is_told_by_a_mark_of_one_length(name: str) -> None:
 @pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
 def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
     assert requested(event).arrived == Arrival(head_sha=SHA, at=AT)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (PullOpened(**HEAD), Named(NO_HEAD)),
+        (PullPushed(**HEAD, before=OLD), Named(OLD)),
+        (PullPushed(**HEAD), Named()),
+        (PullReopened(**HEAD), Named()),
+        (RerunPressed(**HEAD), Named()),
+    ],
+)
+def test_what_names_a_head_says_as_far_as_it_knows_which_one_was_before(event: Wished, said: Named) -> None:
+    assert named(event) == said
 
 
 def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:

@@ -104,6 +104,13 @@ def test_a_push_by_a_person_who_did_not_open_the_pull_request_says_so(
     assert found.by_another is by_another
 
 
+@pytest.mark.parametrize("before", [OLD, None])
+def test_a_push_says_which_commit_it_led_from(before: str | None) -> None:
+    found = pull_request("synchronize", {"before": before, "after": SHA})
+    assert isinstance(found, PullPushed)
+    assert (found.head_sha, found.before) == (SHA, before)
+
+
 def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
     events = [pull_request("reopened", {"sender": sender}) for sender in (ALICE, BOT)]
     assert [isinstance(one, PullReopened) and one.by_person for one in events] == [True, False]

@@ -60,6 +60,14 @@ def test_a_second_event_of_the_same_pull_request_is_coalesced(door: ServedDoor) 
     assert door.deliver("pull_request", payload("synchronize")).json() == {"outcome": "coalesced"}
 
 
+def test_a_push_that_a_later_one_was_told_before_is_answered_as_such(door: ServedDoor) -> None:
+    newer, older = payload("synchronize", before="2" * 40), payload("synchronize", before="3" * 40)
+    older["pull_request"]["head"] = {"sha": "2" * 40}
+    assert door.deliver("pull_request", newer).json() == {"outcome": "queued"}
+    assert door.deliver("pull_request", older).json() == {"ignored": "older_head"}
+    assert door.lines[-1]["reason"] == "older_head"
+
+
 def test_the_same_delivery_again_is_counted_once(door: ServedDoor) -> None:
     answers = [door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"}) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [202] * 3

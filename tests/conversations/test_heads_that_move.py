@@ -1,8 +1,11 @@
 """A verdict is for one head commit. What happens to the pull request while it is judged."""
 
+import json
+
 import pytest
 
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -40,6 +43,59 @@ def test_a_force_push_while_judging_leaves_no_verdict_for_the_old_head(world: Wo
 
     assert [one.conclusion for one in pull.checks_of(old)] == ["cancelled"]
     assert [one.conclusion for one in pull.checks_of(new)] == ["failure"]
+
+
+def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(world: World) -> None:
+    def waited(sha: str, seconds: str = "0") -> tuple[str, str | None]:
+        place = f"{pull.repository.name}@{sha}"
+        said = json.loads(run(world.product.environment, "wait", place, "--timeout", seconds, "--json").stdout)
+        return said["state"], said["superseded_by"]
+
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.github.verb("hooks", paused=True)
+    second, third = [world.agent.pushes(pull, {"upload.py": step(times)}) for times in (4, 5)]
+
+    thinking = world.model.thinks_about(reject("weak_test", RETRY_AT))
+    assert world.github.tells_of(here.name, third) == {"outcome": "queued"}
+    thinking.was_asked()
+    assert world.github.tells_of(here.name, second) == {"ignored": "older_head"}
+    assert (waited(third), waited(second)) == (("pending", None), ("superseded", third))
+    thinking.arrives()
+    assert waited(third, "30") == ("done", None)
+    world.github.verb("hooks", paused=False)
+    world.settles()
+    assert [len(pull.checks_of(one)) for one in (second, third)] == [0, 1]
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.goes_back(pull, second)
+    world.settles()
+    assert pull.check.conclusion == "success", "this push is the newest one, though its commit was there before"
+    assert (waited(second), waited(third)) == (("done", None), ("superseded", second))
+
+
+def test_an_override_of_the_newest_commit_counts_though_an_older_one_was_told_of_last(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.decides(lambda _: reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.github.verb("hooks", paused=True)
+    second, third = [world.agent.pushes(pull, {"upload.py": step(times)}) for times in (4, 5)]
+    world.github.tells_of(here.name, third)
+    world.until(lambda: not world.busy(), "the newest commit is judged")
+    world.github.tells_of(here.name, second)
+    world.alice.comments(pull, "/override Seen.")
+    world.github.verb("hooks", paused=False)
+    world.settles()
+
+    assert pull.check.title == "Overridden by @alice: Seen."
+    assert not [one for one in pull.answers if "override" in one], "it was not refused"
+
+
+def step(times: int) -> str:
+    return RETRY["upload.py"].replace("range(3)", f"range({times})")
 
 
 @pytest.mark.slow

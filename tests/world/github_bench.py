@@ -180,6 +180,11 @@ class GitHub:
             if one["event"] == event:
                 self.verb("redeliver", id=one["id"])
 
+    def tells_of(self, repository: str, head: str) -> Any:
+        """Deliver the push to *head* before all else that is held back (`hooks`, paused); what the product answered."""
+        [push] = [one for one in self.state(repository)["deliveries"] if _is_push_to(one, head)]
+        return json.loads(self.verb("release", id=push["id"])["answer"])
+
     def settle(self) -> None:
         """Wait until every delivery has been answered."""
         self.verb("settle")
@@ -195,6 +200,12 @@ class GitHub:
         """The payloads of this event about this repository, oldest first."""
         self.settle()
         return [json.loads(one["body"]) for one in self.state(repository)["deliveries"] if one["event"] == event]
+
+
+def _is_push_to(delivery: Delivery, head: str) -> bool:
+    """Of a pull request's branch."""
+    is_push = (delivery["event"], delivery["action"]) == ("pull_request", "synchronize")
+    return is_push and json.loads(delivery["body"])["after"] == head
 
 
 def _answer(response: httpx.Response) -> Any:

@@ -1,6 +1,7 @@
 """What the bench promises, so that a conversation may rely on it: each test is one promise."""
 
 import base64
+import json
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ import httpx
 import jwt
 import pytest
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from tests.world.contract import violations
 from tests.world.examples import examples
@@ -349,6 +351,32 @@ def test_each_organization_has_an_installation_of_its_own_and_what_was_refused_c
         assert [github.redeliver_refused(), github.redeliver_refused()] == [1, 0]
         github.settle()
         assert [one["status"] for one in github.state("acme/parts")["deliveries"]] == [202]
+    finally:
+        github.stop()
+
+
+def test_a_push_that_is_held_back_can_be_delivered_before_an_older_one(httpserver: HTTPServer) -> None:
+    told = list[str]()
+
+    def heard(request: Request) -> Response:
+        told.append(json.loads(request.data).get("after", ""))
+        return Response('{"outcome": "queued"}', status=202)
+
+    httpserver.expect_request("/hooks").respond_with_handler(heard)
+    github = GitHub.start()
+    try:
+        github.verb("repo", name="parts", files={"a.py": "x = 1\n"})
+        pull(github, "acme/parts", {"a.py": "x = 2\n"})
+        github.verb("hooks", url=httpserver.url_for("/hooks"), events=["pull_request"], paused=True)
+        older, newer = [
+            github.verb("push", repo="acme/parts", branch="fix", files={"a.py": f"x = {number}\n"})["sha"]
+            for number in (3, 4)
+        ]
+        github.settle()
+        assert github.tells_of("acme/parts", newer) == {"outcome": "queued"}
+        github.verb("hooks", paused=False)
+        github.settle()
+        assert told == [newer, older]
     finally:
         github.stop()
 

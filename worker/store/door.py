@@ -31,6 +31,7 @@ DELIVERY_S, PULL_S = int(keys.REPEATS.total_seconds()), int(keys.MONTH.total_sec
 """How long `keys.delivery`, and `keys.pull` and `keys.heads` stay."""
 
 NO_HEAD: Final[Sha] = "0" * 40
+UNSAID: Final = "-"
 
 FORCE: Final = "force"
 ANEW: Final = "anew"
@@ -152,6 +153,15 @@ class Wanting(Protocol):
     def base(self) -> BaseMark | None: ...
 
 
+class Named(NamedTuple):
+    """That a delivery names the head, which may be old: GitHub delivers in any order, and again.
+
+    `before`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
+    """
+
+    before: Sha | None = None
+
+
 class Outcome(StrEnum):
     QUEUED = "queued"
     COALESCED = "coalesced"
@@ -159,24 +169,27 @@ class Outcome(StrEnum):
     NOTED = "noted"
     UNKNOWN = "unknown"
     """About nothing that was judged here."""
+    LATE = "late"
+    """About a head that the branch has left since: nothing is begun for it."""
 
 
 OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType({one.value: one for one in Outcome})
 
 
 class Wanted(NamedTuple):
-    """What became of a request. `seq` numbers it among all events; 0 for a duplicate."""
+    """What became of a request. `seq` numbers it among all events; 0 for a duplicate, and for one that is late."""
 
     outcome: Outcome
     seq: int
 
 
-def want(wire: Wire, request: JudgeRequest, timing: Timing) -> Wanted:
+def want(wire: Wire, request: JudgeRequest, timing: Timing, by: Named | None = None) -> Wanted:
     """Have this pull request judged, when its time has come. Raises Unavailable."""
-    return wanted(sent(wire, to_want(request, timing)))
+    return wanted(sent(wire, to_want(request, timing, by)))
 
 
-def to_want(request: Wanting, timing: Timing) -> Call:
+def to_want(request: Wanting, timing: Timing, by: Named | None = None) -> Call:
+    """*by*: what names its head; None: GitHub was asked for it, if it is named."""
     pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
     installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
     on = [
@@ -194,10 +207,11 @@ def to_want(request: Wanting, timing: Timing) -> Call:
     came = "" if arrived is None else _encoder().encode(arrived.at)[1:-1].decode()
     show = int(mode is HOLD or mode is MOVED)
     stale = trigger if mode is not HOLD and trigger in OUTDATING else ""
+    before = "" if by is None else by.before or UNSAID
     # one line: each argument by itself takes several times as long to send as a word of it
     words = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
-        f"{came} {show} {stale} {request.base or ''} {FLAGS.get(trigger, '')}"
+        f"{came} {show} {stale} {request.base or ''} {before} {FLAGS.get(trigger, '')}"
     )
     return Call(Script.WANT, (len(on), *on, written(request), words))  # as `call_of`, which looks for keys among them
 

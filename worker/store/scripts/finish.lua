@@ -67,6 +67,8 @@ else
   if how == 'judged' and not unread and A[6] ~= '' then
     call('HDEL', pull, 'rests')
     if get('head') ~= A[6] then -- a delivery about an older head came last
+      local known = get('head')
+      if known then call('HSET', pull, 'earlier', with_left(without(get('earlier') or '', A[6]), known)) end
       call('HDEL', pull, 'came', 'looks')
       call('HSET', pull, 'head', A[6])
       local last = get('said')

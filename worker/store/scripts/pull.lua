@@ -3,6 +3,7 @@
 --   state     none (closed), due, given (to the queue), held (by a judge)
 --   seq read  number of the last event; of the last one that the judge knew when it began
 --   req head  the newest request; the newest head that an event named, or that got a verdict since
+--   earlier   commits that its branch has left, as far as we heard: the last 16 that we heard of, a space behind each
 --   inst      its installation
 --   flags     words that stay until it is closed (force)
 --   quiet     the quiet window that `due` was set by
@@ -37,6 +38,13 @@ local function first(zset) return call('ZRANGE', zset, 0, 0, 'WITHSCORES') end
 
 -- An installation's turn comes at the earlier of what it has and `at`.
 local function turn(lane, at) call('ZADD', 'assay:turn:' .. lane, 'LT', at, mine()) end
+
+-- What is in `earlier`, without a commit; with one that the branch has left, too.
+local function without(earlier, sha)
+  local at = string.find(earlier, sha, 1, true)
+  return at and string.sub(earlier, 1, at - 1) .. string.sub(earlier, at + 41) or earlier
+end
+local function with_left(earlier, sha) return string.sub(without(earlier, sha) .. sha .. ' ', -16 * 41) end
 
 -- When what is remembered goes; false while it is open. (A version that knew no `ends` reopened by `over` alone.)
 local function ends_at() return get('over') and get('ends') end

@@ -1,10 +1,12 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named [ledger [decisions]]]
 -- ARGV request, and in one line, a space between each: installation repository number head mode quiet_ms quiet_max_ms delivery_s
--- heads_s arrived show stale base flags (head, arrived, stale, base and flags may be empty; flags are several words)
+-- heads_s arrived show stale base before flags (head, arrived, stale, base, before and flags may be empty; flags are several words)
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- base: which one it goes into, where that was said. Only a delivery about another base, or a look around, changes what is known
 -- of it: what another delivery says may be old, or the first word of what we were never told
+-- before: the head is a delivery's word, which may be old: the commit that a push says it led from, 0000.. of one that was opened with
+-- this head, - where it says nothing of that; '': GitHub was asked
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
@@ -12,12 +14,33 @@
 -- nothing where nobody ever asked for it; and while its open check waits for a verdict it changes no more than when that is
 -- Answers what became of it, and its number among all events: as a status, which is one line to read. Every delivery comes
 -- through here: what the hash holds is read once and written once.
-local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, asked =
-  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
+local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, before, asked =
+  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier')
 local state = was[1]
+
+-- GitHub tells in any order, and again, so that what names a head may be behind: it was opened with it, and we know another one; or
+-- the branch has left that commit, or the one that a push led from. But one that leads from the head that we know comes after it,
+-- wherever it was forced to. What is behind moves no head; a push to a commit that was left, and a draft then, are nothing at all.
+local known, earlier = was[5] or head, was[17] or ''
+local function was_left(sha) return string.find(earlier, sha, 1, true) end
+local names_another, is_push = head ~= '' and head ~= known, string.match(before, '[1-9a-f]')
+local is_behind = names_another and before ~= '' and before ~= known
+  and (was_left(head) or (is_push and was_left(before)) or string.match(before, '^0+$'))
+local is_nothing = is_behind and ((is_push and was_left(head)) or mode == 'hold')
+if names_another then earlier = with_left(without(earlier, head), is_behind and head or known) end
+local is_here = not is_behind
+if is_behind then head = known end
+if is_push and before ~= head and before ~= known then earlier = with_left(earlier, before) end
+if is_nothing then
+  call('HSET', pull, 'earlier', earlier)
+  call('SADD', KEYS[4], number)
+  call('EXPIRE', KEYS[4], heads_s)
+  return {ok = 'late 0'}
+end
+
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
 local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
 if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return {ok = 'unknown 0'} end
@@ -43,6 +66,7 @@ for flag in string.gmatch(asked, '%S+') do
   if not string.find(' ' .. flags, ' ' .. flag .. ' ', 1, true) then flags = flags .. flag .. ' ' end
 end
 if flags ~= '' then set('flags', flags) end
+if earlier ~= (was[17] or '') then set('earlier', earlier) end
 
 if KEYS[7] then -- into another base: what let it pass before counts no more
   call('HSET', KEYS[7], 'rebased', string.format('%d', now))
@@ -53,7 +77,7 @@ if is_new then
   set('head', head)
   drop('waiting', 'came', 'looks')
 end
-if arrived ~= '' and (is_new or not was[6]) then set('came', arrived) end
+if arrived ~= '' and is_here and (is_new or not was[6]) then set('came', arrived) end
 local after = tonumber(was[9] or 0)
 local function comes_sooner(from)
   after = from

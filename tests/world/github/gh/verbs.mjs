@@ -159,6 +159,12 @@ function deliveries(on, world, table) {
   on("redeliver", ({ id }) => {
     if (!hooks.again(id)) throw notFound();
   });
+  on("release", async ({ id }) => {
+    const delivery = hooks.release(id);
+    if (!delivery) throw notFound();
+    await hooks.settle();
+    return { answer: delivery.answer };
+  });
   on("redeliver/refused", () => ({ count: hooks.refusedAgain() }));
   on("key", () => world.installations.newKey());
   on("key/take-back", (body) => world.installations.takeBack(body));
