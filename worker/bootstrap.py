@@ -21,7 +21,7 @@ from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.value import Value, replace
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
-from worker.ports import CheckPublisher, Clock, Comments, Desk, Lease, Reviewers
+from worker.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
 from worker.rulebook import load_ci_check_rubric
 from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing
@@ -97,7 +97,7 @@ class Court(Value):
                 request,
                 Deps(
                     source=self.source,
-                    board=CheckBoard(self.source, self._board(), lease, site, people),
+                    board=CheckBoard(self.source, self._checks_under, lease, site, people),
                     ledger=self.store.ledger,
                     keepers=replace(keepers_of(self.settings, self.store, lease), watch=self.store.outcomes),
                     bench=bench,
@@ -120,12 +120,12 @@ class Court(Value):
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
         """Say on the pull request's unfinished checks that nobody judged, and why."""
         lease.keep()
-        self._board().fail(request, reason)
+        self._checks_under(lease.keep).fail(request, reason)
 
     def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
         """Say on the pull request's unfinished checks until when GitHub can't be asked."""
         lease.keep()
-        self._board().put_off(request, until, is_away=is_away)
+        self._checks_under(lease.keep).put_off(request, until, is_away=is_away)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._reception().open(request, head_sha)
@@ -144,11 +144,11 @@ class Court(Value):
         Settling(self.store.siblings, self.checks, self.store.checks(), self.store.pulls, self.source).settle(place)
 
     def _reception(self) -> "Reception":
-        from worker.publish import CheckDesk
+        from worker.publish import no_lease
         from worker.reception import Reception
 
         checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
-        desk, operators = CheckDesk(self.checks, checks, self.store.siblings), self.settings.authors
+        desk, operators = self._checks_under(no_lease), self.settings.authors
         return Reception(
             desk, checks, self.store.pulls, self.store.ledger, self.listing, self.clock, operators, deadline
         )
@@ -203,9 +203,11 @@ class Court(Value):
 
     def catch_up(self) -> None:
         """See to what was missed. May be called again."""
+        from worker.publish import no_lease
         from worker.watch_court import WatchCourt
 
-        WatchCourt(self.settings, self.store, self.clock, self.groups.access, self._board()).catch_up()
+        desk = self._checks_under(no_lease)
+        WatchCourt(self.settings, self.store, self.clock, self.groups.access, desk).catch_up()
 
     def tidy(self) -> None:
         """Forget who uninstalled the App, events that are too old, and what is counted of those. May be called again."""
@@ -223,10 +225,10 @@ class Court(Value):
         newest, limit = self.store.checks().newest, self.settings.round_limit
         return Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit)
 
-    def _board(self) -> "CheckDesk":
+    def _checks_under(self, fence: Fence) -> "CheckDesk":
         from worker.publish import CheckDesk
 
-        return CheckDesk(self.checks, self.store.checks(), self.store.siblings)
+        return CheckDesk(self.checks, self.store.checks(), fence, self.store.siblings)
 
 
 def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:

@@ -25,8 +25,8 @@ from worker.group_judge import GroupJudge, Tried
 from worker.judge.bench import Bench
 from worker.merge_group import GroupClerk, Terms
 from worker.pipeline import CiPatience, Deps, assemble
-from worker.ports import CheckPublisher, CheckRegistry, Clock
-from worker.publish import CheckDesk
+from worker.ports import CheckPublisher, CheckRegistry, Clock, Fence
+from worker.publish import CheckDesk, no_lease
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
 from worker.seats import Payer, open_bench, telling_of
@@ -132,13 +132,13 @@ class GroupScreen(Value):
     checks: Callable[[int], CheckPublisher]
     registry: CheckRegistry
 
-    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
+    def show(self, group: MergeGroup, number: int, content: CheckContent, fence: Fence) -> None:
         """Write it to the check run of the group, which is made if need be."""
-        CheckDesk(self.checks(number), self.registry).write(_request(group), group.head_sha, content)
+        CheckDesk(self.checks(number), self.registry, fence).write(_request(group), group.head_sha, content)
 
     def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
         """Close a check run that says no end yet. False: it was concluded while this was written, perhaps over that."""
-        desk = CheckDesk(self.checks(NO_PULL), self.registry)
+        desk = CheckDesk(self.checks(NO_PULL), self.registry, no_lease)
         return desk.expire(_request(group), group.head_sha, check, content)
 
     def is_open(self, group: MergeGroup) -> bool:

@@ -66,7 +66,8 @@ class GroupJudge(Value):
         made = record_beside(parent, tried.heard, tried.dossier, self.shelves, self.telling)
         taken.lease.keep()
         place = Place(self.site_url, group.repository, request.pull.number)
-        self.screen.show(group, request.pull.number, judged_content(place, made, parent, tried.dossier))
+        content = judged_content(place, made, parent, tried.dossier)
+        self.screen.show(group, request.pull.number, content, taken.lease.keep)
         self.waiting.done(group)
 
     def _request(self, group: MergeGroup) -> JudgeRequest | None:

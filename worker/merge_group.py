@@ -35,7 +35,8 @@ from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.errors import Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole
-from worker.ports import Clock, Ledger
+from worker.ports import Clock, Fence, Ledger
+from worker.publish import no_lease
 from worker.render import group as texts
 from worker.render.check import check_content
 from worker.render.words import OVERDUE
@@ -78,7 +79,7 @@ class GroupSource(Protocol):
 class Screen(Protocol):
     """The one check run of each group."""
 
-    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None: ...
+    def show(self, group: MergeGroup, number: int, content: CheckContent, fence: Fence) -> None: ...
 
     def is_open(self, group: MergeGroup) -> bool: ...
 
@@ -153,7 +154,7 @@ class GroupClerk(Value):
             return
         try:
             if content := self._answer(Case(opened, place)):
-                self.screen.show(group, place.number, content)
+                self.screen.show(group, place.number, content, no_lease)
             elif group.ended is None:
                 return
         except Gone as gone:  # the repository, or the App in it: nobody waits for this group
@@ -204,7 +205,7 @@ class GroupClerk(Value):
     def _look(self, case: Case) -> None:
         """Say that the answer takes longer than the moment that it mostly takes: then it is the first word."""
         if not self.screen.is_open(case.group):
-            self.screen.show(case.group, case.place.number, texts.looking(case.place))
+            self.screen.show(case.group, case.place.number, texts.looking(case.place), no_lease)
 
     def _unfinished(self, case: Case, end: GroupEnd) -> CheckContent | None:
         return texts.ended(end) if self.screen.is_open(case.group) else None
@@ -238,7 +239,7 @@ class GroupClerk(Value):
         if left <= AT_ONCE:
             return texts.stopped(case.place, Stops(Why.TOO_LATE, published))
         if not queued.waits:
-            self.screen.show(case.group, case.place.number, texts.waiting(case.place, until))
+            self.screen.show(case.group, case.place.number, texts.waiting(case.place, until), no_lease)
         self.waiting.later(queued.model_copy(update={"waits": True}), min(delay, left))
         return None
 
@@ -269,7 +270,7 @@ class GroupClerk(Value):
 
     def _hand_over(self, case: Case) -> None:
         """Have a worker judge it. Its own words come first: the judge may be faster than this."""
-        self.screen.show(case.group, case.place.number, texts.judging(case.place))
+        self.screen.show(case.group, case.place.number, texts.judging(case.place), no_lease)
         if token := self.waiting.give(case.group):
             self.submit(case.group, token)
 

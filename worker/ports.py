@@ -4,7 +4,7 @@ Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SD
 `worker.errors` at their own edge.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -49,14 +49,21 @@ class PullSource(Protocol):
         ...
 
 
+Fence = Callable[[], object]
+"""Asked right before each request that writes, and again before that is sent again. Raises LeaseLost: it is not sent."""
+
+
 class CheckPublisher(Protocol):
-    """GitHub's check runs. Raises as PullSource does."""
+    """GitHub's check runs, which nobody writes without a fence."""
+
+    def under(self, fence: Fence) -> "CheckRuns": ...
+
+
+class CheckRuns(Protocol):
+    """GitHub's check runs, as they may be written under one fence. Raises what that raises, and as PullSource does."""
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create the check run of this head. Finds ours first if there may be one (a lost answer): never two.
-
-        A concluded one stays as it is where *content* gives way.
-        """
+        """Create the check run of this head, or take the one that is there: never two. Where *content* gives way, its end stays."""
         ...
 
     def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:

@@ -1,14 +1,14 @@
 """Publish a verdict as a check run.
 
 Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that was
-judged, by the judge that still holds the pull request, and not once we were told that something else which it was judged by
+judged, by the judge that still holds the pull request (asked right before each request), and not once we were told that something else which it was judged by
 changed; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and
 the newer request will speak. Where several pull requests have one
 head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.settling` keeps them so).
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Protocol
 
@@ -21,7 +21,7 @@ from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
-from worker.ports import CheckPublisher, CheckRegistry, Lease, PullSource, Siblings
+from worker.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, Siblings
 from worker.render.check import (
     check_content,
     closed,
@@ -53,16 +53,25 @@ class LiveSource(PullSource, Protocol):
         ...
 
 
+def no_lease() -> None:
+    """The fence of whoever judges nothing. What he wrote too late is told from the registry's notes, and set right."""
+
+
 class CheckBoard:
-    """GitHub's board: one check run per head commit."""
+    """GitHub's board: one check run per head commit. *desk*: one whose every write is under this fence."""
 
     def __init__(
-        self, source: LiveSource, desk: "CheckDesk", lease: Lease, site_url: str, people: People | None = None
+        self,
+        source: LiveSource,
+        desk: "Callable[[Fence], CheckDesk]",
+        lease: Lease,
+        site_url: str,
+        people: People | None = None,
     ) -> None:
         self._people = people
         self._source = source
         self._lease = lease
-        self._desk = desk
+        self._desk = desk(lease.keep)
         self._site_url = site_url
 
     def begin(self, request: JudgeRequest, head_sha: Sha) -> None:
@@ -152,8 +161,10 @@ class CheckBoard:
 class CheckDesk:
     """The check runs of one pull request, as GitHub and the registry know them. *siblings* None: nobody else has their heads."""
 
-    def __init__(self, checks: CheckPublisher, registry: CheckRegistry, siblings: Siblings | None = None) -> None:
-        self._checks = checks
+    def __init__(
+        self, checks: CheckPublisher, registry: CheckRegistry, fence: Fence, siblings: Siblings | None = None
+    ) -> None:
+        self._checks = checks.under(fence)
         self._registry = registry
         self._siblings = siblings
 

@@ -14,6 +14,7 @@ from worker.domain.siblings import Place, strictest
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
 from worker.ports import CheckPublisher, PullSource
+from worker.publish import no_lease
 from worker.render.siblings import together
 from worker.store.pulls import Pulls
 from worker.store.siblings import Member, Met, RedisSiblings, hash_of
@@ -96,7 +97,7 @@ class Settling(Value):
             return  # who makes it is beside the others then
         self.siblings.tells(place, member.number)
         try:
-            self.checks.update(request, check, replace(content, annotations=()))
+            self.checks.under(no_lease).update(request, check, replace(content, annotations=()))
         except (Gone, Forbidden) as refused:
             LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
             return

@@ -2,7 +2,8 @@
 
 Does not word anything (`worker.render` does) and does not know which check belongs to which head (the registry
 does). Invariant: one check run per head and pull request, whatever answers get lost: before one is created it is
-searched for, whoever finds two ends the older one, and an annotation that is there already is not added again.
+searched for, whoever finds two ends the older one, and an annotation that is there already is not added again. Nothing is
+written unless the fence lets it, which is asked whenever a request is about to be sent.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from worker.errors import RateLimited, Unavailable
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
 from worker.github.replies import CreatedRun, Note, Notes, Run, Runs
+from worker.ports import Fence
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
@@ -31,6 +33,19 @@ class GitHubChecks:
         self._access = access
         self._app_id = app_id
         self._external = external
+
+    def under(self, fence: Fence) -> "GitHubCheckRuns":
+        return GitHubCheckRuns(self._access, self._app_id, self._external, fence)
+
+
+class GitHubCheckRuns:
+    """The CheckRuns of the live App, written under this fence."""
+
+    def __init__(self, access: Access, app_id: int, external: Callable[[int], str], fence: Fence) -> None:
+        self._access = access
+        self._app_id = app_id
+        self._external = external
+        self._fence = fence
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head, or take the one that is there: it says *content* then, unless that gives way."""
@@ -98,7 +113,8 @@ class GitHubChecks:
             **state,
             "output": output(content, () if many else content.annotations),
         }
-        call = Call("POST", f"/repos/{request.repository}/check-runs", body=body, need=Need.STATE)
+        path = f"/repos/{request.repository}/check-runs"
+        call = Call("POST", path, body=body, need=Need.STATE, fence=self._fence)
         return CheckRunId(self._api(request).fetch(call, CreatedRun).id)
 
     def _update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
@@ -110,7 +126,7 @@ class GitHubChecks:
         self._patch(request, path, {**state_of(content), "output": output(content, missing)})
 
     def _patch(self, request: JudgeRequest, path: str, body: dict[str, object]) -> None:
-        self._api(request).fetch(Call("PATCH", path, body=body, need=Need.STATE), CreatedRun)
+        self._api(request).fetch(Call("PATCH", path, body=body, need=Need.STATE, fence=self._fence), CreatedRun)
 
     def _missing(self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]) -> Sequence[Annotation]:
         """Those of the wanted annotations that the check run does not show yet: an update only ever adds."""

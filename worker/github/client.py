@@ -8,7 +8,7 @@ only after a broken connection or a 5xx. Nothing here sleeps: whoever has to wai
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, Protocol, TypeVar
@@ -17,7 +17,7 @@ from githubkit import GitHub, Response
 from githubkit.auth import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy, UnauthAuthStrategy
 from githubkit.cache import MemCacheStrategy
 from githubkit.exception import GitHubException, RequestError, RequestFailed
-from httpx import HTTPError
+from httpx import HTTPError, Request
 from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
@@ -27,7 +27,7 @@ from worker.github.budget import Budget, Need
 from worker.github.errors import GITHUB, Throttled, Transient, Unauthorized, of_graphql, reset_time, told
 from worker.github.replies import GraphAnswer
 from worker.github.tokens import SharedTokens, SharedTokensStrategy
-from worker.ports import Clock, RateBook, Vault
+from worker.ports import Clock, Fence, RateBook, Vault
 from worker.settings import AppCredentials, Settings
 
 ATTEMPTS: Final = 3
@@ -43,7 +43,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. `is_repeatable`: sending it a second time changes nothing more."""
+    """One request. `is_repeatable`: sending it a second time changes nothing more.
+
+    `fence` is asked whenever it is about to be sent, with nothing between; what it raises is raised here, and nothing is sent.
+    """
 
     method: str
     path: str
@@ -52,6 +55,17 @@ class Call:
     accept: str | None = None
     is_repeatable: bool = False
     need: Need = Need.JUDGING
+    fence: Fence | None = None
+
+
+FENCE: Final[ContextVar[Fence | None]] = ContextVar("fence", default=None)
+"""That of the request under way: whoever sends it may have to ask GitHub for a token first."""
+
+
+def ask_fence(request: Request) -> None:
+    """Httpx's hook, right before it sends anything."""
+    if (fence := FENCE.get()) is not None and not request.url.path.endswith("/access_tokens"):
+        fence()
 
 
 class Connection:
@@ -69,6 +83,7 @@ class Connection:
         return self._context.copy().run(self._request, call)
 
     def _request(self, call: Call) -> Response[Any, Any]:
+        FENCE.set(call.fence)  # in a context of its own
         return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
             call.method,
             call.path,
@@ -365,6 +380,7 @@ def connected(
         timeout=settings.timing.github_timeout,
         auto_retry=False,
         http_cache=False,
+        event_hooks={"request": [ask_fence]},
         cache_strategy=MemCacheStrategy()
         if tokens is None
         else SharedTokensStrategy(tokens),  # the default is shared: one key's JWT would pass for another's

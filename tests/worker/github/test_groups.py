@@ -11,10 +11,11 @@ from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
 from worker.domain.merge_group import MergeGroup, pull_of
 from worker.errors import Gone, Unavailable
-from worker.github.checks import GitHubChecks
+from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess
 from worker.github.groups import GitHubGroups, Head, group_external_id
 from worker.github.source import looking
+from worker.publish import no_lease
 from worker.settings import Settings
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
@@ -26,8 +27,8 @@ def groups(access: AppAccess, settings: Settings) -> GitHubGroups:
 
 
 @pytest.fixture
-def checks(access: AppAccess, settings: Settings) -> GitHubChecks:
-    return GitHubChecks(access, settings.require_app().app_id)
+def checks(access: AppAccess, settings: Settings) -> GitHubCheckRuns:
+    return GitHubChecks(access, settings.require_app().app_id).under(no_lease)
 
 
 def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
@@ -66,7 +67,7 @@ def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_n
 
 
 def test_our_newest_check_of_this_pull_request_counts_and_no_others(
-    place: Place, groups: GitHubGroups, checks: GitHubChecks
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -83,7 +84,7 @@ def test_our_newest_check_of_this_pull_request_counts_and_no_others(
 
 
 def test_our_check_is_told_with_the_head_in_one_request(
-    place: Place, groups: GitHubGroups, checks: GitHubChecks
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -105,7 +106,7 @@ def test_our_check_is_told_with_the_head_in_one_request(
 
 
 def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
-    place: Place, groups: GitHubGroups, checks: GitHubChecks
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -116,7 +117,9 @@ def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
     assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
 
 
-def test_what_graphql_can_not_tell_is_asked_of_rest(place: Place, groups: GitHubGroups, checks: GitHubChecks) -> None:
+def test_what_graphql_can_not_tell_is_asked_of_rest(
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     ours = checks.create(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
@@ -183,8 +186,8 @@ def test_a_groups_check_is_told_apart_from_its_pull_requests(
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     app_id = settings.require_app().app_id
-    own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number))
+    own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).under(no_lease)
     made = own.create(pull.request, group.head_sha, CheckContent("Looking", "Words"))
     assert own.create(pull.request, group.head_sha, CheckContent("Looking", "Words")) == made
-    assert GitHubChecks(access, app_id).find(pull.request, group.head_sha) is None
+    assert GitHubChecks(access, app_id).under(no_lease).find(pull.request, group.head_sha) is None
     assert [run["external_id"] for run in place.github.state(place.name)["check_runs"]] == [f"group:{pull.number}"]

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Self
 
 from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import pull, settings
@@ -26,8 +27,8 @@ from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
-from worker.ports import Lease
-from worker.publish import CheckDesk
+from worker.ports import Fence, Lease
+from worker.publish import CheckDesk, no_lease
 from worker.queue import JudgeQueue
 from worker.render.check import failed
 from worker.settings import Settings
@@ -104,11 +105,16 @@ class World:
 
 
 class Checks:
-    """The CheckPublisher port: at most one check run per head, or the story tells of two."""
+    """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two."""
 
     def __init__(self, store: Store) -> None:
         self._wire = store.wire
         self._world = World(store)
+        self.fence: Fence = no_lease
+
+    def under(self, fence: Fence) -> Self:
+        self.fence = fence
+        return self
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         check = f"{name_of(request.pull)} {head_sha}"
@@ -138,6 +144,7 @@ class Checks:
         said = f"{content.conclusion or 'in_progress'}: {content.title}"
         name = text(self._wire.call("HGET", "world:check_names", check))
         assert name.startswith(name_of(request.pull))
+        self.fence()
         self._wire.call("HSET", "world:checks", name, said)
         self._world.note("wrote", check=name, said=said)
 
@@ -159,7 +166,7 @@ class ScriptedCourt:
         if (outcome := self._step(step)) is not None:
             return outcome
         lease.keep()
-        self._desk().restart(request, head_sha)
+        self._desk(lease.keep).restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
             return Overtaken(self.world.head(request.pull))
         entry = judged_as(head_sha, lease.fence)
@@ -167,8 +174,8 @@ class ScriptedCourt:
         if step == "record":
             raise Outage("GitHub", "502")
         lease.keep()
-        self._desk().write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
-        self._desk().supersede(request, head_sha)
+        self._desk(lease.keep).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
+        self._desk(lease.keep).supersede(request, head_sha)
         self.world.note("ended", **common)
         return Judged(entry.verdict, dossier())
 
@@ -212,7 +219,7 @@ class ScriptedCourt:
             raise Outage("GitHub", "502")
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
         content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
-        self._desk().write(request, head_sha, content)
+        self._desk(lease.keep).write(request, head_sha, content)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 1000})))
@@ -290,8 +297,8 @@ class ScriptedCourt:
         lease.keep()
         self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
 
-    def _desk(self) -> CheckDesk:
-        return CheckDesk(Checks(self.store), self.store.checks())
+    def _desk(self, fence: Fence = no_lease) -> CheckDesk:
+        return CheckDesk(Checks(self.store), self.store.checks(), fence)
 
 
 @contextmanager

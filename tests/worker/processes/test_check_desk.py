@@ -1,5 +1,7 @@
 """No check run is left unfinished, whoever died between asking GitHub for it and writing down its number."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
@@ -10,7 +12,8 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
-from worker.publish import CheckBoard, CheckDesk
+from worker.ports import Fence
+from worker.publish import CheckBoard, CheckDesk, no_lease
 from worker.render.check import closed, failed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, skipped, waiting
 from worker.settings import Timing
@@ -23,7 +26,11 @@ NAME = f"100/1 {HEAD}"
 
 @pytest.fixture
 def desk(store: Store) -> CheckDesk:
-    return CheckDesk(Checks(store), store.checks())
+    return CheckDesk(Checks(store), store.checks(), no_lease)
+
+
+def desks(store: Store) -> Callable[[Fence], CheckDesk]:
+    return lambda fence: CheckDesk(Checks(store), store.checks(), fence)
 
 
 def dies_making(store: Store, *, created: bool) -> None:
@@ -55,7 +62,7 @@ class TwoMakers(Checks):
 
 
 def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(store: Store) -> None:
-    CheckDesk(TwoMakers(store), store.checks()).open(wish(), HEAD)
+    CheckDesk(TwoMakers(store), store.checks(), no_lease).open(wish(), HEAD)
     assert store.checks().known(pull(), HEAD) == TwoMakers.OTHER
     assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
 
@@ -98,7 +105,7 @@ def test_a_repository_that_is_gone_has_nothing_to_be_found(store: Store) -> None
             raise Gone(f"{request.repository} {head_sha}")
 
     dies_making(store, created=True)
-    CheckDesk(Empty(store), store.checks()).finish_all(wish(), closed())
+    CheckDesk(Empty(store), store.checks(), no_lease).finish_all(wish(), closed())
     assert store.checks().begun(pull()) == ()
 
 
@@ -192,7 +199,6 @@ class Witness:
 @pytest.mark.parametrize(("is_fresh", "at_once", "asked"), [(True, True, 0), (True, False, 1), (False, True, 1)])
 def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_time_since(
     store: Store,
-    desk: CheckDesk,
     is_fresh: bool,  # noqa: FBT001 - both ways
     at_once: bool,  # noqa: FBT001 - both ways
     asked: int,
@@ -203,14 +209,14 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
     taken = store.pulls.take(pull(), job.fence) if job else None
     assert taken
     witness = Witness(is_fresh=is_fresh)
-    board = CheckBoard(witness, desk, taken.lease, "https://github.com")
+    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
     assert board.newer_head(wish(), HEAD, at_once=at_once) == (NEWER if asked else None)
     assert witness.asked == asked
 
 
 @pytest.mark.parametrize(("seen", "asked"), [(NEWER, 0), (None, 1)])
 def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_needs_the_lease(
-    store: Store, desk: CheckDesk, seen: Sha | None, asked: int
+    store: Store, seen: Sha | None, asked: int
 ) -> None:
     store.pulls.want(wish())
     becomes_due(store, pull())
@@ -223,7 +229,7 @@ def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_n
         looks.append(seen)
         return seen
 
-    board = CheckBoard(witness, desk, taken.lease, "https://github.com")
+    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
     assert board.newer_head(wish(), HEAD, look=look) == NEWER
     assert (looks, witness.asked) == ([seen], asked)
 
@@ -233,7 +239,7 @@ def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_n
     assert (looks, witness.asked) == ([seen], asked)
 
 
-def judging_when_edited(store: Store, desk: CheckDesk) -> CheckBoard:
+def judging_when_edited(store: Store) -> CheckBoard:
     """A judge is at work when another base is told of."""
     store.pulls.want(wish())
     becomes_due(store, pull())
@@ -241,13 +247,11 @@ def judging_when_edited(store: Store, desk: CheckDesk) -> CheckBoard:
     taken = store.pulls.take(pull(), job.fence) if job else None
     assert taken
     store.pulls.want(wish(trigger=Trigger.BASE))
-    return CheckBoard(Witness(is_fresh=False), desk, taken.lease, "https://github.com")
+    return CheckBoard(Witness(is_fresh=False), desks(store), taken.lease, "https://github.com")
 
 
-def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(
-    store: Store, desk: CheckDesk, world: World
-) -> None:
-    board = judging_when_edited(store, desk)
+def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(store: Store, world: World) -> None:
+    board = judging_when_edited(store)
     board.rest(wish(), HEAD, skipped(AuthorKind.PERSON))
     assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
     board.overrule(wish(), HEAD)
@@ -264,7 +268,7 @@ def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store)
     store.checks().opened(pull(), HEAD, CheckRunId(5))
     store.checks().concluded(pull(), HEAD)
     with pytest.raises(Unavailable):
-        CheckDesk(Unreachable(store), store.checks()).restart(wish(), HEAD)
+        CheckDesk(Unreachable(store), store.checks(), no_lease).restart(wish(), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: 5}
 
 
@@ -286,9 +290,9 @@ def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_
     desk.open(wish(), HEAD)
     check = store.checks().open_checks(pull())[HEAD]
     if ends == "closes":
-        CheckDesk(Refusing(store, Gone("suspended")), store.checks()).close(wish())
+        CheckDesk(Refusing(store, Gone("suspended")), store.checks(), no_lease).close(wish())
     else:
-        refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks())
+        refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks(), no_lease)
         assert refusing.expire(wish(), HEAD, check, failed("overdue"))
     assert world.checks()[NAME] == f"in_progress: {judging().title}"
     assert store.checks().open_checks(pull()) == {}

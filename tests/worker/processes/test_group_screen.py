@@ -21,6 +21,7 @@ from worker.errors import Forbidden, Outage
 from worker.github.groups import Head
 from worker.group_court import NO_PULL, GroupScreen
 from worker.merge_group import GroupClerk
+from worker.publish import no_lease
 from worker.render.group import Place, looking, waiting
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
@@ -68,7 +69,7 @@ def screen(store: Store) -> GroupScreen:
 
 
 def test_one_that_nobody_answered_in_time_is_closed_and_lets_nothing_pass(office: Office, screen: GroupScreen) -> None:
-    screen.show(group(), 7, looking(PLACE))
+    screen.show(group(), 7, looking(PLACE), no_lease)
     assert screen.is_open(group())
     clerk(office).expire(group(), check_of(office.store))
     assert (World(office.store).checks(), screen.is_open(group())) == ({NAME: FAILED}, False)
@@ -77,19 +78,19 @@ def test_one_that_nobody_answered_in_time_is_closed_and_lets_nothing_pass(office
 
 def test_one_of_a_group_that_names_no_pull_request_is_closed_too(office: Office, screen: GroupScreen) -> None:
     strange = group().model_copy(update={"head_ref": "refs/heads/other"})
-    screen.show(strange, 0, looking(PLACE))
+    screen.show(strange, 0, looking(PLACE), no_lease)
     clerk(office).expire(strange, check_of(office.store))
     assert World(office.store).checks() == {NAME: FAILED}
 
 
 def test_one_of_a_group_that_github_gave_up_says_so(office: Office, screen: GroupScreen) -> None:
-    screen.show(group(), 7, looking(PLACE))
+    screen.show(group(), 7, looking(PLACE), no_lease)
     clerk(office).expire(group(ended=GroupEnd.INVALIDATED), check_of(office.store))
     assert World(office.store).checks() == {NAME: "cancelled: Not needed any more"}
 
 
 def test_one_that_was_answered_meanwhile_stays_as_it_is(office: Office, screen: GroupScreen) -> None:
-    screen.show(group(), 7, waiting(PLACE, SystemClock().now()))
+    screen.show(group(), 7, waiting(PLACE, SystemClock().now()), no_lease)
     said = World(office.store).checks()
     clerk(office).expire(group(), CheckRunId(99))
     assert World(office.store).checks() == said
@@ -123,7 +124,7 @@ def test_an_accept_that_comes_while_its_check_is_closed_as_overdue_is_shown_agai
 ) -> None:
     store = office.store
     store.groups.put(group())
-    screen.show(group(), 7, looking(PLACE))
+    screen.show(group(), 7, looking(PLACE), no_lease)
     late = Looked(store, lambda: answers(office))
     watchdog = clerk(office, GroupScreen(lambda _: writes(store), RedisChecks(late, store.timing)))
     watchdog.expire(group(), check_of(store))
@@ -137,7 +138,7 @@ def test_an_accept_that_comes_while_its_check_is_closed_as_overdue_is_shown_agai
 
 def test_an_overdue_one_that_github_does_not_let_us_close_stays_watched(office: Office, screen: GroupScreen) -> None:
     store = office.store
-    screen.show(group(), 7, looking(PLACE))
+    screen.show(group(), 7, looking(PLACE), no_lease)
     with pytest.raises(Outage):
         clerk(office, screen_of(store, Unanswered(store))).expire(group(), check_of(store))
     assert screen.is_open(group())
@@ -153,7 +154,7 @@ class Refusing(Checks):
 
 def test_one_that_may_not_be_written_to_is_looked_for_when_it_is_answered(office: Office, screen: GroupScreen) -> None:
     store = office.store
-    screen.show(group(), 7, looking(PLACE))
+    screen.show(group(), 7, looking(PLACE), no_lease)
     clerk(office, screen_of(store, Refusing(store))).expire(group(), check_of(store))
     assert store.wire.call("ZCARD", keys.DEADLINES.name) == 0
     store.groups.put(group())

@@ -4,9 +4,12 @@ Another process would have to be stopped within a millisecond for this; here the
 Redis. What GitHub shows afterwards is all that counts.
 """
 
+import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
+from http import HTTPStatus
 from itertools import count
 from typing import Any
 
@@ -23,6 +26,7 @@ from worker.bootstrap import open_court
 from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.pipeline import Judged, Overtaken
+from worker.publish import no_lease
 from worker.render.check import judging
 from worker.settings import Settings, Timing, read_settings
 from worker.store.checks import RedisChecks
@@ -119,7 +123,7 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     taken = begins(store, opened, Trigger.PUSHED, AT)
     assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
     with open_court(here, store) as court:
-        court.checks.create(taken.request, old, judging())
+        court.checks.under(no_lease).create(taken.request, old, judging())
     judge(here, store, taken, Script.SEIZE)
     assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
     assert opened.check.conclusion == "failure"
@@ -185,6 +189,39 @@ def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
 ) -> None:
     with pytest.raises(LeaseLost):
         judge(here, store, taken, Script.APPEND)
+    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def held_and_overtaken(github: GitHub, store: Store, taken: Taken, match: str) -> None:
+    """GitHub keeps its answer to itself for a while, and the lease runs out before it comes."""
+    caught = github.verb("trap", match=match, after=True, wait=60_000, hold=1_000)
+    assert caught["line"]
+    lease_runs_out(store, taken.request.pull)
+
+
+def conclusions(github: GitHub, opened: Pull) -> list[Any]:
+    """What GitHub was sent to end a check run with, whatever it answered."""
+    asked = github.traffic(f"^(POST|PATCH) /repos/{opened.repository.name}/check-runs")
+    return [said for one in asked if (said := json.loads(one["sent"] or "{}").get("conclusion"))]
+
+
+@pytest.mark.parametrize(
+    ("match", "status", "sent"),
+    [("GET /repos/.*/annotations", 200, []), ("PATCH /repos/.*/check-runs/", 502, ["failure"])],
+    ids=["while it reads what is shown", "while its answer is lost"],
+)
+def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_more(  # noqa: PLR0913, PLR0917 - fixtures
+    here: Settings, store: Store, github: GitHub, taken: Taken, opened: Pull, match: str, status: int, sent: list[str]
+) -> None:
+    if status != HTTPStatus.OK:
+        github.fault(match, status=status)
+    with ThreadPoolExecutor(1) as pool:
+        overtaken = pool.submit(held_and_overtaken, github, store, taken, match)
+        with pytest.raises(LeaseLost):
+            judge(here, store, taken, Script.SEIZE)
+        overtaken.result()
+    assert conclusions(github, opened) == sent
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 

@@ -16,7 +16,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
-from worker.publish import CheckDesk
+from worker.publish import CheckDesk, no_lease
 from worker.reception import MOST_AT_ONCE, Reception
 from worker.render.standing import draft
 from worker.settings import Timing
@@ -68,7 +68,7 @@ def looks() -> Looks:
 @pytest.fixture
 def reception(store: Store, looks: Looks) -> Reception:
     checks = store.checks()
-    desk = CheckDesk(Checks(store), checks)
+    desk = CheckDesk(Checks(store), checks, no_lease)
     return Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
 
 
@@ -115,7 +115,7 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
     if was_judged:
         judged_once(store)
     told, checks = Told(store), store.checks()
-    desk = CheckDesk(told, checks)
+    desk = CheckDesk(told, checks, no_lease)
     reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
     opened(store, reception, AuthorKind.AGENT)
     assert told.summary.startswith("Judging starts at")
@@ -184,7 +184,7 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
 
     checks = store.checks()
     checks.rests(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
-    desk = CheckDesk(Slow(store), checks)
+    desk = CheckDesk(Slow(store), checks, no_lease)
     reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
     opened(store, reception, AuthorKind.AGENT, draft=draft)
     request = store.pulls.request(pull())

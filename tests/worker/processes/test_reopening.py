@@ -15,7 +15,7 @@ from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Outage, Unavailable
-from worker.publish import CheckDesk
+from worker.publish import CheckDesk, no_lease
 from worker.reception import Reception, late
 from worker.render.check import closed, waiting_for_github
 from worker.render.standing import draft, skipped
@@ -42,12 +42,12 @@ class Nobody:
 
 
 def desk_of(store: Store, checks: Checks | None = None) -> CheckDesk:
-    return CheckDesk(checks or Checks(store), store.checks(), store.siblings)
+    return CheckDesk(checks or Checks(store), store.checks(), no_lease, store.siblings)
 
 
 def reception(store: Store, checks: Checks | None = None) -> Reception:
     registry = store.checks()
-    desk = CheckDesk(checks or Checks(store), registry, store.siblings)
+    desk = CheckDesk(checks or Checks(store), registry, no_lease, store.siblings)
     clock, hour = SystemClock(), timedelta(hours=1)
     return Reception(desk, registry, store.pulls, store.ledger, Nobody(), clock, Authors(), hour)
 

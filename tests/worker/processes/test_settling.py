@@ -13,7 +13,7 @@ from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request import JudgeRequest, Trigger
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone
-from worker.publish import CheckDesk
+from worker.publish import CheckDesk, no_lease
 from worker.render.check import closed
 from worker.render.standing import draft, old
 from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
@@ -59,7 +59,7 @@ class Meanwhile(Checks):
 
 @pytest.fixture
 def desk(store: Store) -> CheckDesk:
-    return CheckDesk(Checks(store), store.checks(), store.siblings)
+    return CheckDesk(Checks(store), store.checks(), no_lease, store.siblings)
 
 
 def settling(store: Store, checks: Checks | None = None, heads: Heads | None = None) -> Settling:
@@ -212,7 +212,9 @@ def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_ri
         settling(store).settle(HERE)
 
     comes(store, desk, 2, draft())
-    CheckDesk(Meanwhile(store, comes_and_is_settled), store.checks(), store.siblings).write(wish(2), HEAD, ACCEPTED)
+    CheckDesk(Meanwhile(store, comes_and_is_settled), store.checks(), no_lease, store.siblings).write(
+        wish(2), HEAD, ACCEPTED
+    )
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     assert store.siblings.next() == (HERE, 1)
     assert settling(store).settle(HERE)
@@ -289,7 +291,9 @@ def test_where_one_is_alone_a_word_costs_one_call_more_and_github_nothing(store:
         wire = Counting(store.url.get_secret_value(), 5)
         counted = Store(wire, store.codec, store.url, store.timing)
         before = Counting.calls
-        CheckDesk(Checks(store), counted.checks(), counted.siblings if shares else None).write(wish(), HEAD, content)
+        CheckDesk(Checks(store), counted.checks(), no_lease, counted.siblings if shares else None).write(
+            wish(), HEAD, content
+        )
         wire.close()
         return Counting.calls - before
 

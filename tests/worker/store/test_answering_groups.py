@@ -1,5 +1,6 @@
 """A merge group is answered from what is on record; who died over it leaves nothing undone, and nobody waits for ever."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,8 @@ from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
 from worker.merge_group import ABANDONED, GroupClerk, Terms
+from worker.ports import Fence
+from worker.publish import no_lease
 from worker.store.connection import Store
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")
@@ -42,6 +45,7 @@ class Played:
     change: str | None = DIFF
     trouble: Exception | None = None
     is_read_only: bool = False
+    before_writing: Callable[[], object] = lambda: None
     shown: list[CheckContent] = field(default_factory=list[CheckContent])
     numbers: set[int] = field(default_factory=set[int])
     asked: list[str] = field(default_factory=list[str])
@@ -60,8 +64,10 @@ class Played:
         self._asks(group, "diff")
         return self.change
 
-    def show(self, group: MergeGroup, number: int, content: CheckContent) -> None:
+    def show(self, group: MergeGroup, number: int, content: CheckContent, fence: Fence) -> None:
         assert group.id == group_id()
+        self.before_writing()
+        fence()
         if self.is_read_only:
             raise Unavailable("GitHub", "no writes")
         self.numbers.add(number)
@@ -70,7 +76,7 @@ class Played:
     def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
         """Nobody answers it meanwhile here."""
         self.asked.append(f"expire {check}")
-        self.show(group, NUMBER, content)
+        self.show(group, NUMBER, content, no_lease)
         return True
 
     def is_open(self, group: MergeGroup) -> bool:

@@ -146,6 +146,19 @@ def test_a_judge_whose_group_was_given_up_writes_nothing(office: Office) -> None
     assert office.github.last == (None, "Judging: this commit differs from #7")
 
 
+def test_a_judge_whose_group_is_given_up_while_its_check_is_read_writes_nothing(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+
+    def looks_before_it_writes() -> None:
+        office.github.before_writing = lambda: office.store.groups.put(group("gone", ended=GroupEnd.DEQUEUED))
+
+    with pytest.raises(LeaseLost):
+        sits(office, Room(looks_before_it_writes))
+    assert len(of_group(office)) == 1
+    assert office.github.last == (None, "Judging: this commit differs from #7")
+
+
 @pytest.mark.parametrize("case", ["rejected", "gone", "moved", "answered", "strange"])
 def test_what_is_not_to_be_judged_any_more_is_looked_at_again(office: Office, case: str) -> None:
     store, room = office.store, Room()
