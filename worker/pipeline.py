@@ -158,6 +158,8 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     if said.anew_since is not None:
         dossier, deps = with_contest(dossier, said), replace(deps, is_anew=True)
     verdict = newer or known or evaluate(request, dossier, opened, said, deps)
+    if verdict is None:
+        return Overtaken()
     if isinstance(verdict, str):
         return Overtaken(verdict)
     again_in = deps.outages.wait(request, verdict)
@@ -204,11 +206,15 @@ def with_contest(dossier: Dossier, said: Said) -> Dossier:
 
 def evaluate(
     request: JudgeRequest, dossier: Dossier, opened: Docket, said: Said, deps: Deps
-) -> Accept | Reject | Abstain | Sha:
-    """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile."""
+) -> Accept | Reject | Abstain | Sha | None:
+    """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile.
+
+    None: what it is judged by was edited while it was read. Then nobody judges by what was read.
+    """
     rubric, keepers = deps.bench.rubric, deps.keepers
     begun = Begun(opened.eval_id, opened.subject, rubric.id, rubric.version, deps.bench.planned)
-    keepers.begin(request.pull, begun, dossier)
+    if not keepers.begin(request.pull, begun, dossier):
+        return None
     if deps.refused is not None:
         keepers.give_up(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
         raise RubricRefused(deps.refused)

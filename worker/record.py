@@ -31,8 +31,11 @@ class Telling(Value):
 class Watch(Protocol):
     """Who looks at what happens to what was judged. Its methods may be called twice, and raise Unavailable."""
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
-        """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on."""
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+        """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on.
+
+        False: one came while they were read, and was about nobody.
+        """
         ...
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
@@ -51,11 +54,17 @@ class Keepers(Value):
     watch: Watch | None = None
     """None on a laptop: nobody does anything about its verdicts."""
 
-    def begin(self, pull: PullRef, begun: Begun, dossier: Dossier) -> None:
-        """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends."""
-        if self.watch is not None:
-            self.watch.begins(pull, base_mark(dossier.pull_request.base_ref), _closes(dossier))
+    def begin(self, pull: PullRef, begun: Begun, dossier: Dossier) -> bool:
+        """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends.
+
+        False: it does not begin, since what was read may be older than what it is to be judged by.
+        """
+        if self.watch is not None and not self.watch.begins(
+            pull, base_mark(dossier.pull_request.base_ref), _closes(dossier)
+        ):
+            return False
         self.events.begin(pull, self.lease.fence, begun)
+        return True
 
     def give_up(self, pull: PullRef, begun: Begun, mode: FailureMode, message: str, cost_usd: str) -> None:
         """Tell that it comes to nothing, and what it has cost."""

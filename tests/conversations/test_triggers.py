@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from tests.conversations.conftest import Open
+from tests.world.anthropic import Asked, Reply
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
@@ -469,6 +470,30 @@ def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged
     assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
     assert "the issue was edited" in pull.text
     assert passes_written(world, here.name) == [], "never by what it asked for before"
+
+
+def test_an_issue_that_is_edited_between_its_being_read_and_the_beginning_of_the_first_verdict_is_judged_by_as_it_reads_now(
+    world: World,
+) -> None:
+    here = world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", ISSUE.replace("- Uploads are retried on 504\n", ""))
+    world.model.decides(judged_by_the_list)
+    with world.github.holding("POST /graphql AssayPull") as held:
+        pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+        assert held() == "POST /graphql AssayPull"
+        world.alice.edits_issue(issue, body=ISSUE)
+        world.github.settle()
+    world.settles()
+
+    assert pull.check.conclusion == "failure"
+    assert [one["id"] for one in pull.verdict["criteria"]] == ["AC1", "AC2"]
+    assert passes_written(world, here.name) == [], "never by what it asked for before"
+    assert len(world.model.asked) == 1, "nor was a model asked about that"
+
+
+def judged_by_the_list(asked: Asked) -> Reply:
+    """An accept by the list without 504, a reject by the whole."""
+    return reject("acceptance_gap", RETRY_AT, criteria=2) if "on 504" in asked.text else accept(RETRY_AT)
 
 
 @pytest.mark.slow

@@ -92,7 +92,7 @@ class Watching:
         self.shelf = shelf
         self.seen: list[tuple[str, tuple[tuple[str, int], ...], int]] = []
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
         raise AssertionError(pull, base, issues)
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:

@@ -6,7 +6,8 @@ when its standard input closes. The wire stays JSON here; `tester.py` makes peop
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict
 
@@ -192,6 +193,18 @@ class GitHub:
     def fault(self, match: str, /, **order: Any) -> None:
         """Let the next matching requests go wrong; see Faults in github/gh/traffic.mjs."""
         self.verb("fault", match=match, **order)
+
+    @contextmanager
+    def holding(self, match: str) -> Generator[Callable[[], str]]:
+        """Hold the answer to the next request that matches, once it is made, until the end of this.
+
+        What is given waits until it is held, and answers which request that is.
+        """
+        self.verb("trap/lay", match=match, after=True, wait=30_000, hold=60_000)
+        try:
+            yield lambda: str(self.verb("trap/caught")["line"])
+        finally:
+            self.verb("trap/open")
 
     def clear_faults(self) -> None:
         _answer(self.client.delete("/_bench/fault"))

@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -353,6 +354,18 @@ def test_each_organization_has_an_installation_of_its_own_and_what_was_refused_c
         assert [one["status"] for one in github.state("acme/parts")["deliveries"]] == [202]
     finally:
         github.stop()
+
+
+def test_an_answer_that_is_held_says_what_was_there_when_it_was_asked_for(
+    github: GitHub, app: httpx.Client, repo: str
+) -> None:
+    number = pull(github, repo, {"a.py": "x = 2\n"})["number"]
+    path = f"/repos/{repo}/pulls/{number}"
+    with ThreadPoolExecutor(1) as pool, github.holding(f"GET {path}$") as held:
+        asked = pool.submit(app.get, path)
+        assert held() == f"GET {path}"
+        github.user("alice", "PATCH", path, title="Edited")
+    assert asked.result().json()["title"] == "Fix"
 
 
 def test_a_push_that_is_held_back_can_be_delivered_before_an_older_one(httpserver: HTTPServer) -> None:

@@ -338,6 +338,11 @@ def solving(installation: InstallationId, name: str) -> Key:
     return Key(f"assay:{installation}:solving:{name}", "zset", ttl=QUARTER)
 
 
+def changed(installation: InstallationId, name: str) -> Key:
+    """The number of the newest event that changed an issue, or the rules at a base: for who was reading them just then."""
+    return Key(f"assay:{installation}:changed:{name}", "string", ttl=timedelta(days=1))
+
+
 def solving_any(installation: InstallationId) -> str:
     """SCAN's pattern for the keys that `solving` makes."""
     return f"assay:{installation}:solving:*"

@@ -265,22 +265,23 @@ def with_head(wire: Wire, at: Commit) -> tuple[JudgeRequest, ...]:
 
 
 def closing(wire: Wire, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
-    """What was last asked of each open pull request, of any repository here, that was judged and closes an issue.
+    """An issue was edited: what was last asked of each open pull request, of any repository here, that was judged and closes it.
 
     Raises Unavailable.
     """
-    return _known(wire, keys.solving(installation, mark), keys.pulls_of(installation))
+    changed = keys.changed(installation, mark)
+    return _known(wire, keys.solving(installation, mark), keys.pulls_of(installation), changed=changed)
 
 
 def judged_into(
     wire: Wire, installation: InstallationId, repository: RepositoryId, base: BaseMark
 ) -> tuple[JudgeRequest, ...]:
-    """What was last asked of each open pull request that was judged for this base, but where it is judged again anyway.
+    """A base changed: what was last asked of each open pull request that was judged for it, but where it is judged again anyway.
 
     Raises Unavailable.
     """
-    index = keys.into(installation, repository, base)
-    return _known(wire, index, keys.prefix("pull", installation, repository), "due")
+    index, changed = keys.into(installation, repository, base), keys.changed(installation, rules_at(repository, base))
+    return _known(wire, index, keys.prefix("pull", installation, repository), "due", changed)
 
 
 def is_judged_by(wire: Wire, pull: PullRef, mark: str) -> bool:
@@ -289,8 +290,16 @@ def is_judged_by(wire: Wire, pull: PullRef, mark: str) -> bool:
     return bool(found)
 
 
-def _known(wire: Wire, index: keys.Key, prefix: str, but: str = "") -> tuple[JudgeRequest, ...]:
-    found = items(run(wire, Script.KNOWN, [index], prefix, MOST_ASIDE, but))
+def rules_at(repository: RepositoryId, base: BaseMark) -> str:
+    """What the rules at a base are called among what may change (`keys.changed`), where an issue has its mark."""
+    return f"{repository}-{base}"
+
+
+def _known(
+    wire: Wire, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
+) -> tuple[JudgeRequest, ...]:
+    on, what = ([index], ()) if changed is None else ([index, changed], (lifetime_s(changed),))
+    found = items(run(wire, Script.KNOWN, on, prefix, MOST_ASIDE, but, *what))
     return tuple(read(JudgeRequest, text(one)) for one in found)
 
 

@@ -22,7 +22,7 @@ from worker.domain.verdict import Accept
 from worker.domain.waiting import HAPPENINGS
 from worker.settings import Timing
 from worker.store.codec import Codec
-from worker.store.door import lifetime_s, milliseconds
+from worker.store.door import lifetime_s, milliseconds, rules_at
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Wire, blob, items, text, whole
@@ -52,13 +52,19 @@ class Outcomes:
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> None:
-        """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on."""
-        into = keys.into(pull.installation_id, pull.repository_id, base)
-        solving = [keys.solving(pull.installation_id, issue_mark(*one)) for one in issues]
-        on, member = [into, *solving], f"{pull.repository_id}:{pull.number}"
-        kept_s = lifetime_s(solving[0]) if solving else 0
-        run(self._wire, Script.WATCH_BEGINS, on, pull.number, lifetime_s(into), member, kept_s)
+    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+        """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on.
+
+        False: somebody did so while they were read, and did not find it.
+        """
+        installation, repository = pull.installation_id, pull.repository_id
+        into, marks = keys.into(installation, repository, base), [issue_mark(*one) for one in issues]
+        on = [keys.pull(pull), into, keys.changed(installation, rules_at(repository, base))]
+        for mark in marks:
+            on += [keys.solving(installation, mark), keys.changed(installation, mark)]
+        kept_s = lifetime_s(keys.solving(installation, "any"))
+        what = (pull.number, lifetime_s(into), f"{repository}:{pull.number}", kept_s)
+        return bool(run(self._wire, Script.WATCH_BEGINS, on, *what))
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         """A submission is about to be recorded: watch what people do from now on. Again: changes nothing."""

@@ -23,12 +23,15 @@ from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
 from worker.bootstrap import open_court
+from worker.domain import keys
+from worker.domain.ids import base_mark
 from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.pipeline import Judged, Overtaken
 from worker.publish import no_lease
 from worker.render.check import judging
 from worker.settings import Settings, Timing, read_settings
+from worker.store import door
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
 from worker.store.lua import Script, digest, source
@@ -224,6 +227,19 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
     assert conclusions(github, opened) == sent
     assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
     assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def test_nobody_judges_by_rules_that_changed_while_they_were_read(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    ref = taken.request.pull
+    place = (store.wire, ref.installation_id, ref.repository_id, base_mark("main"))
+    assert judge(here, store, taken, Script.CHECK_OPENED, partial(door.judged_into, *place)) == Overtaken()
+    assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
+    assert store.wire.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+    again = begins(store, opened, Trigger.PUSHED, AT)
+    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 -- What was last asked of the pull requests in an index that are not closed.
--- KEYS index (a set, or a zset: the newest first)   ARGV prefix most but
+-- KEYS index (a set, or a zset: the newest first) [changed]   ARGV prefix most but [changed_s]
 -- but: a state; those that are in it are left out
+-- changed: what they are known by changed. Who has read it, and is in the index only after this, finds the event's number there.
 local most, found = tonumber(A[2]), {}
+if KEYS[2] then call('SET', KEYS[2], call('INCR', 'assay:count'), 'EX', A[4]) end
 
 local function look(numbers)
   for _, number in ipairs(numbers) do

@@ -3,6 +3,17 @@
 /** For tests that harm a process while it is at exactly this request. Whatever becomes of the sender, the request goes on. */
 export class Traps {
   #set = [];
+  #held = new Set();
+  #laid;
+
+  /** As `set`, for who has something to do before `caught` answers. */
+  lay(order) {
+    this.#laid = this.set(order);
+  }
+
+  caught() {
+    return this.#laid;
+  }
 
   /** Answers {port, line} once one is caught: `port` is the sender's; null if none came within `wait` ms. `after`: held with its work done. */
   set({ match, after = false, wait = 10_000, hold = 2_000 }) {
@@ -24,7 +35,14 @@ export class Traps {
     trap.resolve({ port: socket.remotePort ?? null, line });
     await new Promise((resolve) => {
       const over = setTimeout(resolve, trap.hold);
-      socket.once("close", () => (clearTimeout(over), resolve()));
+      const go = () => (clearTimeout(over), this.#held.delete(go), resolve());
+      this.#held.add(go);
+      socket.once("close", go);
     });
+  }
+
+  /** What is held goes on. */
+  open() {
+    for (const go of this.#held) go();
   }
 }

@@ -184,6 +184,9 @@ function faultsAndCounts(on, world, table) {
 
   on("fault", (order) => faults.add(order));
   on("trap", (order) => world.traps.set(order));
+  on("trap/lay", (order) => world.traps.lay(order));
+  on("trap/caught", () => world.traps.caught());
+  on("trap/open", () => world.traps.open());
   table.on("DELETE /_bench/fault", () => (faults.clear(), json({ ok: true })));
   on("rate", ({ name = `installation:${hooks.installationId}`, ...limit }) => rate.set(name, limit));
   on("tokens/expire", () => tokens.expireInstallations());
