@@ -13,6 +13,9 @@ from tests.world.github_bench import CheckRun, GitHub
 OURS = "Assay"
 DRAFT = "Draft: judged when it is ready"
 MACHINE = re.compile(r"The verdict as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)", re.DOTALL)
+BLOCK = re.compile(
+    r"This check as JSON</summary>\s+(?P<fence>`{3,})json\n(?P<json>.*?)\n(?P=fence)\s+</details>\Z", re.DOTALL
+)
 
 
 class Shown(NamedTuple):
@@ -141,8 +144,13 @@ class Pull:
 
     @property
     def verdict(self) -> Any:
-        """The machine-readable block of the check."""
+        """The machine-readable verdict on the check."""
         return _verdict_in(self.check_run["output"]["text"] or "")
+
+    @property
+    def block(self) -> Any:
+        """What the check says to programs, whatever it says."""
+        return block_of(self.check_run)
 
     def runs_of(self, sha: str) -> list[CheckRun]:
         return [run for run in self.repository.checks if run["head_sha"] == sha]
@@ -193,6 +201,11 @@ class Group:
         return _verdict_in(self._runs[-1]["output"]["text"] or "")
 
     @property
+    def block(self) -> Any:
+        """What the check says to programs, whatever it says."""
+        return block_of(self._runs[-1])
+
+    @property
     def external_id(self) -> str:
         return str(self._runs[-1]["external_id"])
 
@@ -212,6 +225,13 @@ class Group:
 
 def _shown(run: CheckRun) -> Shown:
     return Shown(run["status"], run["conclusion"], run["output"]["title"] or "")
+
+
+def block_of(run: CheckRun) -> Any:
+    text = run["output"]["text"] or ""
+    block = BLOCK.search(text)
+    assert block, f"The check says nothing to programs at its end:\n{text}"
+    return json.loads(block["json"])
 
 
 def _verdict_in(text: str) -> Any:

@@ -32,6 +32,7 @@ def shown(found: Awaited, repository: str, sha: Sha) -> dict[str, Any]:
         "repository": repository,
         "sha": sha,
         "state": found.state,
+        "reason": found.reason,
         "why": found.why,
         "number": found.number,
         "superseded_by": found.newer,

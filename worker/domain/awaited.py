@@ -21,6 +21,33 @@ class Awaiting(StrEnum):
     NONE = "none"
 
 
+class Reason(StrEnum):
+    """Why there is no verdict, or none yet. Where there is one, its category or its `abstain_reason` is the reason."""
+
+    JUDGING = "judging"
+    QUIET_WINDOW = "quiet_window"
+    WAITING_FOR_CI = "waiting_for_ci"
+    RATE_LIMIT = "rate_limit"
+    GITHUB_OUTAGE = "github_outage"
+    WAITING_FOR_PULL_REQUEST = "waiting_for_pull_request"
+    NEWER_COMMIT = "newer_commit"
+    DRAFT = "draft"
+    SKIPPED = "skipped"
+    OPENED_BEFORE_ASSAY = "opened_before_assay"
+    CLOSED = "closed"
+    CREATED_TWICE = "created_twice"
+    OVERRIDDEN = "overridden"
+    NOT_JUDGED = "not_judged"
+    ASSAY_FAILED = "assay_failed"
+    AS_PULL_REQUEST = "as_pull_request"
+    STRANGE_REF = "strange_ref"
+    HELD = "held"
+    UNRECORDED = "unrecorded"
+    TOO_LATE = "too_late"
+    NOT_SHOWN = "not_shown"
+    GROUP_GONE = "group_gone"
+
+
 class SeenPull(Value):
     """One pull request that has or had this commit as its head.
 
@@ -39,7 +66,8 @@ class SeenPull(Value):
 class Awaited(Value):
     """`number` None: no pull request is known. `newer`: the head that replaced this commit. `others`: with the same commit.
 
-    `overridden_by`: whatever the verdict says, nothing is left to do.
+    `overridden_by`: whatever the verdict says, nothing is left to do. `reason`: a Reason, or the verdict's; None: an accept, or its
+    check alone can tell.
     """
 
     state: Awaiting
@@ -49,6 +77,7 @@ class Awaited(Value):
     verdict: Verdict | None = None
     others: tuple[int, ...] = ()
     overridden_by: str | None = None
+    reason: str | None = None
 
     @property
     def is_final(self) -> bool:
@@ -59,13 +88,19 @@ class Awaited(Value):
 UNKNOWN = Awaited(Awaiting.NONE, "No pull request with this commit as its head is known here.")
 
 
+def reason_of(verdict: Verdict | None) -> str | None:
+    """In one word why it does not accept: its category, or why nobody judged."""
+    said = None if verdict is None else verdict.category or verdict.abstain_reason
+    return None if said is None else said.value
+
+
 def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
     """Of several pull requests the one whose head this still is, and the newest of those."""
     if not seen:
         return UNKNOWN
     chosen = max(seen, key=lambda one: (one.head in (None, sha), one.number))
     others = tuple(sorted(one.number for one in seen if one.number != chosen.number))
-    state, why = _state(chosen, sha)
+    state, reason, why = _state(chosen, sha)
     return Awaited(
         state,
         why,
@@ -74,19 +109,27 @@ def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
         verdict=chosen.verdict if state is Awaiting.DONE else None,
         others=others,
         overridden_by=chosen.overridden_by if state in (Awaiting.DONE, Awaiting.NONE) else None,
+        reason=reason,
     )
 
 
-def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str]:
+def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str | None, str]:  # noqa: PLR0911 - a table
     if one.head not in (None, sha):
-        return Awaiting.SUPERSEDED, f"A newer commit was pushed: {one.head}."
+        return Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, f"A newer commit was pushed: {one.head}."
     if one.is_busy:
-        return Awaiting.PENDING, "It waits to be judged, or is being judged."
+        return Awaiting.PENDING, None, "It waits to be judged, or is being judged."
     if one.overridden_by is not None:
         told = f"@{one.overridden_by} overrode what is said of this commit: nothing is left to do."
-        return Awaiting.NONE if one.verdict is None else Awaiting.DONE, told
+        if one.verdict is None:
+            return Awaiting.NONE, Reason.OVERRIDDEN.value, told
+        return Awaiting.DONE, reason_of(one.verdict), told
     if one.verdict is not None:
-        return Awaiting.DONE, "It was judged."
+        return Awaiting.DONE, reason_of(one.verdict), "It was judged."
     if one.is_held:
-        return Awaiting.NONE, "It is a draft, which is judged when it is ready, a review is asked for, or by /rejudge."
-    return Awaiting.NONE, "Nobody judges it: it was skipped or closed, or is older than Assay here. Its check says why."
+        told = "It is a draft, which is judged when it is ready, a review is asked for, or by /rejudge."
+        return Awaiting.NONE, Reason.DRAFT.value, told
+    return (
+        Awaiting.NONE,
+        None,
+        "Nobody judges it: it was skipped or closed, or is older than Assay here. Its check says why.",
+    )

@@ -4,13 +4,19 @@ Does not render texts. Invariant: `success` is spelled in one place only, `Concl
 (see `worker.publish`), and a queued or running check has no conclusion.
 """
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.awaited import Awaiting, Reason
+from worker.domain.ids import Sha
 from worker.domain.value import Value
 
 CHECK_NAME: Final = "Assay"
 """What branch protection requires."""
+
+BODY_BYTES: Final = 65_535
+"""GitHub's limit for summary and for text, each."""
 
 
 class Conclusion(StrEnum):
@@ -53,12 +59,41 @@ HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of u
 NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
 
 
+class Block(Value):
+    """What a check says to programs, in the words of `GET /api/verdicts`. `reason`: a Reason, a category or an abstain reason.
+
+    `until`: when waiting ends, or it is judged again by itself. `held_by`: the pull request of the same commit whose state the
+    check has. `decision`, `eval_id`: of the verdict that is shown, or carried over; None: there is none.
+    """
+
+    state: Awaiting
+    reason: str | None = None
+    until: str | None = None
+    decision: str | None = None
+    eval_id: str | None = None
+    superseded_by: Sha | None = None
+    overridden_by: str | None = None
+    reviewed_by: str | None = None
+    held_by: int | None = None
+
+
+def pending(reason: Reason, until: datetime | None = None) -> Block:
+    """A verdict comes by itself."""
+    return Block(Awaiting.PENDING, reason.value, None if until is None else until.isoformat())
+
+
+def none_coming(reason: Reason) -> Block:
+    """Nobody judges this commit without being asked."""
+    return Block(Awaiting.NONE, reason.value)
+
+
 class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already.
 
     `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes. `gives_way`: where nobody remembers
     the head's check run and GitHub has one that is concluded, that one stays as it is. `is_idle`: the pull request waits for its
-    author and can't be merged as it is, so that no other one of the same commit waits for it.
+    author and can't be merged as it is, so that no other one of the same commit waits for it. `block`: the same for programs, which
+    is put below `text` when it is written; None: an earlier version made this, and what it had to say stands in `text`.
     """
 
     title: str
@@ -71,6 +106,7 @@ class CheckContent(Value):
     is_watched: bool = True
     gives_way: bool = False
     is_idle: bool = False
+    block: Block | None = None
 
 
 def external_id(number: int) -> str:

@@ -17,6 +17,7 @@ from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
 from worker.github.replies import CreatedRun, Note, Notes, Run, Runs
 from worker.ports import Fence
+from worker.render.machine import text_of
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
@@ -160,7 +161,7 @@ def state_of(content: CheckContent) -> dict[str, object]:
 
 def output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:
     """The output block. `text` is always sent, so that an earlier one does not stay."""
-    block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": content.text}
+    block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": text_of(content)}
     if annotations:
         block["annotations"] = [_annotation(one) for one in annotations]
     return block

@@ -8,28 +8,31 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
+from worker.domain.awaited import Awaiting, Reason, reason_of
 from worker.domain.check import (
+    BODY_BYTES,
     CONTEST,
     HELPFUL,
     NOT_HELPFUL,
     REJUDGE,
     Annotation,
     AnnotationLevel,
+    Block,
     Button,
     CheckContent,
     Conclusion,
+    none_coming,
+    pending,
 )
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.render import configuration, sections, words
-from worker.render.machine import json_block
+from worker.render.machine import BLOCK_BYTES, json_block
 from worker.render.markdown import bullets, code, joined, prose
 from worker.render.sections import Site
 from worker.render.visible import fit, one_line, visible
 
-BODY_BYTES: Final = 65_535
-"""GitHub's limit for summary and for text, each."""
 SUMMARY_BYTES: Final = BODY_BYTES - 16_000
 """What people say of a head, and why it is judged, is put above its verdict later: the verdict is not to give way to that."""
 DETAILS_BYTES: Final = 40_000
@@ -50,7 +53,7 @@ def check_content(
     """
     site = Site(site_url, verdict, dossier, delivery_id)
     details = joined([*_details(verdict, site)], DETAILS_BYTES)
-    machine = json_block(verdict, BODY_BYTES - len(details.encode()) - 2)
+    machine = json_block(verdict, BODY_BYTES - BLOCK_BYTES - len(details.encode()) - 2)
     return CheckContent(
         title=words.headline(verdict, dossier),
         summary=joined([*_again(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
@@ -58,6 +61,13 @@ def check_content(
         conclusion=conclusion(verdict, dossier),
         annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
         buttons=buttons(verdict),
+        block=Block(
+            Awaiting.DONE if again_at is None else Awaiting.PENDING,
+            reason_of(verdict),
+            None if again_at is None else again_at.isoformat(),
+            verdict.decision,
+            verdict.eval_id,
+        ),
     )
 
 
@@ -160,6 +170,7 @@ def judging() -> CheckContent:
         title="Judging",
         summary="Assay reads the change, the issue it answers and the results of the other checks. "
         "The verdict appears here.",
+        block=pending(Reason.JUDGING),
     )
 
 
@@ -170,6 +181,7 @@ def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> Ch
     return CheckContent(
         title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", words.TITLE_BYTES),
         summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
+        block=pending(Reason.WAITING_FOR_CI, deadline),
     )
 
 
@@ -180,6 +192,7 @@ def waiting_for_github(until: datetime) -> CheckContent:
         summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
         f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
         is_queued=True,
+        block=pending(Reason.RATE_LIMIT, until),
     )
 
 
@@ -191,6 +204,7 @@ def waiting_out(until: datetime) -> CheckContent:
         f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
         "This says nothing about the change.",
         is_queued=True,
+        block=pending(Reason.GITHUB_OUTAGE, until),
     )
 
 
@@ -200,6 +214,7 @@ def superseded(newer_sha: Sha) -> CheckContent:
         title=f"Superseded by {newer_sha[:12]}",
         summary=f"A newer commit was pushed. The verdict is on {newer_sha}.",
         conclusion=Conclusion.CANCELLED,
+        block=Block(Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, superseded_by=newer_sha),
     )
 
 
@@ -209,6 +224,7 @@ def doubled() -> CheckContent:
         title="Created twice",
         summary="Two processes created this check at the same time. The newer run holds the verdict.",
         conclusion=Conclusion.CANCELLED,
+        block=none_coming(Reason.CREATED_TWICE),
     )
 
 
@@ -218,6 +234,7 @@ def closed() -> CheckContent:
         title="Closed before it was judged",
         summary="The pull request was closed. Reopen it to have it judged.",
         conclusion=Conclusion.CANCELLED,
+        block=none_coming(Reason.CLOSED),
     )
 
 
@@ -229,4 +246,5 @@ def failed(reason: str, delivery_id: str = "") -> CheckContent:
         "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.",
         text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
         conclusion=Conclusion.ACTION_REQUIRED,
+        block=none_coming(Reason.ASSAY_FAILED),
     )

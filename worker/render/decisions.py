@@ -7,7 +7,8 @@ person's word concludes a check as neutral or blocks it, and never makes it a su
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.awaited import Awaiting, Reason
+from worker.domain.check import Block, CheckContent, Conclusion, none_coming
 from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
 from worker.domain.suspension import when
 from worker.domain.value import Value, replace
@@ -18,6 +19,7 @@ from worker.render.visible import fit, one_line
 from worker.render.words import TITLE_BYTES
 
 UNJUDGED: Final = "No verdict was made on this commit."
+NAME_BYTES: Final = 100
 
 
 class Called(Value):
@@ -62,7 +64,12 @@ def _who(word: Spoken) -> str:
 
 def unjudged() -> CheckContent:
     """What stands below a person's word where there is no verdict."""
-    return CheckContent(title="Not judged", summary=UNJUDGED, conclusion=Conclusion.ACTION_REQUIRED)
+    return CheckContent(
+        title="Not judged",
+        summary=UNJUDGED,
+        conclusion=Conclusion.ACTION_REQUIRED,
+        block=none_coming(Reason.NOT_JUDGED),
+    )
 
 
 def _overridden(content: CheckContent, override: Override) -> CheckContent:
@@ -72,7 +79,16 @@ def _overridden(content: CheckContent, override: Override) -> CheckContent:
         f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_below(override)}"
     )
     title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)
-    return replace(_above(content, note), title=title, conclusion=Conclusion.NEUTRAL)
+    block = None if content.block is None else _let_pass(content.block, override.login)
+    return replace(_above(content, note), title=title, conclusion=Conclusion.NEUTRAL, block=block)
+
+
+def _let_pass(block: Block, login: str) -> Block:
+    """Nothing is left to do, whatever the verdict says, and whether it was to be made again."""
+    said = fit(one_line(login), NAME_BYTES)
+    if block.decision is None:
+        return replace(block, state=Awaiting.NONE, reason=Reason.OVERRIDDEN.value, until=None, overridden_by=said)
+    return replace(block, state=Awaiting.DONE, until=None, overridden_by=said)
 
 
 def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
@@ -87,7 +103,11 @@ def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
         "The verdict stays as it is; its text follows."
     )
     conclusion = Conclusion.NEUTRAL if review.is_approved else Conclusion.ACTION_REQUIRED
-    return replace(_above(content, note), title=fit(f"Decided by {who}: {what}", TITLE_BYTES), conclusion=conclusion)
+    title = fit(f"Decided by {who}: {what}", TITLE_BYTES)
+    block = (
+        None if content.block is None else replace(content.block, reviewed_by=fit(one_line(review.login), NAME_BYTES))
+    )
+    return replace(_above(content, note), title=title, conclusion=conclusion, block=block)
 
 
 def _dismissed(word: Dismissed) -> str:

@@ -7,7 +7,8 @@ text that does not let the group pass says what to do.
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.awaited import Awaiting, Reason, reason_of
+from worker.domain.check import Block, CheckContent, Conclusion, none_coming, pending
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import EvalId, RepositoryName
 from worker.domain.merge_group import GroupEnd
@@ -98,6 +99,7 @@ def looking(place: Place) -> CheckContent:
         title=f"Looking up the verdict on {place.name}",
         summary=f"The merge queue tries {place.pull} on this commit. If it changes what was judged, and that was accepted, "
         "this check passes in a moment; no model is asked.",
+        block=pending(Reason.JUDGING),
     )
 
 
@@ -107,6 +109,7 @@ def waiting(place: Place, until: datetime) -> CheckContent:
         title=f"Waiting for the verdict on {place.name}",
         summary=f"{place.pull} has no verdict yet. This check follows it, and is closed at {until:%H:%M} UTC if there is "
         "none by then.",
+        block=pending(Reason.WAITING_FOR_PULL_REQUEST, until),
     )
 
 
@@ -116,6 +119,7 @@ def judging(place: Place) -> CheckContent:
         title=f"Judging: this commit differs from {place.name}",
         summary=f"{place.pull} was accepted, but on this commit it changes other lines. So the change is judged as it is "
         "here; the verdict appears here.",
+        block=pending(Reason.JUDGING),
     )
 
 
@@ -128,6 +132,7 @@ def carried(place: Place, verdict: Accept, published: Published) -> CheckContent
         f"{prose(verdict.concern)}\n\n"
         f"Cost: $0, no model was asked. Carried over from `{verdict.eval_id}`.",
         conclusion=Conclusion.SUCCESS,
+        block=Block(Awaiting.DONE, decision=verdict.decision, eval_id=verdict.eval_id),
     )
 
 
@@ -139,6 +144,7 @@ def passed(place: Place, passes: Passes) -> CheckContent:
         summary=f"The check of {place.pull} neither accepts it nor stands in its way, and this one does the same.\n\n"
         f"It says: {prose(said)}. More is in {place.check(passes.published)}.",
         conclusion=passes.conclusion,
+        block=none_coming(Reason.AS_PULL_REQUEST),
     )
 
 
@@ -158,7 +164,16 @@ def stopped(place: Place, stops: Stops) -> CheckContent:
         title=fit(words.title.format(**told), TITLE_BYTES),
         summary=joined(blocks(summary.format(**told)), BODY_BYTES),
         conclusion=Conclusion.FAILURE if stops.why is Why.REJECTED else Conclusion.ACTION_REQUIRED,
+        block=_of_stop(stops),
     )
+
+
+def _of_stop(stops: Stops) -> Block:
+    """A reject of the pull request counts for its group. Nothing else that stops it says anything about the change."""
+    if stops.why is not Why.REJECTED:
+        return none_coming(Reason(stops.why.value))
+    rejected = stops.verdict
+    return Block(Awaiting.DONE, reason_of(rejected), decision="reject", eval_id=rejected and rejected.eval_id)
 
 
 def judged(place: Place, content: CheckContent, parent: EvalId) -> CheckContent:
@@ -180,6 +195,7 @@ def ended(end: GroupEnd) -> CheckContent:
         title="Not needed any more",
         summary=f"This merge group is gone. {ENDS[end]}",
         conclusion=Conclusion.CANCELLED,
+        block=none_coming(Reason.GROUP_GONE),
     )
 
 
@@ -190,4 +206,5 @@ def failed(place: Place, reason: str) -> CheckContent:
         summary=f"This says nothing about {place.pull}. What happened: {prose(reason)}\n\n"
         "**Next step:** put the pull request into the queue again. If it happens again, tell whoever runs this Assay.",
         conclusion=Conclusion.ACTION_REQUIRED,
+        block=none_coming(Reason.ASSAY_FAILED),
     )

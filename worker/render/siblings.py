@@ -61,4 +61,5 @@ def _state(shown: CheckContent, other: Sibling, note: str) -> CheckContent:
     waits = other.strictness is Strictness.WAITS
     conclusion = None if waits else Conclusion(other.state)
     summary = joined([note, *blocks(shown.summary)], BODY_BYTES)
-    return replace(shown, summary=summary, conclusion=conclusion, is_queued=waits, is_idle=False)
+    block = None if shown.block is None else replace(shown.block, held_by=other.number)
+    return replace(shown, summary=summary, conclusion=conclusion, is_queued=waits, is_idle=False, block=block)

@@ -6,7 +6,8 @@ Pure. Does not decide (`worker.domain.standing` does). Invariant: nothing of a p
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.awaited import Reason
+from worker.domain.check import CheckContent, Conclusion, none_coming, pending
 from worker.domain.request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES, judging
@@ -58,6 +59,7 @@ def waiting(
         "`/rejudge` starts it at once.",
         is_queued=True,
         is_watched=is_watched,
+        block=pending(Reason.QUIET_WINDOW, starts_at),
     )
 
 
@@ -69,12 +71,18 @@ def draft() -> CheckContent:
         is_queued=True,
         is_watched=False,
         is_idle=True,
+        block=none_coming(Reason.DRAFT),
     )
 
 
 def skipped(author: AuthorKind) -> CheckContent:
     title, why = WHOSE[author]
-    return CheckContent(title=f"Skipped: {title}", summary=f"{why}\n\n{ANYHOW} {SET_IN}", conclusion=Conclusion.SKIPPED)
+    return CheckContent(
+        title=f"Skipped: {title}",
+        summary=f"{why}\n\n{ANYHOW} {SET_IN}",
+        conclusion=Conclusion.SKIPPED,
+        block=none_coming(Reason.SKIPPED),
+    )
 
 
 def old() -> CheckContent:
@@ -83,6 +91,7 @@ def old() -> CheckContent:
         summary="Opened before Assay was installed. Push, or comment `/rejudge`.",
         conclusion=Conclusion.NEUTRAL,
         gives_way=True,
+        block=none_coming(Reason.OPENED_BEFORE_ASSAY),
     )
 
 
@@ -91,7 +100,11 @@ def begun(trigger: Trigger) -> CheckContent:
     if trigger not in AGAIN:
         return judging()
     title, why = AGAIN[trigger]
-    return CheckContent(title=f"Judging again: {title}", summary=f"{why} The new one appears here.")
+    return CheckContent(
+        title=f"Judging again: {title}",
+        summary=f"{why} The new one appears here.",
+        block=pending(Reason.JUDGING),
+    )
 
 
 def said_why(content: CheckContent, trigger: Trigger) -> CheckContent:

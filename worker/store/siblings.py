@@ -10,7 +10,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from worker.domain import keys
-from worker.domain.check import Button, CheckContent, Conclusion
+from worker.domain.awaited import Awaiting
+from worker.domain.check import Block, Button, CheckContent, Conclusion
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.request import PullRef
 from worker.domain.siblings import Place, Sibling, Together, state_of
@@ -152,5 +153,15 @@ def _content(said: bytes) -> CheckContent:
     known: dict[str, Any] = {name: told[name] for name in CheckContent.__match_args__ if name in told}
     if known["conclusion"] is not None:
         known["conclusion"] = Conclusion(known["conclusion"])
+    known["block"] = _block(known.get("block"))
     known["buttons"] = tuple(Button(one["label"], one["identifier"], one["description"]) for one in known["buttons"])
     return CheckContent(**known)
+
+
+def _block(told: dict[str, Any] | None) -> Block | None:
+    """None: an earlier version wrote it, and its text says all. What a later one adds is left out."""
+    if told is None:
+        return None
+    known: dict[str, Any] = {name: told[name] for name in Block.__match_args__ if name in told}
+    known["state"] = Awaiting(known["state"])
+    return Block(**known)

@@ -17,6 +17,9 @@ def test_the_answer_names_the_commit_that_was_asked_about_and_a_verdict_without_
 
 def test_where_no_verdict_is_there_none_is_shown() -> None:
     told = shown(
-        Awaited(Awaiting.SUPERSEDED, "A newer commit.", 12, newer="2" * 40, others=(13,)), "acme/widgets", HEAD
+        Awaited(Awaiting.SUPERSEDED, "A newer commit.", 12, newer="2" * 40, others=(13,), reason="newer_commit"),
+        "acme/widgets",
+        HEAD,
     )
+    assert (told["state"], told["reason"]) == ("superseded", "newer_commit")
     assert (told["verdict"], told["superseded_by"], told["other_pull_requests"]) == (None, "2" * 40, (13,))

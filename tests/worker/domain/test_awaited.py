@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.awaited import UNKNOWN, Awaited, Awaiting, SeenPull, awaited
+from worker.domain.verdict import AbstainReason
 
 A, B = "a" * 40, "b" * 40
 
@@ -52,6 +53,24 @@ def test_who_overrode_a_commit_is_told_beside_its_verdict(changes: dict[str, Any
     for other in ({"head": B}, {"is_busy": True}):
         told: dict[str, Any] = {**changes, **other, "overridden_by": "alice"}
         assert awaited([seen(**told)], A).overridden_by is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"head": B}, "newer_commit"),
+        ({"is_busy": True}, None),
+        ({"verdict": accepted()}, None),
+        ({"verdict": rejected()}, "half_finished"),
+        ({"verdict": abstained(AbstainReason.JUDGE_UNAVAILABLE)}, "judge_unavailable"),
+        ({"verdict": rejected(), "overridden_by": "alice"}, "half_finished"),
+        ({"overridden_by": "alice"}, "overridden"),
+        ({"is_held": True}, "draft"),
+        ({}, None),
+    ],
+)
+def test_why_is_told_in_the_word_that_the_check_says(changes: dict[str, Any], reason: str | None) -> None:
+    assert awaited([seen(**changes)], A).reason == reason
 
 
 def test_a_draft_is_told_apart_from_what_nobody_judges() -> None:

@@ -18,6 +18,7 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
+from worker.domain.awaited import Awaiting, Reason
 from worker.domain.check import (
     CONTEST,
     HELPFUL,
@@ -25,8 +26,11 @@ from worker.domain.check import (
     REJUDGE,
     Annotation,
     AnnotationLevel,
+    Block,
     CheckContent,
     Conclusion,
+    none_coming,
+    pending,
 )
 from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Guidance, Issue, LateEdit, Policy
 from worker.domain.ids import EvalId
@@ -58,6 +62,7 @@ from worker.render.check import (
     waiting_for_github,
     waiting_out,
 )
+from worker.render.machine import text_of
 
 OBSERVED = dossier(policy=Policy(mode="observe"))
 
@@ -306,6 +311,7 @@ def test_one_that_was_created_twice_says_which_run_counts() -> None:
             title="Created twice",
             summary="Two processes created this check at the same time. The newer run holds the verdict.",
             conclusion=Conclusion.CANCELLED,
+            block=none_coming(Reason.CREATED_TWICE),
         )
     )
 
@@ -315,6 +321,7 @@ def test_the_states_before_and_beside_a_verdict() -> None:
         CheckContent(
             title="Judging",
             summary="Assay reads the change, the issue it answers and the results of the other checks. The verdict appears here.",
+            block=pending(Reason.JUDGING),
         )
     )
     assert waiting_for_ci(("test", "l`int")) == snapshot(
@@ -326,6 +333,7 @@ Assay judges when these checks have finished:
 - `test`
 - ``l`int``\
 """,
+            block=pending(Reason.WAITING_FOR_CI),
         )
     )
     assert waiting_for_ci(("test",), datetime(2026, 11, 20, 20, 35, tzinfo=UTC)).summary == snapshot("""\
@@ -338,6 +346,7 @@ Assay judges when these checks have finished, at the latest at 20:35 UTC:
             title="Superseded by cccccccccccc",
             summary="A newer commit was pushed. The verdict is on cccccccccccccccccccccccccccccccccccccccc.",
             conclusion=Conclusion.CANCELLED,
+            block=Block(Awaiting.SUPERSEDED, "newer_commit", superseded_by="c" * 40),
         )
     )
     assert closed() == snapshot(
@@ -345,6 +354,7 @@ Assay judges when these checks have finished, at the latest at 20:35 UTC:
             title="Closed before it was judged",
             summary="The pull request was closed. Reopen it to have it judged.",
             conclusion=Conclusion.CANCELLED,
+            block=none_coming(Reason.CLOSED),
         )
     )
     assert failed("GitHub is unavailable: 502 @acme/team") == snapshot(
@@ -356,6 +366,7 @@ This says nothing about the change. What happened: GitHub is unavailable: 502 @&
 **Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.\
 """,
             conclusion=Conclusion.ACTION_REQUIRED,
+            block=none_coming(Reason.ASSAY_FAILED),
         )
     )
 
@@ -403,6 +414,7 @@ def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
             buttons=(),
             is_queued=True,
             is_watched=True,
+            block=Block(Awaiting.PENDING, "rate_limit", "2026-11-20T23:59:00+00:00"),
         )
     )
 
@@ -602,7 +614,7 @@ def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(lett
     content = check_content(verdict, dossier())
     assert len(content.title.encode()) <= 255
     assert len(content.summary.encode()) <= 65_535
-    assert len(content.text.encode()) <= 65_535
+    assert len(text_of(content).encode()) <= 65_535
     assert "*Cut here" in content.summary
     assert "*Cut here" in content.text
     machine = verdict_in(content.text)

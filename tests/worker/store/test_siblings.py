@@ -1,5 +1,6 @@
 """What the checks of one commit say. Invariant: nobody who shares a commit goes unseen, and what is wrong stays in the line."""
 
+from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from worker.domain import keys
 from worker.domain.check import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
@@ -7,7 +8,7 @@ from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.siblings import IDLE, IN_PROGRESS, Place, Sibling
 from worker.domain.value import replace
 from worker.domain.waiting import COMMITS
-from worker.render.check import closed, judging, superseded
+from worker.render.check import check_content, closed, judging, superseded
 from worker.render.standing import draft, old
 from worker.store import door
 from worker.store.connection import Store
@@ -17,6 +18,9 @@ HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7),
 THERE = HERE.model_copy(update={"head_sha": NEWER})
 NOTE = Annotation("a.py", 1, 1, AnnotationLevel.FAILURE, "Weak test", "x")
 REJECTED = CheckContent("Rejected", "No.", "{}", Conclusion.FAILURE, (NOTE,), (HELPFUL,))
+
+
+VERDICT = replace(check_content(rejected(), dossier()), annotations=())
 
 
 def both(store: Store) -> None:
@@ -56,6 +60,8 @@ def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can
     both(store)
     assert store.siblings.own(HERE, 1) == replace(REJECTED, annotations=())
     assert store.siblings.own(HERE, 2) == judging()
+    store.siblings.says(pull(2), HEAD, VERDICT)
+    assert store.siblings.own(HERE, 2) == VERDICT, "with what it says to programs"
     key = keys.shown(HERE.installation_id, HERE.repository_id, HEAD)
     assert b"Rejected" not in str(store.wire.call("HGETALL", key.name)).encode()
     assert 0 < whole(store.wire.call("TTL", key.name)) <= 30 * 86_400

@@ -1,0 +1,125 @@
+"""An agent reads its check: whether its work was rejected, nobody could judge it, or it is to wait; and the API says the same."""
+
+import json
+from typing import Any
+
+from tests.conversations.conftest import Open
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.product import run
+from tests.world.pulls import Pull, block_of
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+
+SHARED = ("state", "reason", "superseded_by", "overridden_by")
+
+
+def read(pull: Pull) -> dict[str, Any]:
+    """What the check says, which is what the page says, too."""
+    block = pull.block
+    assert (block["check_version"], block["why"], block["conclusion"]) == (1, pull.check.title, pull.check.conclusion)
+    return block
+
+
+def agrees(world: World, pull: Pull, sha: str | None = None) -> None:
+    """`assay wait` has the same words for it."""
+    told = run(
+        world.product.environment, "wait", f"{pull.repository.name}@{sha or pull.head}", "--timeout", "0", "--json"
+    )
+    answer, block = json.loads(told.stdout), block_of(pull.runs_of(sha or pull.head)[-1])
+    assert {name: answer[name] for name in SHARED} == {name: block[name] for name in SHARED}
+    assert answer["verdict"] is None or answer["verdict"]["decision"] == block["decision"]
+    assert answer["verdict"] is None or answer["verdict"]["eval_id"] == block["eval_id"]
+
+
+def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.is_down()
+    pull = world.agent.opens(RETRY, draft=True)
+    tests = here.starts_ci(pull.head, "unit tests")
+    world.settles()
+    assert (read(pull)["state"], pull.block["reason"], pull.block["decision"]) == ("none", "draft", None)
+    agrees(world, pull)
+
+    world.agent.marks_ready(pull)
+    world.until(lambda: pull.block["reason"] == "waiting_for_ci", "the check waits for CI")
+    assert (read(pull)["state"], pull.block["decision"]) == ("pending", None)
+    assert pull.block["until"], "and says until when"
+
+    tests.finishes("success")
+    world.settles()
+    block = read(pull)
+    assert (block["state"], block["decision"], block["reason"]) == ("done", "abstain", "judge_unavailable")
+    assert (block["conclusion"], block["eval_id"]) == ("action_required", pull.verdict["eval_id"])
+    agrees(world, pull)
+
+
+def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    block = read(pull)
+    assert (block["state"], block["decision"], block["reason"]) == ("done", "reject", "weak_test")
+    assert (block["eval_id"], block["overridden_by"]) == (pull.verdict["eval_id"], None)
+    agrees(world, pull)
+
+    world.alice.comments(pull, "/override The fix is urgent.")
+    world.settles()
+    block = read(pull)
+    assert (block["decision"], block["overridden_by"], block["conclusion"]) == ("reject", "alice", "neutral")
+    agrees(world, pull)
+
+
+def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None:
+    world.repository(PROJECT)
+    thought = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    thought.was_asked()
+    first = pull.head
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, {"upload.py": RETRY["upload.py"].replace("range(3)", "range(4)")})
+    thought.arrives()
+    world.settles()
+
+    block = block_of(pull.runs_of(first)[-1])
+    assert (block["state"], block["reason"], block["superseded_by"]) == ("superseded", "newer_commit", pull.head)
+    assert (block["decision"], block["conclusion"]) == (None, "cancelled")
+    agrees(world, pull, first)
+    assert (read(pull)["decision"], pull.block["reason"]) == ("accept", None)
+
+
+def test_who_is_left_alone_is_told_so_in_a_word(world: World) -> None:
+    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
+    pull = world.bob.opens(RETRY)
+    world.settles()
+    block = read(pull)
+    assert (block["state"], block["reason"], block["conclusion"]) == ("none", "skipped", "skipped")
+
+
+def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> None:
+    world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "600", "ASSAY_MODEL_ATTEMPTS": "1"})
+    world.model.fails(529).answers(accept(RETRY_AT))
+    world.repository(PROJECT)
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: "action_required" in [one.conclusion for one in pull.checks_of(pull.head)], "nobody judged it")
+    block = read(pull)
+    assert (block["state"], block["reason"]) == ("pending", "judge_unavailable")
+    assert block["until"], "and says when it is judged again"
+    told = run(world.product.environment, "wait", f"{pull.repository.name}@{pull.head}", "--timeout", "0", "--json")
+    assert json.loads(told.stdout)["state"] == "pending"
+
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert (read(pull)["state"], pull.block["decision"], pull.block["until"]) == ("done", "accept", None)
+
+
+def test_a_merge_group_says_what_its_pull_request_says(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    group = here.queues(pull)
+    world.until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
+    block = group.block
+    assert (block["state"], block["decision"], block["conclusion"]) == ("done", "accept", "success")
+    assert block["eval_id"] == pull.verdict["eval_id"]
