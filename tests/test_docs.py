@@ -1,10 +1,11 @@
 """What the documents say is what the code says."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
 
-from worker.domain.verdict import AbstainReason, Category
+from worker.domain.verdict import VERDICT, AbstainReason, Category
 from worker.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,12 @@ def test_the_readme_names_every_category_and_every_reason_not_to_judge() -> None
     readme = (ROOT / "README.md").read_text()
     missing = [one.value for one in (*Category, *AbstainReason) if f"`{one.value}`" not in readme]
     assert not missing
+
+
+def test_the_schema_of_verdicts_is_what_the_types_say() -> None:
+    """To write it anew: json.dumps(VERDICT.json_schema(mode="serialization"), indent=2), and a line end."""
+    published = json.loads((ROOT / "docs" / "verdict.schema.json").read_text("utf-8"))
+    assert published == VERDICT.json_schema(mode="serialization")
 
 
 def test_every_test_that_the_table_of_the_tests_names_is_there() -> None:
