@@ -1,11 +1,10 @@
 """Functions that do nothing: empty bodies, and bodies that only hand back a constant.
 
 Does not look at bodies that say why they are unwritten (those are stubs). Invariant: a fact needs a new function that is
-promised more work than it does: it takes what it never looks at, it is documented as doing something, or its work stands
-there as a comment.
+promised more work than it does (it takes what it never looks at, it is documented as doing something, or its work stands
+there as a comment), and that nobody else may ask for as it is.
 """
 
-import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import Final, NamedTuple
@@ -19,14 +18,22 @@ from worker.judge.heuristics.half_finished.commented import is_commented_code
 from worker.judge.heuristics.half_finished.imports import unused_imports
 from worker.judge.heuristics.half_finished.outside import (
     is_called_as_it_is,
-    is_named_idle,
     is_platform,
     is_private_by_word,
     may_be_an_override,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
+from worker.judge.heuristics.half_finished.purpose import (
+    asks_the_compiler,
+    does_nothing,
+    is_asked_for_by_a_framework,
+    is_constructor,
+    is_handed_over,
+    is_there_for_others,
+    may_meet_an_interface,
+    says_that_it_is_idle,
+)
 from worker.judge.heuristics.half_finished.stubs import Sure, stubs
-from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import (
     Written,
     documentation,
@@ -137,29 +144,9 @@ _YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
 
 def _lacks_its_work(one: Written, change: Change) -> bool:
     """The change imports what nothing in the file uses: it came with the work, and the work is gone."""
-    if is_stand_in(one.function) or is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(one.function):
+    if is_stand_in(one.function) or is_asked_for(change) or is_platform(one) or says_that_it_is_idle(one.function):
         return False
     return bool(one.file.once(unused_imports))
-
-
-def does_nothing(function: Function) -> bool:
-    statements = [" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements]
-    if len(statements) > 1:
-        return is_empty_result(statements)
-    words = statements[0] if statements else ""
-    return is_constant(words) or (is_fresh(words) and bool(parameters(function)))
-
-
-_LONGEST: Final = 200
-
-_IDLE_WORDS: Final = pattern(
-    r"\bno-?op|\bnever (?:returns? (?:an? )?error|fails?|errors)\b|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
-    r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
-    r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
-    r"|not (?:yet )?implemented",
-    re.IGNORECASE,
-)
-"""Who writes so knows that it does nothing."""
 
 
 def _why(function: Function) -> _Why:
@@ -179,7 +166,7 @@ def _why_without_parameters(function: Function) -> _Why:
 
 
 def _documented(function: Function) -> _Why:
-    if _is_constructor(function):
+    if is_constructor(function):
         return _Why.NOTHING
     return _Why.DOCUMENTED if len(_WORD.findall(documentation(function))) >= _TELLING else _Why.NOTHING
 
@@ -209,17 +196,34 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
     function = one.function
     if why is _Why.COMMENTED_OUT:
         return is_asked_for(change)
-    if is_asked_for(change) or is_platform(one) or _says_that_it_is_idle(function):
+    if is_asked_for(change) or is_platform(one) or says_that_it_is_idle(function):
         return True
-    if _is_an_answer(function) or _is_for_a_type(function):
+    if why is _Why.PRIVATE and is_asked_for_by_a_framework(function):
         return True
-    if is_private_by_word(function) or _documented(function) is _Why.DOCUMENTED or _is_constructor(function):
+    return not is_private_by_word(function) and _has_a_purpose(one, change)
+
+
+def _has_a_purpose(one: Written, change: Change) -> bool:
+    function = one.function
+    if _is_an_answer(function) or _is_for_a_type(function) or asks_the_compiler(function):
+        return True
+    if is_there_for_others(function) or is_handed_over(function, change):
+        return True
+    if is_constructor(function) or is_called_as_it_is(function, change) or _is_never_equal(function):
         return False  # what a constructor takes, it asked for
-    if is_called_as_it_is(function, change) or _is_never_equal(function):
-        return False
-    may_override = may_be_an_override(function) and not _is_of_the_package(function)
-    is_asked_by_a_type = may_override or _may_meet_an_interface(function)
+    is_asked_by_a_type = _may_be_asked_by_a_type(function) or may_meet_an_interface(one, change)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+
+
+def _may_be_asked_by_a_type(function: Function) -> bool:
+    if _is_of_a_trait(function):
+        return not parameters(function)  # of one that is not used and has no `_`, the compiler warns
+    return may_be_an_override(function) and not _is_of_the_package(function)
+
+
+def _is_of_a_trait(function: Function) -> bool:
+    owner = function.container
+    return owner is not None and owner.child_by_field_name("trait") is not None
 
 
 def _is_never_equal(function: Function) -> bool:
@@ -233,11 +237,12 @@ _FALSE: Final = pattern(r"return (?:false;|False)")
 
 def _is_of_the_package(function: Function) -> bool:
     """A method of Java that a fragment shows, and that no type above can ask for: who answers one is public, or says so."""
+    if function.source.language is not Language.JAVA or function.where is not Where.UNKNOWN:
+        return False
     words = set(function.attributes.replace("@", " ").split())
     says = text_of(function.statements[0]) if function.statements else ""
-    is_closed = words.isdisjoint({"Override", "public", "protected", "default", "Nullable"})
-    is_shown_alone = function.source.language is Language.JAVA and function.where is Where.UNKNOWN
-    return is_shown_alone and is_closed and says == "return null;"
+    is_closed = words.isdisjoint({"Override", "public", "protected", "default", "Nullable"}) and says == "return null;"
+    return is_closed or (_documented(function) is _Why.DOCUMENTED and words.isdisjoint({"Override", "default"}))
 
 
 def _is_for_a_type(function: Function) -> bool:
@@ -258,38 +263,7 @@ def _is_an_answer(function: Function) -> bool:
 _YES_OR_NO: Final = pattern(r"return (?:true|false|-?\d+);")
 
 
-def _says_that_it_is_idle(function: Function) -> bool:
-    """By its name, in its documentation, or in a comment of its body."""
-    name = function.name.lower()
-    # a word of its name says what it is about: `isIgnored` does not do nothing
-    by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
-    return by_words or _is_in_an_idle_class(function) or is_named_idle(function) or bool(function.remarks)
-
-
-def _is_in_an_idle_class(function: Function) -> bool:
-    """A null object, or one of Kotlin made on the spot, which must say something to all that its type asks."""
-    if function.container is not None and function.container.type == "object_literal":
-        return "override" in function.attributes.split()
-    named = function.container.child_by_field_name("name") if function.container is not None else None
-    return _IDLE_CLASS.match(text_of(named)) is not None
-
-
-_IDLE_CLASS: Final = pattern(
-    r"_*(?:Null|No_?[Oo]p|Silent|Dummy|Ignore\w*Nothing|Disabled|Blackhole|Void)(?=[A-Z_]|$)|\w*(?:Null|No_?Op|Noop|Nop)$"
-)
-
-
-def _may_meet_an_interface(function: Function) -> bool:
-    """In Go nobody writes down which interface a public method is for."""
-    is_method = function.source.language is Language.GO and function.node.type == "method_declaration"
-    return is_method and function.name[:1].isupper()
-
-
 def _is_odd(function: Function) -> bool:
     """A constant for an answer is the way of many a method; an empty one is odd where nothing asks for it."""
     is_to_be_filled = is_open(function) and _documented(function) is _Why.NOTHING
-    return not _is_constructor(function) and not is_to_be_filled and not _says_that_it_is_idle(function)
-
-
-def _is_constructor(function: Function) -> bool:
-    return "constructor" in function.node.type or function.name in {"constructor", "__init__"}
+    return not is_constructor(function) and not is_to_be_filled and not says_that_it_is_idle(function)

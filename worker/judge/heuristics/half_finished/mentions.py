@@ -15,6 +15,7 @@ WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
 _CALL: Final = pattern(r"([A-Za-z_$][\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
 _MADE: Final = pattern(r"(?<!class )(?<!def )(?<![\w.])([A-Z]\w*)\(")
 _DEF: Final = pattern(r"\bdef (\w+)")
+_VALUE: Final = pattern(r"(?:[(,=:\[{]|\breturn)\s{0,4}&?(?:\w{1,40}\.)?([A-Za-z_$][\w$]*)(?=\s{0,4}(?:[,)\]};]|$))")
 _LISTED: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
 )
@@ -42,6 +43,11 @@ def defined(change: Change) -> Counter[str]:
     return change.once(_defined)
 
 
+def handed_over(change: Change) -> frozenset[str]:
+    """Names that stand by themselves where a value does: an argument, a default, an element, what is assigned or returned."""
+    return change.once(_handed_over)
+
+
 def made(change: Change) -> frozenset[str]:
     """Classes of which something makes an object, the way that Python writes it."""
     return change.once(_made)
@@ -67,6 +73,11 @@ def _called(change: Change) -> Counter[str]:
 
 def _defined(change: Change) -> Counter[str]:
     return Counter(chain.from_iterable(map(_DEF.findall, _texts(change))))
+
+
+def _handed_over(change: Change) -> frozenset[str]:
+    lines = (line[:_LONGEST] for text in _texts(change) for line in text.split("\n") if not _LISTED.match(line))
+    return frozenset(chain.from_iterable(map(_VALUE.findall, lines)))
 
 
 def _made(change: Change) -> frozenset[str]:

@@ -24,6 +24,7 @@ from worker.judge.heuristics.half_finished.outside import (
     is_the_only_refusal,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
+from worker.judge.heuristics.half_finished.purpose import is_handed_over
 from worker.judge.heuristics.half_finished.values import is_constant, is_discard
 from worker.judge.heuristics.half_finished.written import (
     Written,
@@ -192,7 +193,7 @@ def _judge(function: Function, change: Change) -> tuple[Sure, "Node"]:
     said = [(words, node) for words, node in said if not is_discard(words)]
     plan = next((note for note in function.comments if _PLAN.search(text_of(note))), None)
     if not said:
-        return _empty(function, plan)
+        return _empty(function, plan, change)
     words, node = said[0]
     if len(said) > 1:
         only_tells = len(said) == 2 and is_constant(said[1][0])  # noqa: PLR2004 - tells, and hands back
@@ -239,14 +240,14 @@ def _words(function: Function) -> str:
     return " ".join(re.sub(r"^\W+", "", text_of(note)) for note in function.comments)
 
 
-def _empty(function: Function, plan: "Node | None") -> tuple[Sure, "Node"]:
+def _empty(function: Function, plan: "Node | None", change: Change) -> tuple[Sure, "Node"]:
     """An empty body is a stub only where a comment says so, or where a value was promised (Python)."""
     if plan is not None:
         return Sure.FACT, plan
     if any(_PLAN_TO_WRITE.search(text_of(note)) for note in function.above):
         return Sure.FACT, function.node
     if function.source.language is Language.PYTHON:
-        return _promised(function), function.node
+        return _promised(function, change), function.node
     return Sure.NO, function.node
 
 
@@ -296,7 +297,7 @@ _NO_WORK: Final = frozenset({"pass", "...", "return", "return None"})
 
 def _python(function: Function, words: str, change: Change) -> Sure:
     if words in _NO_WORK:
-        return _promised(function)
+        return _promised(function, change)
     raised = re.match(r"raise (\w+)", words)
     if raised is None:
         return Sure.NO
@@ -312,13 +313,13 @@ def _python(function: Function, words: str, change: Change) -> Sure:
     return _says(_message(words), Sure.NO)
 
 
-def _promised(function: Function) -> Sure:
+def _promised(function: Function, change: Change) -> Sure:
     """Nothing is done: a stub where a value was promised, or where a plain function takes what it never uses."""
     if function.name in _ANSWERS and function.where is Where.TYPE:
         return Sure.FACT
     promised = text_of(function.node.child_by_field_name("return_type"))
     if not promised and _takes_something(function):
-        return Sure.FACT
+        return Sure.SUSPICION if is_handed_over(function, change) else Sure.FACT
     return Sure.NO if not promised or _NOTHING.search(promised) else Sure.FACT
 
 

@@ -12,9 +12,9 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.half_finished.hollow import does_nothing
 from worker.judge.heuristics.half_finished.outside import is_named_idle, is_platform, may_be_an_override
 from worker.judge.heuristics.half_finished.parameters import unused
+from worker.judge.heuristics.half_finished.purpose import does_nothing
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended

@@ -21,7 +21,7 @@ FACTS = {
     "java never equal": ("A.java", "class A {\n  @Override\n  public boolean equals(Object other) {\n    return false;\n  }\n}\n"),
     "rust only one with a feature": ("a.rs", '#[cfg(feature = "x")]\nfn load(path: u8) -> bool {\n    false\n}\n'),
     "py takes": ("a.py", "class A:\n    def load(self, path):\n        return {}\n"),
-    "py documented": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
+    "py documented": ("a.py", 'class A:\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
     "py commented out": ("a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return False\n"),
     "py behind words": ("a.py", "def load(path):\n    # First the text.\n    # text = read(path)\n    # check(text)\n    # return text\n    return False\n"),
     "py context manager": ("a.py", "@contextlib.contextmanager\ndef opened(path):\n    pass\n"),
@@ -32,7 +32,7 @@ FACTS = {
     "py initialiser": ("a.py", "class A:\n    def __init__(self, path):\n        return\n"),
     "go takes": ("a.go", "package a\n\nfunc any(s []string, t string) bool {\n\treturn false\n}\n"),
     "go several": ("a.go", "package a\n\nfunc Load(s string) (int, error) {\n\treturn 0, nil\n}\n"),
-    "go documented": ("a.go", "package a\n\n// Cleanup closes any idle connections and shuts the provider down.\nfunc (o *T) Cleanup() error {\n\treturn nil\n}\n"),
+    "go documented": ("a.go", "package a\n\n// cleanup closes any idle connections and shuts the provider down.\nfunc cleanup(o *T) error {\n\treturn nil\n}\n"),
     "go commented out": ("a.go", "package a\n\nfunc Load() int {\n\t// x := 1\n\t// return x\n\treturn 0\n}\n"),
     "rust takes": ("a.rs", "fn is_last(arg: &Arg) -> bool {\n    Default::default()\n}\n"),
     "rust takes in a trait": ("a.rs", "impl Show for A {\n    fn show(&self, f: u8) -> R {\n        Ok(())\n    }\n}\n"),
@@ -46,7 +46,6 @@ FACTS = {
     "ts documented as always doing something": ("a.ts", "/** Always throws the given error with another trace. */\nfunction fail(error: Error, source: Error) {\n  return undefined;\n}\n"),
     "java private": ("A.java", "abstract class A {\n  private void check() {\n  }\n}\n"),
     "java static": ("A.java", "class A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
-    "java state with a parameter": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may(int x) {\n    return true;\n  }\n}\n"),
     "java null": ("A.java", "class A {\n  Object load() {\n    return null;\n  }\n}\n"),
     "java commented out": ("A.java", "class A {\n  @Override Object load() {\n    /* int x = 1;\n    return x; */\n    return null;\n  }\n}\n"),
     "ts takes": ("a.ts", "export function load(path: string): string {\n  return '';\n}\n"),
@@ -68,6 +67,20 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "java state with a parameter": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may(int x) {\n    return true;\n  }\n}\n"),
+    "py documented where a type may ask for it": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
+    "go documented method": ("a.go", "package a\n\n// Cleanup closes any idle connections and shuts the provider down.\nfunc (o *T) Cleanup() error {\n\treturn nil\n}\n"),
+    "go private method of a new type": ("a.go", "package a\n\ntype t struct{}\n\nfunc (o *t) write(v view) {}\n"),
+    "go value of a field": ("a.go", "package a\n\nvar c = Codec{Empty: isVoid}\n\nfunc isVoid(p *T) bool {\n\treturn false\n}\n"),
+    "py argument": ("a.py", "register('x', load)\n\ndef load(path):\n    return []\n"),
+    "js exported": ("a.js", "export function deactivate() {\n}\n"),
+    "go program": ("main.go", "package main\n\nfunc main() {\n}\n"),
+    "rust asks the compiler": ("a.rs", "fn assert_send<T: Send>() {}\n"),
+    "ts asks the compiler": ("a.ts", "function assertType<T>(value: T): void {}\n"),
+    "rust documented answer to a trait": ("a.rs", "impl Visit for A {\n    // Attributes were seen on the way down, by the pass before.\n    fn visit(&mut self) {}\n}\n"),
+    "java of a visitor": ("A.java", "class NodeVisitor {\n  public void enter(Node node) {\n  }\n}\n"),
+    "java of a stub of a service": ("A.java", "class StubMailer {\n  public boolean send(Mail mail) {\n    return true;\n  }\n}\n"),
+    "py that says what it is there for": ("a.py", 'class A:\n    def load(self, path):\n        """Called by the runner before it reads the file at this path."""\n'),
     "py other answer": ("a.py", "class A(B):\n    def __eq__(self, other):\n        return True\n"),
     "rust one of two features": ("a.rs", '#[cfg(feature = "x")]\nfn load(path: u8) -> bool {\n    false\n}\n\n#[cfg(feature = "y")]\nfn load(path: u8) -> bool {\n    go(path)\n}\n'),
     "py override": ("a.py", "class A(B):\n    def load(self, path):\n        return None\n"),
@@ -109,6 +122,7 @@ RIGHT = {
     "py says why": ("a.py", "class A:\n    def load(self, path):\n        return False  # memory only\n"),
     "go says what it hands back": ("a.go", "package a\n\n// Stamp returns false because this parser knows no stamps at all.\nfunc (p *P) Stamp(_ *T) bool {\n\treturn false\n}\n"),
     "go factory": ("a.go", "package a\n\nfunc New() *A {\n\treturn &A{}\n}\n"),
+    "go receiver that does nothing": ("a.go", "package a\n\nfunc (n nilRenderer) write(v view) {}\n"),
     "java constructor": ("A.java", "class A {\n  private A() {\n  }\n}\n"),
     "java documented constructor": ("A.java", "class A {\n  /** Makes one of these for the tools that need one. */\n  public A() {\n  }\n}\n"),
     "java factory": ("A.java", "class A {\n  /** Hands out one of these for the tools that need one. */\n  static A of() {\n    return new A();\n  }\n}\n"),
@@ -227,3 +241,26 @@ def test_a_handler_whose_work_is_put_into_comments_does_nothing() -> None:
     assert found("a.py", handler) == "fact"
     assert found("a.py", "@app.route('/')\ndef load(path):\n    return None\n") == ""
     assert found("a.py", "@app.route('/')\ndef load(path):\n    return read(path)\n") == ""
+
+
+def test_a_method_beside_others_of_its_type_that_do_nothing_is_only_suspected() -> None:
+    one = "class A:\n    def load(self, path):\n        return None\n"
+    works, idle = (
+        "\n    def keep(self, text):\n        return text\n",
+        "\n    def keep(self, text):\n        return None\n",
+    )
+    assert found("a.py", one + works) == "fact"
+    assert found("a.py", one + idle) == "suspected" * 2
+    assert found("a.py", one + "\n    def __init__(self, path):\n        self.path = path\n") == "fact"
+    assert found("a.py", one + "\nclass C:\n    def keep(self, text):\n        return None\n") == "fact" * 2
+
+
+KNOWN = "package a\n\ntype t struct{}\n\nfunc (o *t) Run() int {\n\treturn 1\n}\n"
+PRIVATE = KNOWN + "\nfunc (o *t) write(v view) {}\n"
+
+
+def test_a_private_method_of_a_type_of_go_that_was_there_is_a_fact_unless_an_interface_names_it() -> None:
+    assert found("a.go", PRIVATE, KNOWN) == "fact"
+    assert found("a.go", PRIVATE, KNOWN, texts=False) == "fact", "what a hunk shows of the type is enough"
+    assert found("a.go", PRIVATE + "\ntype writer interface {\n\twrite(v view)\n}\n", KNOWN) == "suspected"
+    assert found("a.go", PRIVATE.replace("write(", "Write("), KNOWN) == "suspected"

@@ -292,6 +292,7 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py takes what somebody hands it": ("a.py", "signal.connect(retry)\n\ndef retry(sender, payload):\n    pass\n"),
     "py in another branch": (
         "a.py",
         "if READY:\n    def load(x: int) -> int:\n        raise NotImplementedError('to do')\n",

@@ -1,0 +1,156 @@
+"""Signs that a body which does nothing was meant to: somebody else asks for the function, and here there is nothing to do.
+
+Such a body answers a type above that this object has no use for, keeps a place for types below, is a mark by its name alone,
+or asks something of the compiler. Does not read what the function promises. Invariant: names, words and neighbours only ever
+speak for a purpose.
+"""
+
+import re
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.half_finished import mentions
+from worker.judge.heuristics.half_finished.outside import is_named_idle
+from worker.judge.heuristics.half_finished.parameters import parameters
+from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
+from worker.judge.heuristics.half_finished.written import Written, documentation
+from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.syntax import ancestors, text_of
+
+
+def does_nothing(function: Function) -> bool:
+    """Its body is empty, or hands back a constant."""
+    statements = [" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements]
+    if len(statements) > 1:
+        return is_empty_result(statements)
+    words = statements[0] if statements else ""
+    return is_constant(words) or (is_fresh(words) and bool(parameters(function)))
+
+
+_LONGEST: Final = 200
+
+_IDLE_WORDS: Final = pattern(
+    r"\bno-?op|\bnever (?:returns? (?:an? )?error|fails?|errors)\b|\bnothing\b(?! (?:if|when|unless|where)\b)|\balways\b(?! (?:throw|rais|call|run|updat|send|writ|creat|remov)\w*)|\bby default\b|\bignored\b|\bunused\b|\bnot used\b|intentional|deliberate|suppress|placeholder|\bdummy\b|\bmarker\b|compatib"
+    r"|\breturns? (?:false|true|nil|null|none|nothing|zero|undefined|an? empty \w+)(?: (?:because|as|since|for)\b|\.|,|$)|\b(?:does|do) not support"
+    r"|by design|overrid|\bsub-?class(?:es)? (?:may|can|should|must)|implementors|constructs? (?:a )?new|private constructor|instantiation|unsupported|not supported|stand-?in|disabled"
+    r"|not (?:yet )?implemented",
+    re.IGNORECASE,
+)
+"""Who writes so knows that it does nothing."""
+
+
+def says_that_it_is_idle(function: Function) -> bool:
+    """By its name, in its documentation, or in a comment of its body."""
+    name = function.name.lower()
+    # a word of its name says what it is about: `isIgnored` does not do nothing
+    by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
+    return by_words or _is_in_an_idle_class(function) or is_named_idle(function) or bool(function.remarks)
+
+
+def _is_in_an_idle_class(function: Function) -> bool:
+    """A null object, or one of Kotlin made on the spot, which must say something to all that its type asks."""
+    if function.container is not None and function.container.type == "object_literal":
+        return "override" in function.attributes.split()
+    return _IDLE_TYPE.search(name_of_type(function)) is not None
+
+
+_IDLE_TYPE: Final = pattern(
+    r"^_*(?:[Nn]ull|[Nn]il|[Nn]o_?[Oo]p|[Nn]op|Silent|[Dd]ummy|[Dd]iscard|Ignore\w*Nothing|Disabled|Blackhole|Void)(?=[A-Z_]|$)"
+    r"|(?:Null|Nil|No_?[Oo]p|Noop|Nop|Discard)$"
+)
+
+
+def name_of_type(function: Function) -> str:
+    """The type that it is a method of; "" for none, or none that is shown."""
+    receiver = function.node.child_by_field_name("receiver")
+    if receiver is not None:
+        words = _WORD.findall(text_of(receiver).partition("[")[0])
+        return words[-1] if words else ""
+    owner = function.container
+    if owner is None:
+        return ""
+    return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
+
+
+_WORD: Final = pattern(r"\w+")
+
+
+def is_there_for_others(function: Function) -> bool:
+    """A method that a type above or below it may ask for, of a type that does nothing elsewhere either, or says what it is for."""
+    if not name_of_type(function):
+        return False
+    is_named_so = _FOR_OTHERS.search(name_of_type(function)) is not None
+    return is_named_so or _MEETS.search(documentation(function)) is not None or _is_one_of_several(function)
+
+
+_FOR_OTHERS: Final = pattern(
+    r"(?:Stub|Fake|Mock|Empty|Unimplemented|Visitor|Listener|Observer|Callbacks?|Hooks?|Interceptor|Delegate)(?=[A-Z_]|$)"
+    r"|^(?:stub|fake|mock|empty|unimplemented)(?=[A-Z_]|$)"
+)
+_MEETS: Final = pattern(
+    r"\bimplement(?:s|ing|ation of)\b|\b(?:satisf|fulfil)\w*|\bpart of the \w+ (?:interface|protocol|contract)\b|\brequired by\b"
+    r"|\b(?:called|invoked|run|executed) (?:by|when|whenever|before|after|once|on|for)\b|\bhooks?\b",
+    re.IGNORECASE,
+)
+"""What a method is there for: who else calls it, and when."""
+
+
+def _is_one_of_several(function: Function) -> bool:
+    """Of its type another method does nothing as well: then that is what this type is like."""
+    name = name_of_type(function)
+    others = (one for one in functions_of(function.source) if one.node != function.node and one.name != function.name)
+    return any(name_of_type(one) == name and not is_constructor(one) and does_nothing(one) for one in others)
+
+
+def is_constructor(function: Function) -> bool:
+    return "constructor" in function.node.type or function.name in {"constructor", "__init__"}
+
+
+def may_meet_an_interface(one: Written, change: Change) -> bool:
+    """In Go nobody writes down which interface a method is for.
+
+    A private one can only be asked for by its own package. If its type was there before, that interface is new, or asks for
+    one thing more: then the change names it.
+    """
+    function = one.function
+    if function.source.language is not Language.GO or function.node.type != "method_declaration":
+        return False
+    if function.name[:1].isupper() or not _was_there_before(name_of_type(function), one.file):
+        return True
+    asked = re.compile(rf"^\s+{re.escape(function.name)}\(", re.MULTILINE)
+    return any(asked.search(source.text) for file in change.files for source in file.sources)
+
+
+def _was_there_before(name: str, file: ChangedFile) -> bool:
+    """Whether a line that the change left alone makes the type, or gives it a method."""
+    defines = re.compile(rf"(?:type|func \([^)\n]*\W){re.escape(name)}\b")
+    kept = (line for source in file.sources for line in enumerate(source.lines, source.first))
+    return any(number not in file.added_lines and defines.match(text) for number, text in kept)
+
+
+def is_handed_over(function: Function, change: Change) -> bool:
+    """A plain function that the change gives to somebody, who then says what it has to accept."""
+    return (
+        function.where is Where.MODULE and not name_of_type(function) and function.name in mentions.handed_over(change)
+    )
+
+
+def is_asked_for_by_a_framework(function: Function) -> bool:
+    """An exported function of a script, or the start of a program: who loads the file may want it to be there."""
+    if function.source.language in SCRIPTS:
+        return any(around.type == "export_statement" for around in ancestors(function.node))
+    return function.name == "main"
+
+
+def asks_the_compiler(function: Function) -> bool:
+    """Whether some types fit is all that it asks: it has parameters for them, and no body."""
+    types = text_of(function.node.child_by_field_name("type_parameters"))
+    if not types or function.statements or name_of_type(function):
+        return False
+    is_bound = function.source.language is not Language.RUST or ":" in types
+    return is_bound and (not parameters(function) or _ASKS.match(function.name) is not None)
+
+
+_ASKS: Final = pattern(r"_*(?:assert|expect|check|ensure|require|static|is|type)(?=[A-Z_]|$)")
