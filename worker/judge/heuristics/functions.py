@@ -205,6 +205,17 @@ class Function(Value):
         return next((node for node in ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
 
     @cached_property
+    def type_name(self) -> str:
+        """The type that it is a method of; "" for none, or none that is shown."""
+        receiver = self.node.child_by_field_name("receiver")
+        if receiver is not None:
+            return next(reversed(_WORD.findall(text_of(receiver).partition("[")[0])), "")
+        owner = self.container
+        if owner is None:
+            return ""
+        return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
+
+    @cached_property
     def where(self) -> Where:
         outer = self.container
         if outer is not None:
@@ -223,6 +234,7 @@ class Function(Value):
         return line[:1].isspace()
 
 
+_WORD: Final = pattern(r"\w+")
 _GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
 _BRANCHES: Final = frozenset({"if_statement", "try_statement"})
 _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})

@@ -433,3 +433,11 @@ __all__ = [
     "paired",
     "tests_of",
 ]
+
+
+def names_a_report(text: str) -> bool:
+    """Whether it says where a fault is looked after: an address, or an issue by its number."""
+    return _REPORT.search(text) is not None
+
+
+_REPORT: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")

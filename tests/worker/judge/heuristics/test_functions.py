@@ -29,3 +29,20 @@ def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() 
     assert found.container is not None
     (near,) = functions_of(Source("class A:\n    def f(self): return 1\n", 1, whole=True, language=Language.PYTHON))
     assert near.container is not None
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name"),
+    [
+        (Language.GO, "package a\n\nfunc (s *Store[K, V]) Load() {}\n", "Store"),
+        (Language.GO, "package a\n\nfunc (Store) Load() {}\n", "Store"),
+        (Language.GO, "package a\n\nfunc () Load() {}\n", ""),
+        (Language.GO, "package a\n\nfunc Load() {}\n", ""),
+        (Language.RUST, "impl<T> Load for Store<T> {\n    fn load() {}\n}\n", "Store"),
+        (Language.PYTHON, "class Store(A):\n    def load(self): pass\n", "Store"),
+        (Language.PYTHON, "def load(): pass\n", ""),
+    ],
+)
+def test_a_method_knows_the_name_of_its_type(language: Language, text: str, name: str) -> None:
+    (function,) = functions_of(Source(text, 1, whole=True, language=language))
+    assert function.type_name == name

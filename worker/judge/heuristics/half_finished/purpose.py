@@ -53,7 +53,7 @@ def _is_in_an_idle_class(function: Function) -> bool:
     """A null object, or one of Kotlin made on the spot, which must say something to all that its type asks."""
     if function.container is not None and function.container.type == "object_literal":
         return "override" in function.attributes.split()
-    return _IDLE_TYPE.search(name_of_type(function)) is not None
+    return _IDLE_TYPE.search(function.type_name) is not None
 
 
 _IDLE_TYPE: Final = pattern(
@@ -62,26 +62,11 @@ _IDLE_TYPE: Final = pattern(
 )
 
 
-def name_of_type(function: Function) -> str:
-    """The type that it is a method of; "" for none, or none that is shown."""
-    receiver = function.node.child_by_field_name("receiver")
-    if receiver is not None:
-        words = _WORD.findall(text_of(receiver).partition("[")[0])
-        return words[-1] if words else ""
-    owner = function.container
-    if owner is None:
-        return ""
-    return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
-
-
-_WORD: Final = pattern(r"\w+")
-
-
 def is_there_for_others(function: Function) -> bool:
     """A method that a type above or below it may ask for, of a type that does nothing elsewhere either, or says what it is for."""
-    if not name_of_type(function):
+    if not function.type_name:
         return False
-    is_named_so = _FOR_OTHERS.search(name_of_type(function)) is not None
+    is_named_so = _FOR_OTHERS.search(function.type_name) is not None
     return is_named_so or _MEETS.search(documentation(function)) is not None or _is_one_of_several(function)
 
 
@@ -99,9 +84,9 @@ _MEETS: Final = pattern(
 
 def _is_one_of_several(function: Function) -> bool:
     """Of its type another method does nothing as well: then that is what this type is like."""
-    name = name_of_type(function)
+    name = function.type_name
     others = (one for one in functions_of(function.source) if one.node != function.node and one.name != function.name)
-    return any(name_of_type(one) == name and not is_constructor(one) and does_nothing(one) for one in others)
+    return any(one.type_name == name and not is_constructor(one) and does_nothing(one) for one in others)
 
 
 def is_constructor(function: Function) -> bool:
@@ -117,7 +102,7 @@ def may_meet_an_interface(one: Written, change: Change) -> bool:
     function = one.function
     if function.source.language is not Language.GO or function.node.type != "method_declaration":
         return False
-    if function.name[:1].isupper() or not _was_there_before(name_of_type(function), one.file):
+    if function.name[:1].isupper() or not _was_there_before(function.type_name, one.file):
         return True
     asked = re.compile(rf"^\s+{re.escape(function.name)}\(", re.MULTILINE)
     return any(asked.search(source.text) for file in change.files for source in file.sources)
@@ -132,9 +117,7 @@ def _was_there_before(name: str, file: ChangedFile) -> bool:
 
 def is_handed_over(function: Function, change: Change) -> bool:
     """A plain function that the change gives to somebody, who then says what it has to accept."""
-    return (
-        function.where is Where.MODULE and not name_of_type(function) and function.name in mentions.handed_over(change)
-    )
+    return function.where is Where.MODULE and not function.type_name and function.name in mentions.handed_over(change)
 
 
 def is_asked_for_by_a_framework(function: Function) -> bool:
@@ -147,7 +130,7 @@ def is_asked_for_by_a_framework(function: Function) -> bool:
 def asks_the_compiler(function: Function) -> bool:
     """Whether some types fit is all that it asks: it has parameters for them, and no body."""
     types = text_of(function.node.child_by_field_name("type_parameters"))
-    if not types or function.statements or name_of_type(function):
+    if not types or function.statements or function.type_name:
         return False
     is_bound = function.source.language is not Language.RUST or ":" in types
     return is_bound and (not parameters(function) or _ASKS.match(function.name) is not None)

@@ -22,6 +22,7 @@ from worker.judge.heuristics.tests_pass_but_wrong.configuration import (
     edits_of,
     is_ci,
     is_comment,
+    margin_of,
     removed_in,
     runs_checks,
     runs_tests,
@@ -217,7 +218,27 @@ def _stand_ins(edit: Edit) -> Iterator[DiffLine]:
         runs_tests(_spoken(line.text)) for line in edit.added
     ):
         return
-    yield from (line for line in edit.added if _NOTHING.match(command_of(line.text)) and ":" in line.text.split("#")[0])
+    idle = (line for line in edit.added if _NOTHING.match(command_of(line.text)) and ":" in line.text.split("#")[0])
+    yield from (line for line in idle if not _waits_for_others(line, edit))
+
+
+def _waits_for_others(line: DiffLine, edit: Edit) -> bool:
+    """It is of a new job that needs others: that these passed is all that such a job says."""
+    steps: int | None = None
+    for one in reversed(edit.added[: edit.added.index(line)]):
+        depth = margin_of(one.text)
+        if steps is None:
+            steps = depth if _STEPS.match(one.text) else None
+        elif one.text.strip() and depth <= steps:
+            if depth < steps:
+                return False  # there the job begins
+            if _NEEDS.match(one.text):
+                return True
+    return False
+
+
+_STEPS: Final = pattern(r"\s*steps\s*:")
+_NEEDS: Final = pattern(r"\s*needs\s*:")
 
 
 def _spoken(text: str) -> str:

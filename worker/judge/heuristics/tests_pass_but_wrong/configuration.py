@@ -183,7 +183,7 @@ def block_at(view: View, line: int) -> range:
     while (
         end < len(view.lines)
         and end - at < _FARTHEST
-        and (not view.lines[end].strip() or _margin(view.lines[end]) >= depth)
+        and (not view.lines[end].strip() or margin_of(view.lines[end]) >= depth)
     ):
         end += 1
     return range(start + view.first, end + view.first)
@@ -199,7 +199,7 @@ def _depth(text: str) -> int:
     return found.end() if found is not None else 0
 
 
-def _margin(text: str) -> int:
+def margin_of(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 

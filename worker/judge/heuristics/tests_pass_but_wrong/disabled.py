@@ -14,7 +14,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
-from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests
+from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests, names_a_report
 from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
 
 if TYPE_CHECKING:
@@ -208,8 +208,10 @@ _CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"
 
 
 def _links(number: int, file: ChangedFile) -> bool:
-    """Whether the line, or a comment right above it, names an address."""
-    return any("://" in text for source in file.sources if source.holds(number) for text in _near(number, source))
+    """Whether the line, or a comment right above it, names an address or an issue."""
+    return any(
+        names_a_report(text) for source in file.sources if source.holds(number) for text in _near(number, source)
+    )
 
 
 def _near(number: int, source: Source) -> tuple[str, ...]:

@@ -70,12 +70,12 @@ def _of_pairs(change: Change) -> Iterator[Look]:
 
 
 def _is_foreign(file: ChangedFile) -> bool:
-    is_read = role_of(file.path) is Role.FOREIGN or _RESOURCES.search(file.path) is not None
+    is_read = role_of(file.path) is Role.FOREIGN or _READ.search(file.path) is not None
     return is_read or is_signed_by_a_generator(file.head or "")
 
 
-_RESOURCES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/")
-"""What tests read."""
+_READ: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]test-d\.[cm]?tsx?$")
+"""What tests read, and tests of types, which a compiler reads and nobody runs."""
 
 
 def _may_be_text(test: Test) -> bool:

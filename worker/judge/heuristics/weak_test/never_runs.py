@@ -16,8 +16,9 @@ from worker.judge.heuristics.oracles import oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
-from worker.judge.heuristics.tests import Test, may_hold_tests, tests_of
+from worker.judge.heuristics.tests import Test, may_hold_tests, names_a_report, tests_of
 from worker.judge.heuristics.truths import Proof
+from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import Look, looks
 
 if TYPE_CHECKING:
@@ -67,11 +68,33 @@ def new_test_skipped(change: Change) -> Iterator[Place]:
 
     False alarms: 4 of 4932 clean changes with tests (0.1 %, at most 0.21 %).
     """
-    for look in looks(change):
-        line = _skipped_at(look.test) if look.is_new and not _is_a_measurement(look) else None
-        if line is not None and line in look.file.added_lines:
+    for look, line in change.once(_skipped):
+        if not _is_accounted_for(look, line, change):
             note = f"the new test `{look.test.name}` is skipped everywhere"
             yield Place(note, look.file.path, line, max(line, look.test.first))
+
+
+def _skipped(change: Change) -> tuple[tuple[Look, int], ...]:
+    """New tests that are skipped, and the line that says so."""
+    new = (look for look in looks(change) if look.is_new and not _is_a_measurement(look))
+    found = ((look, _skipped_at(look.test)) for look in new)
+    return tuple((look, line) for look, line in found if line is not None and line in look.file.added_lines)
+
+
+def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
+    """It names where the fault is looked after, turns off a test of the type above, or is run by another command."""
+    test, source = look.test, look.test.source
+    row = line - source.first
+    if any(map(names_a_report, source.lines[max(0, row - 1) : test.first - source.first + 2])):
+        return True
+    if source.language is Language.RUST:
+        return _RUN_ELSEWHERE.search(" ".join(change.added_texts)) is not None or any(
+            _RUN_ELSEWHERE.search(text) for text in change.texts.values()
+        )
+    return turns_off_an_inherited_one(test)
+
+
+_RUN_ELSEWHERE: Final = pattern(r"\s--(?:include-)?ignored\b")
 
 
 def _is_a_measurement(look: Look) -> bool:
@@ -128,18 +151,18 @@ def _line_of_mark(test: Test) -> int | None:
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
 def new_test_may_fail(change: Change) -> Iterator[Place]:
-    """A new test that is marked as failing: it may fail, and nobody is told.
+    """A new test that is marked as failing, or skipped for a reason that can be looked up: it may fail, and nobody is told.
 
     False alarms: 7 of 4932 clean changes with tests (0.1 %, at most 0.29 %).
     """
     for look in looks(change):
         if look.is_new and _MAY_FAIL.search(look.test.marks):
-            yield Place(
-                f"the new test `{look.test.name}` is marked as failing",
-                look.file.path,
-                look.test.first,
-                look.test.first,
-            )
+            note = f"the new test `{look.test.name}` is marked as failing"
+            yield Place(note, look.file.path, look.test.first, look.test.first)
+    for look, line in change.once(_skipped):
+        if _is_accounted_for(look, line, change):
+            note = f"the new test `{look.test.name}` is skipped, and says why"
+            yield Place(note, look.file.path, line, max(line, look.test.first))
 
 
 _MAY_FAIL: Final = pattern(

@@ -18,6 +18,7 @@ from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
 from worker.judge.heuristics.syntax import Sought, ancestors, sought, text_of
 from worker.judge.heuristics.truths import Proof
+from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def test_empty(change: Change) -> Iterator[Place]:
     """
     for look in looks(change):
         is_emptied = look.base is not None and bool(look.base.function.statements)
-        if (look.is_new or is_emptied) and not look.is_cut and not marks_prove(look.test) and _does_nothing(look):
+        is_looked_at = is_emptied or (look.is_new and not turns_off_an_inherited_one(look.test))
+        if is_looked_at and not look.is_cut and not marks_prove(look.test) and _does_nothing(look):
             yield _place(look, f"{_named(look)} does nothing")
 
 

@@ -286,3 +286,19 @@ def test_a_file_that_was_made_to_keep_us_busy_is_looked_at_in_part() -> None:
     after = "jobs:\n" + "".join(job.format(number, "    continue-on-error: true\n") for number in range(150))
     places = [*ci.check_cannot_fail.see(change_of({PATH: before}, {PATH: after}))]
     assert len(places) == 100
+
+
+WAITS = "  all:\n    needs:\n      - test\n      - docs\n    runs-on: ubuntu-latest\n    steps:\n      - run: exit 0\n"
+IDLE = "  all:\n    runs-on: ubuntu-latest\n    steps:\n      - run: exit 0\n"
+BESIDE = "  e2e:\n    needs: test\n    steps:\n" + IDLE
+STEP = "      - run: exit 0\n"
+
+
+@pytest.mark.parametrize(
+    ("job", "told"),
+    [(WAITS, []), (IDLE, ["check_cannot_fail"]), (BESIDE, ["check_cannot_fail"]), (STEP, ["check_cannot_fail"])],
+)
+def test_a_new_job_that_only_waits_for_others_stands_in_for_no_test(job: str, told: list[str]) -> None:
+    before = FLOW[: FLOW.index("\n      - name: Lint")]
+    after = before[: before.index("      - name: Test")] + job
+    assert [name for name, _ in fired({PATH: before}, {PATH: after}) if name == "check_cannot_fail"] == told

@@ -236,6 +236,7 @@ FORESEEN = {
     ),
     "a condition that was meant": (PY, "@pytest.mark.skip(\n    IS_PYPY,\n    'why',\n)\n" + PY, 1),
     "a link": (PY, "# see https://example.org/7\n@pytest.mark.skip\n" + PY, 2),
+    "an issue by its number": (PY, "@pytest.mark.skip('flaky, see #17')\n" + PY, 1),
     "a link beside it": (PY, "@pytest.mark.skip('https://example.org/7')\n" + PY, 1),
 }
 

@@ -1,0 +1,53 @@
+"""New tests that are skipped or empty, and the reasons that can be looked up."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+
+ACCOUNTED_FOR = [
+    ("test_a.py", "@pytest.mark.skip(reason='see https://example.org/issues/7')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "# fails since #71\n@pytest.mark.skip(reason='broken')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "def test_a():\n    pytest.skip('GH-71')\n    assert run() == 1\n"),
+    ("tests/a.rs", '#[ignore = "owner/name#71"]\n#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n'),
+    ("test_a.py", "class TestA(BaseStoreTests):\n    def test_hash(self):\n        pytest.skip('unhashable')\n"),
+    ("test_a.py", "class TestA(BaseStoreTests):\n    @pytest.mark.skip(reason='unhashable')\n    def test_hash(self):\n        super().test_hash()\n"),
+    ("test_a.py", "class TestA(BaseStoreTests):\n    @pytest.mark.skip(reason='unhashable')\n    def test_hash(self):\n        pass\n"),
+    ("ATest.java", 'class ATest extends Base {\n  @Override\n  @Disabled("no order")\n  @Test void a() {\n    super.a();\n  }\n}\n'),
+    ("a_test.go", 'package a\n\ntype S struct {\n\ttest.Suite\n}\n\nfunc (s *S) TestA(c *C) {\n\tc.Skip("no transactions")\n}\n'),
+]  # fmt: skip
+NOT_ACCOUNTED_FOR = [
+    ("test_a.py", "@pytest.mark.skip(reason='the first of 3')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "class TestA(unittest.TestCase):\n    def test_a(self):\n        self.skipTest('x')\n"),
+    ("test_a.py", "class TestA(BaseStoreTests):\n    @pytest.mark.skip\n    def test_a(self):\n        a = run()\n        assert a == 1\n"),
+    ("ATest.java", 'class ATest extends Base {\n  @Disabled("x")\n  @Test void a() {\n    assertEquals(run(), 1);\n  }\n}\n'),
+    ("a_test.go", 'package a\n\ntype S struct {\n\tname string\n}\n\nfunc (s *S) TestA(c *C) {\n\tc.Skip("x")\n}\n'),
+    ("tests/a.rs", "#[ignore]\n#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"),
+    ("a.test.ts", "it.skip('a', () => {\n  expect(run()).toBe(1)\n})\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text"), ACCOUNTED_FOR, ids=range(len(ACCOUNTED_FOR)))
+def test_a_skipped_test_that_is_looked_after_or_turns_off_an_inherited_one_is_suspected(path: str, text: str) -> None:
+    assert set(names(seen_new(path, text))) - {"test_without_assertion"} == {"new_test_may_fail"}
+
+
+@pytest.mark.parametrize(("path", "text"), NOT_ACCOUNTED_FOR, ids=range(len(NOT_ACCOUNTED_FOR)))
+def test_any_other_reason_to_skip_a_new_test_leaves_it_a_fact(path: str, text: str) -> None:
+    assert set(names(seen_new(path, text))) - {"test_without_assertion"} == {"new_test_skipped"}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_an_ignored_test_of_rust_that_the_change_has_run_by_another_command_is_suspected(*, texts: bool) -> None:
+    text = "#[ignore]\n#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"
+    ci = {".github/workflows/ci.yml": "jobs:\n  a:\n    steps:\n      - run: cargo test -- --ignored\n"}
+    assert names(seen({}, {"tests/a.rs": text, **ci}, texts=texts)) == ["new_test_may_fail"]
+
+
+def test_an_empty_test_turns_off_an_inherited_one_only_below_a_class_of_tests() -> None:
+    assert names(seen_new("test_a.py", "class TestA(BaseTests):\n    def test_a(self):\n        pass\n")) == [
+        "test_without_assertion"
+    ]
+    assert names(seen_new("test_a.py", "class TestA(object):\n    def test_a(self):\n        pass\n")) == [
+        "test_empty",
+        "test_without_assertion",
+    ]
