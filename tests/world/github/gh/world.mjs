@@ -268,7 +268,7 @@ export class World {
 
   async #relayed(event, raw) {
     if (!FROM_EMULATOR.includes(event)) return;
-    const payload = JSON.parse(raw, truer);
+    const payload = truer(JSON.parse(raw));
     if (payload.changes) payload.changes = replaced(payload.changes);
     const {
       repository: { full_name: full },
@@ -304,11 +304,13 @@ export class World {
 /** An answer of the emulator in GitHub's words; anew each time, since who asked may change it. */
 function reply({ status, headers, bytes }) {
   const isJson = headers["content-type"]?.includes("json");
-  const body = !bytes.length ? null : isJson ? JSON.parse(bytes, truer) : bytes;
+  const body = !bytes.length ? null : isJson ? truer(JSON.parse(bytes)) : bytes;
   if (status === 403 && body?.message === "Forbidden") body.message = "Resource not accessible by integration";
   const keep = ["link", "content-type", "location"].map((name) => [name, headers[name]]).filter(([, value]) => value);
   return { status, body, headers: Object.fromEntries(keep) };
 }
+
+const MILLISECONDS = /^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/;
 
 const LINKS = [
   "followers",
@@ -322,10 +324,19 @@ const LINKS = [
   "received_events",
 ];
 
-/** GitHub's timestamps have no milliseconds (clients parse them strictly), a [bot] is a Bot, accounts have all their links. */
-function truer(_, value) {
-  if (typeof value === "string") return value.replace(/^(\d{4}-\d\d-\d\dT[\d:]{8})\.\d+Z$/, "$1Z");
-  if (typeof value?.login !== "string" || typeof value.id !== "number" || !value.type) return value;
+/**
+ * GitHub's timestamps have no milliseconds (clients parse them strictly), a [bot] is a Bot, accounts have all their links.
+ * Changes *value*. A reviver would say the same in a line, and takes several times as long.
+ */
+function truer(value) {
+  if (typeof value === "string") return value.endsWith("Z") ? value.replace(MILLISECONDS, "$1Z") : value;
+  if (typeof value !== "object" || value === null) return value;
+  for (const name of Object.keys(value)) {
+    const was = value[name];
+    const is = truer(was);
+    if (is !== was) value[name] = is;
+  }
+  if (typeof value.login !== "string" || typeof value.id !== "number" || !value.type) return value;
   return { ...accountLinks(value.url ?? value.login), ...value, ...(value.login.endsWith("[bot]") && { type: "Bot" }) };
 }
 
