@@ -25,6 +25,7 @@ from worker.ports import Clock
 from worker.queue import JudgeQueue
 from worker.resuming import resume
 from worker.settings import Settings
+from worker.store.agenda import Todo, things_to_do
 from worker.store.asks import OpenAsk
 from worker.store.checks import OverdueCheck, RedisChecks
 from worker.store.connection import Store
@@ -108,8 +109,10 @@ class Dispatcher:
         if not self._store.pulls.lead(self._token):
             return self._timing.leader / 5
         self._settle()
-        self._start_errands(pool)
-        self._hand_out()
+        due = things_to_do(self._store.wire, self._call)
+        self._start_errands(pool, due)
+        if Todo.JUDGE in due:
+            self._hand_out()
         if time.monotonic() >= self._next_sweep:
             self._sweep(pool)
         return self._timing.tick
@@ -156,16 +159,16 @@ class Dispatcher:
 
     # Errands
 
-    def _start_errands(self, pool: ThreadPoolExecutor) -> None:
-        while len(self._errands) < ERRANDS and (opening := self._store.pulls.next_to_open()):
+    def _start_errands(self, pool: ThreadPoolExecutor, due: frozenset[Todo]) -> None:
+        while Todo.OPEN in due and len(self._errands) < ERRANDS and (opening := self._store.pulls.next_to_open()):
             self._start(pool, self._opening(opening))
-        while len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
+        while Todo.ANSWER in due and len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
             self._start(pool, self._answering(asked))
-        while len(self._errands) < ERRANDS and (opened := self._store.groups.next()):
+        while Todo.ANSWER_GROUP in due and len(self._errands) < ERRANDS and (opened := self._store.groups.next()):
             self._start(pool, self._answering_group(opened))
-        while len(self._errands) < ERRANDS and (letter := self._store.letters.next()):
+        while Todo.WRITE in due and len(self._errands) < ERRANDS and (letter := self._store.letters.next()):
             self._start(pool, self._telling(letter))
-        self._look_into(pool)
+        self._look_into(pool, due)
         if time.monotonic() >= self._next_tidying:
             self._next_tidying = time.monotonic() + self._timing.tidy
             self._start_alone(pool, Errand(name=TIDY, work=lambda clerk: clerk.tidy(), done=lambda: None))
@@ -181,16 +184,16 @@ class Dispatcher:
     def _under_way(self) -> set[str]:
         return {errand.name for errand in self._errands.values()}
 
-    def _look_into(self, pool: ThreadPoolExecutor) -> None:
+    def _look_into(self, pool: ThreadPoolExecutor, due: frozenset[Todo]) -> None:
         """One happening, one verdict on a whole and one commit at a time: a revert is looked into after its merge."""
         under_way = self._under_way()
-        if FOLLOW not in under_way and (happened := self._store.happenings.next()):
+        if Todo.FOLLOW in due and FOLLOW not in under_way and (happened := self._store.happenings.next()):
             self._start(pool, self._following(happened))
-        if CONCLUDE not in under_way and (due := self._store.outcomes.next_due()):
-            self._start(pool, self._concluding(due))
-        if TOGETHER not in under_way and (commit := self._store.siblings.next()):
+        if Todo.CONCLUDE in due and CONCLUDE not in under_way and (whole := self._store.outcomes.next_due()):
+            self._start(pool, self._concluding(whole))
+        if Todo.SETTLE in due and TOGETHER not in under_way and (commit := self._store.siblings.next()):
             self._start(pool, self._settling(*commit))
-        is_time = GREET not in under_way and time.monotonic() >= self._next_greeting
+        is_time = Todo.GREET in due and GREET not in under_way and time.monotonic() >= self._next_greeting
         if is_time and (seen := self._store.greetings.next()):
             self._next_greeting = time.monotonic() + GREETING_S
             self._start(pool, self._greeting(seen))

@@ -36,6 +36,7 @@ class Script(StrEnum):
     OPEN_LATER = "open_later"
     SWEEP = "sweep"
     LEAD = "lead"
+    DUE = "due"
     RESIGN = "resign"
     TAKE = "take"
     SEIZE = "seize"
@@ -122,8 +123,9 @@ class Script(StrEnum):
     TOKEN_REVOKE = "token_revoke"  # noqa: S105 - a script's name
 
 
-OFTEN: Final = frozenset({Script.WANT, Script.HAPPEN})
-"""What nearly every delivery runs does without the words of `judging.lua`: Redis makes each of them anew every time."""
+OFTEN: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Script.DUE})
+"""What nearly every delivery and every look of the dispatcher runs does without the words of `judging.lua`: Redis makes each of
+them anew every time."""
 
 
 @cache

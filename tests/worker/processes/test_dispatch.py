@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -84,6 +85,20 @@ def test_what_is_due_goes_to_the_queue_under_its_fence(
     assert (job.result_ttl, job.timeout) == (0, here.timing.check_deadline)
     assert StartedJobRegistry(queue=judge_queue(connection)).count == 0
     connection.close()
+
+
+def test_where_nothing_is_due_a_look_is_two_questions_of_redis(here: Settings, store: Store) -> None:
+    def asked(command: str) -> int:
+        counts = re.findall(rf"cmdstat_{command}:calls=(\d+)", text(store.wire.call("INFO", "commandstats")))
+        return sum(map(int, counts))
+
+    def questions() -> float:
+        store.wire.call("CONFIG", "RESETSTAT")
+        assert becomes(lambda: asked("set") > 40)  # to lead sets the lease and the count
+        return asked("evalsha") / (asked("set") / 2)
+
+    with dispatching(replace(here, timing=replace(QUICK, sweep=3600, catch_up=0))):
+        assert becomes(lambda: 1.8 < questions() < 2.2)  # the first look also sweeps, and has somebody tidy up
 
 
 @pytest.mark.usefixtures("dispatcher")

@@ -1,0 +1,38 @@
+"""Which of the lines that the dispatcher looks through hold something now, asked of all of them at once.
+
+Takes nothing out of a line (each line's own `next` does). Invariant: a line whose `next` would answer something is named; one
+that is named may have nothing to give after all.
+"""
+
+from enum import Enum
+from typing import Final
+
+from worker.domain import keys
+from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS
+from worker.store.lua import Script, run
+from worker.store.wire import Wire, items, whole
+
+
+class Todo(Enum):
+    """What there is to do, and by which key its line is in order."""
+
+    JUDGE = keys.DUE_TURNS
+    OPEN = keys.OPENING_TURNS
+    ANSWER = ASKS.order
+    ANSWER_GROUP = GROUPS.order
+    WRITE = LETTERS.order
+    FOLLOW = HAPPENINGS.order
+    CONCLUDE = keys.LOOKAHEAD
+    SETTLE = COMMITS.order
+    GREET = GREETINGS.order
+
+
+_JUDGE, *_OTHERS = Todo
+_ASKED: Final = (_JUDGE, None, *_OTHERS)
+_KEYS: Final = tuple(keys.GAVE if one is None else one.value for one in _ASKED)
+
+
+def things_to_do(wire: Wire, call: str) -> frozenset[Todo]:
+    """What is due. *call* names the next judging to hand out: one that was given already is due, too."""
+    numbers = [whole(one) for one in items(run(wire, Script.DUE, _KEYS, call))]
+    return frozenset(todo for number in numbers if (todo := _ASKED[number - 1]))
