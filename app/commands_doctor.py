@@ -173,8 +173,7 @@ def _model(settings: Settings) -> Iterator[Examined]:
         yield Examined("Model", Health.OK, words)
         return
     from worker.llm.examine import examine_key
-    from worker.llm.metered import unpriced
-    from worker.llm.prices import typical_cost
+    from worker.llm.prices import typical_cost, unpriced
 
     name = settings.model.name
     if typical_cost(name) is None:
@@ -215,8 +214,7 @@ def _week(settings: Settings, repository: str) -> Examined:
     if settings.model is None or settings.tier == "heuristic":
         return Examined(name, Health.OK, "$0.00: no model is asked")
     from worker.github.week import opened_this_week
-    from worker.llm.metered import unpriced
-    from worker.llm.prices import typical_cost
+    from worker.llm.prices import typical_cost, unpriced
 
     each = typical_cost(settings.model.name)
     if each is None:

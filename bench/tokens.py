@@ -38,8 +38,8 @@ from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.judge.prompt import Material, Question, questions_about  # noqa: E402 - as above
 from worker.judge.room import PROMPT_TOKENS, QUESTIONS, Room  # noqa: E402 - as above
 from worker.judge.validators import read_ci  # noqa: E402 - as above
-from worker.llm.metered import size_of  # noqa: E402 - as above
 from worker.llm.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
+from worker.llm.size import size_of  # noqa: E402 - as above
 from worker.llm.thinking import most_output  # noqa: E402 - as above
 from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above

@@ -15,6 +15,7 @@ from worker.errors import Unavailable
 from worker.judge.bench import Bench
 from worker.judge.llm import with_room
 from worker.llm.prices import TYPICAL_OUTPUT, worst_case
+from worker.llm.size import size_of
 from worker.llm.thinking import most_output
 from worker.ports import Prompt, Reply
 from worker.settings import ModelAccess
@@ -47,8 +48,6 @@ class Weighing:
 
     def ask(self, prompt: Prompt) -> Reply:
         """Note it."""
-        from worker.llm.metered import size_of  # noqa: PLC0415 - loads the SDK, which only a run with a model needs
-
         size = size_of(prompt)
         self.sizes.append(size)
         self.most += [

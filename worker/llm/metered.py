@@ -5,7 +5,6 @@ Invariant: no request leaves before the most that it can cost is reserved; a mod
 asked; what may have been billed and was never told stays spent.
 """
 
-import json
 import logging
 import secrets
 from collections.abc import Callable
@@ -20,14 +19,12 @@ from worker.domain.money import Bill, Level, Reservation
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
-from worker.llm.prices import priced_models, worst_case
+from worker.llm.prices import unpriced, worst_case
+from worker.llm.size import size_of
 from worker.ports import Prompt, Purse, Reply
 
 LOG: Final = logging.getLogger(__name__)
 WHAT: Final = "The model"
-
-FRAMING: Final = 1_000
-"""What the server adds to a prompt, in bytes: roles, and its words about the schema."""
 
 BUSY: Final = frozenset({503, 529})
 SERVER_ERROR: Final = 500
@@ -107,18 +104,6 @@ class Metered:
         except Unavailable as error:
             LOG.warning("a reservation of %s dollars stays spent: %s", f"{reservation.usd:f}", error)
             return None
-
-
-def unpriced(name: str) -> str:
-    """Why a model without a price is not asked, and what to do; for people."""
-    known = ", ".join(priced_models())
-    return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {known}'
-
-
-def size_of(prompt: Prompt) -> int:
-    """Bytes that the model reads. A token is a byte at least, so this bounds the tokens, too."""
-    texts = (prompt.system, *prompt.turns, json.dumps(prompt.schema, ensure_ascii=False))
-    return FRAMING + sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def is_free(error: anthropic.APIError) -> bool:

@@ -111,3 +111,9 @@ def undated(model: str) -> str:
 
 def pricing_version_of(model: str) -> str | None:
     return None if price_of(model, 0) is None else PRICING_VERSION
+
+
+def unpriced(name: str) -> str:
+    """Why a model without a price is not asked, and what to do; for people."""
+    known = ", ".join(priced_models())
+    return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {known}'

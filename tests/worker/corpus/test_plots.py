@@ -1,5 +1,6 @@
 """The pictures: the same bytes for the same figures, and none without figures."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -10,7 +11,7 @@ from tests.worker.judge.verdicts import rejected, unjudged
 from worker.corpus.plots import draw
 from worker.corpus.tally import tally
 
-pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
 
 ROWS = [
     scored(0.9, good=True, name="a"),

@@ -31,7 +31,7 @@ from worker.judge.form import reply_schema
 from worker.judge.prompt import Material, Question, ask_about, questions_about, system_part
 from worker.judge.room import Room
 from worker.judge.validators import read_ci
-from worker.llm.metered import size_of
+from worker.llm.size import size_of
 from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import anthropic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -501,6 +500,8 @@ def test_the_schema_lets_the_model_look_before_it_decides() -> None:
 
 def test_the_schema_is_in_the_form_that_the_api_takes() -> None:
     """The SDK moves what the API does not take into descriptions; there is nothing to move."""
+    import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
+
     assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))
 
 

@@ -8,20 +8,23 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from email.utils import formatdate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
+from tests.worker.llm.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
 from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
-from worker.llm.anthropic_model import AnthropicModel
 from worker.ports import Prompt, Reply, StopReason
 from worker.settings import ModelAccess
+
+if TYPE_CHECKING:
+    from worker.llm.anthropic_model import AnthropicModel
 
 KEY = "sk-ant-canary-0123456789"
 PROMPT = Prompt(
@@ -58,8 +61,8 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def model(script: Anthropic, waits: Waits) -> Iterator[AnthropicModel]:
-    adapter = AnthropicModel(access(script.url), sleep=waits, clock=waits.clock)
+def model(script: Anthropic, waits: Waits) -> Iterator["AnthropicModel"]:
+    adapter = anthropic_model(access(script.url), sleep=waits, clock=waits.clock)
     yield adapter
     adapter.close()
 
@@ -76,7 +79,7 @@ def access(url: str) -> ModelAccess:
     )
 
 
-def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, model: AnthropicModel) -> None:
+def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, model: "AnthropicModel") -> None:
     script.answers({"decision": "accept"}, cache_read_input_tokens=5_120, cache_creation_input_tokens=1_000)
     reply = model.ask(PROMPT)
     assert json.loads(reply.text) == {"decision": "accept"}
@@ -90,7 +93,7 @@ def test_a_reply_brings_its_text_its_tokens_and_its_price(script: Anthropic, mod
 
 
 def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cache(
-    script: Anthropic, model: AnthropicModel
+    script: Anthropic, model: "AnthropicModel"
 ) -> None:
     script.answers({})
     model.ask(replace(PROMPT, turns=("The change.", "{", "Correct it.")))
@@ -117,13 +120,13 @@ def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
     script: Anthropic, changes: dict[str, Any], asked: int | None, limit: int, thinking: object
 ) -> None:
     script.answers({})
-    with closing(AnthropicModel(replace(access(script.url), **changes))) as adapter:
+    with closing(anthropic_model(replace(access(script.url), **changes))) as adapter:
         adapter.ask(replace(PROMPT, reply_tokens=asked))
     body = script.asked[0].body
     assert (body["max_tokens"], body.get("thinking")) == (limit, thinking)
 
 
-def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic, model: AnthropicModel) -> None:
+def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic, model: "AnthropicModel") -> None:
     body = message("{}", {"cache_creation_input_tokens": 3_000, "input_tokens": 0, "output_tokens": 0})
     body["usage"]["cache_creation"] = {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 2_000}
     reply = said(script, model, body)
@@ -131,13 +134,13 @@ def test_cache_writes_of_an_hour_are_billed_at_their_own_price(script: Anthropic
     assert reply.cost_usd == (1_000 * Decimal("0.125") + 2_000 * Decimal("0.20")) / 10**6
 
 
-def test_usage_without_cache_fields_counts_as_none(script: Anthropic, model: AnthropicModel) -> None:
+def test_usage_without_cache_fields_counts_as_none(script: Anthropic, model: "AnthropicModel") -> None:
     body = message("{}", {})
     body["usage"] = {"input_tokens": 10, "output_tokens": 5, "cache_creation": None, "cache_read_input_tokens": None}
     assert said(script, model, body).tokens == Tokens(input=10, output=5)
 
 
-def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: AnthropicModel) -> None:
+def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: "AnthropicModel") -> None:
     body = message("{}", {})
     body["content"] = [
         {"type": "thinking", "thinking": "hm", "signature": "x"},
@@ -147,7 +150,7 @@ def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: Anthr
     assert said(script, model, body).text == "{{}"
 
 
-def said(script: Anthropic, model: AnthropicModel, body: object) -> Reply:
+def said(script: Anthropic, model: "AnthropicModel", body: object) -> Reply:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_json(body)
     return model.ask(PROMPT)
@@ -164,14 +167,14 @@ def said(script: Anthropic, model: AnthropicModel, body: object) -> Reply:
     ],
 )
 def test_a_reply_that_stopped_early_is_a_reply_that_was_billed(
-    script: Anthropic, model: AnthropicModel, reason: str, stop: StopReason
+    script: Anthropic, model: "AnthropicModel", reason: str, stop: StopReason
 ) -> None:
     script.stops(reason)
     reply = model.ask(PROMPT)
     assert (reply.stop, reply.text, reply.tokens.input) == (stop, "", 812)
 
 
-def test_a_refusal_says_of_what_kind_it_is(script: Anthropic, model: AnthropicModel) -> None:
+def test_a_refusal_says_of_what_kind_it_is(script: Anthropic, model: "AnthropicModel") -> None:
     body = message("", {}, "refusal")
     body["stop_details"] = {"type": "refusal", "category": "cyber", "explanation": "no"}
     assert said(script, model, body).stop_detail == "cyber"
@@ -179,21 +182,21 @@ def test_a_refusal_says_of_what_kind_it_is(script: Anthropic, model: AnthropicMo
 
 @pytest.mark.parametrize("status", [429, 500, 529])
 def test_what_may_pass_is_asked_again_after_a_growing_delay(
-    script: Anthropic, model: AnthropicModel, waits: Waits, status: int
+    script: Anthropic, model: "AnthropicModel", waits: Waits, status: int
 ) -> None:
     script.fails(status).fails(status).answers({"decision": "accept"})
     assert json.loads(model.ask(PROMPT).text) == {"decision": "accept"}
     assert waits == [1.0, 2.0]
 
 
-def test_the_server_may_ask_for_more_patience(script: Anthropic, model: AnthropicModel, waits: Waits) -> None:
+def test_the_server_may_ask_for_more_patience(script: Anthropic, model: "AnthropicModel", waits: Waits) -> None:
     script.fails(429, retry_after=7).answers({})
     model.ask(PROMPT)
     assert waits == [7.0]
 
 
 def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_once(
-    script: Anthropic, model: AnthropicModel, waits: Waits
+    script: Anthropic, model: "AnthropicModel", waits: Waits
 ) -> None:
     script.fails(429, retry_after=40).fails(429, retry_after=40)
     with pytest.raises(Unavailable, match="asks to wait 40 s"):
@@ -205,20 +208,20 @@ def test_a_server_that_asks_for_more_patience_than_is_left_is_unavailable_at_onc
     "wish", ["Fri, 20 Nov 2020 20:04:00 GMT", "Fri, 20 Nov 2099 20:05:09", "soon", "nan", "-5"], ids=str
 )
 def test_a_retry_after_that_says_nothing_leaves_our_own_delay(
-    script: Anthropic, model: AnthropicModel, waits: Waits, wish: str
+    script: Anthropic, model: "AnthropicModel", waits: Waits, wish: str
 ) -> None:
     assert asked_to_wait(script, model, wish).text == "{}"
     assert waits == [1.0]
 
 
 def test_a_retry_after_may_be_a_date_by_the_servers_clock(
-    script: Anthropic, model: AnthropicModel, waits: Waits
+    script: Anthropic, model: "AnthropicModel", waits: Waits
 ) -> None:
     assert asked_to_wait(script, model, formatdate(time.time() + 20, usegmt=True)).text == "{}"
     assert 15 < waits[0] <= 20
 
 
-def asked_to_wait(script: Anthropic, model: AnthropicModel, wish: str) -> Reply:
+def asked_to_wait(script: Anthropic, model: "AnthropicModel", wish: str) -> Reply:
     script.server.clear()
     script.server.expect_ordered_request("/v1/messages").respond_with_json(
         {"type": "error"}, 503, {"retry-after": wish}
@@ -229,7 +232,7 @@ def asked_to_wait(script: Anthropic, model: AnthropicModel, wish: str) -> Reply:
 
 @pytest.mark.parametrize("outage", ["breaks", "garbles"])
 def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unavailable(
-    script: Anthropic, model: AnthropicModel, outage: str
+    script: Anthropic, model: "AnthropicModel", outage: str
 ) -> None:
     for _ in range(3):
         getattr(script, outage)()
@@ -239,7 +242,9 @@ def test_half_a_reply_and_a_reply_that_is_none_are_asked_for_again_and_then_unav
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '"text"', "null", '{"content": [], "stop_reason": null}', "\ufeff{"])
-def test_json_that_is_no_reply_is_unavailable_and_no_crash(script: Anthropic, model: AnthropicModel, body: str) -> None:
+def test_json_that_is_no_reply_is_unavailable_and_no_crash(
+    script: Anthropic, model: "AnthropicModel", body: str
+) -> None:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_data(body, content_type="application/json")
     with pytest.raises(Unavailable, match="something that is no reply; check ANTHROPIC_BASE_URL"):
@@ -248,7 +253,7 @@ def test_json_that_is_no_reply_is_unavailable_and_no_crash(script: Anthropic, mo
 
 def test_a_model_that_falls_silent_is_unavailable(script: Anthropic, waits: Waits) -> None:
     script.hangs(20)
-    adapter = AnthropicModel(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
+    adapter = anthropic_model(replace(access(script.url), timeout_s=0.2, attempts=1), sleep=waits)
     with pytest.raises(Unavailable, match=r"did not answer within 0\.2 s"):
         adapter.ask(PROMPT)
     script.release()
@@ -286,7 +291,7 @@ def dripping(at_once: bytes) -> Generator[str]:
 def test_a_reply_that_drips_for_ever_ends_with_the_questions_time(at_once: bytes) -> None:
     with (
         dripping(at_once) as url,
-        closing(AnthropicModel(replace(access(url), timeout_s=0.4))) as adapter,
+        closing(anthropic_model(replace(access(url), timeout_s=0.4))) as adapter,
         pytest.raises(Unavailable, match=r"did not answer within 0\.4 s"),
     ):
         adapter.ask(PROMPT)
@@ -294,7 +299,7 @@ def test_a_reply_that_drips_for_ever_ends_with_the_questions_time(at_once: bytes
 
 def test_all_tries_together_take_no_longer_than_one_question_may(script: Anthropic) -> None:
     script.fails(529).hangs(20)
-    model = AnthropicModel(replace(access(script.url), timeout_s=0.6, retry_delay_s=0.3))
+    model = anthropic_model(replace(access(script.url), timeout_s=0.6, retry_delay_s=0.3))
     with closing(model), pytest.raises(Unavailable, match=r"did not answer within 0\.6 s"):
         model.ask(PROMPT)
     script.release()
@@ -302,7 +307,7 @@ def test_all_tries_together_take_no_longer_than_one_question_may(script: Anthrop
 
 def test_the_time_of_one_question_does_not_end_the_next(script: Anthropic) -> None:
     script.hangs(20).answers({"decision": "accept"})
-    model = AnthropicModel(replace(access(script.url), timeout_s=0.3, attempts=1))
+    model = anthropic_model(replace(access(script.url), timeout_s=0.3, attempts=1))
     with closing(model):
         with pytest.raises(Unavailable):
             model.ask(PROMPT)
@@ -312,7 +317,7 @@ def test_the_time_of_one_question_does_not_end_the_next(script: Anthropic) -> No
 
 @pytest.mark.parametrize("body", ["<html>busy</html>", ""])
 def test_a_page_with_status_200_is_asked_for_again_and_then_no_reply(
-    script: Anthropic, model: AnthropicModel, waits: Waits, body: str
+    script: Anthropic, model: "AnthropicModel", waits: Waits, body: str
 ) -> None:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_data(body, content_type="text/html")
@@ -333,7 +338,7 @@ def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
 
         served = threading.Thread(target=reset)
         served.start()
-        adapter = AnthropicModel(access(f"http://127.0.0.1:{door.getsockname()[1]}"), sleep=waits)
+        adapter = anthropic_model(access(f"http://127.0.0.1:{door.getsockname()[1]}"), sleep=waits)
         with closing(adapter), pytest.raises(Unavailable, match="the connection failed"):
             adapter.ask(PROMPT)
         served.join()
@@ -341,7 +346,7 @@ def test_a_connection_that_is_reset_is_an_outage(waits: Waits) -> None:
 
 
 def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
-    adapter = AnthropicModel(access("http://127.0.0.1:9"), sleep=waits)
+    adapter = anthropic_model(access("http://127.0.0.1:9"), sleep=waits)
     with pytest.raises(Unavailable, match="the connection failed"):
         adapter.ask(PROMPT)
     assert waits == [1.0, 2.0]
@@ -359,7 +364,7 @@ def test_a_server_that_is_not_there_is_unavailable(waits: Waits) -> None:
     ],
 )
 def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
-    script: Anthropic, model: AnthropicModel, waits: Waits, status: int, remedy: str
+    script: Anthropic, model: "AnthropicModel", waits: Waits, status: int, remedy: str
 ) -> None:
     script.fails(status)
     with pytest.raises(Unavailable, match=remedy) as caught:
@@ -369,7 +374,7 @@ def test_what_asking_again_does_not_change_is_asked_once_and_says_what_to_do(
     assert "request req_bench" in caught.value.reason
 
 
-def test_no_reason_repeats_what_the_server_echoes(script: Anthropic, model: AnthropicModel) -> None:
+def test_no_reason_repeats_what_the_server_echoes(script: Anthropic, model: "AnthropicModel") -> None:
     script.server.clear()
     body = {"type": "error", "error": {"type": "authentication_error", "message": f"invalid key {KEY}"}}
     script.server.expect_request("/v1/messages").respond_with_response(

@@ -8,8 +8,8 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from tests.worker.llm.sdk import anthropic_model
 from tests.world.anthropic import Anthropic
-from worker.llm.anthropic_model import AnthropicModel
 from worker.ports import Prompt
 from worker.settings import ModelAccess
 
@@ -38,7 +38,7 @@ def headers(script: Anthropic, url: str | None = None) -> dict[str, str]:
     """The headers of one request, which came to *script*."""
     script.answers({})
     access = ModelAccess(SecretStr("sk-ours"), url or script.url, "claude-haiku-5-5", 5.0, 1, 0.0, 700)
-    with closing(AnthropicModel(access)) as model:
+    with closing(anthropic_model(access)) as model:
         model.ask(PROMPT)
     request, _ = script.server.log[-1]
     return {name.lower(): value for name, value in request.headers.items()}

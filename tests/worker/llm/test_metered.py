@@ -4,22 +4,26 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from tests.worker.llm.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.money import Bill, Cap, Density, Level, Reservation
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
-from worker.llm.anthropic_model import AnthropicModel
-from worker.llm.metered import FRAMING, Metered, size_of, unpriced
-from worker.llm.prices import priced_models, worst_case
+from worker.llm.prices import priced_models, unpriced, worst_case
+from worker.llm.size import FRAMING
 from worker.ports import Prompt
 from worker.settings import ModelAccess
+
+if TYPE_CHECKING:
+    from worker.llm.metered import Metered
 
 PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
@@ -88,14 +92,14 @@ def access(url: str) -> ModelAccess:
 
 
 @pytest.fixture
-def model(script: Anthropic, purse: PlayedPurse) -> Iterator[Metered]:
-    adapter = AnthropicModel(access(script.url), sleep=lambda _: None)
-    yield Metered(adapter, purse, PAYER)
+def model(script: Anthropic, purse: PlayedPurse) -> Iterator["Metered"]:
+    adapter = anthropic_model(access(script.url), sleep=lambda _: None)
+    yield metered(adapter, purse, PAYER)
     adapter.close()
 
 
 def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
-    script: Anthropic, model: Metered, purse: PlayedPurse
+    script: Anthropic, model: "Metered", purse: PlayedPurse
 ) -> None:
     script.answers({"decision": "accept"})
     reply = model.ask(PROMPT)
@@ -107,7 +111,7 @@ def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
 
 
 def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
-    script: Anthropic, model: Metered, purse: PlayedPurse
+    script: Anthropic, model: "Metered", purse: PlayedPurse
 ) -> None:
     script.answers({})
     model.ask(replace(PROMPT, reply_tokens=700))
@@ -115,14 +119,14 @@ def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
     assert script.asked[0].body["max_tokens"] == 700
 
 
-def test_nothing_is_sent_that_a_cap_has_no_room_for(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+def test_nothing_is_sent_that_a_cap_has_no_room_for(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
     purse.cap_usd = WORST - Decimal("0.000000001")
     with pytest.raises(BudgetReached) as reached:
         model.ask(PROMPT)
     assert (script.asked, reached.value.asked_usd) == ([], WORST)
 
 
-def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
     purse.dense = Density(50, Decimal("0.4"))
     script.answers({})
     model.ask(PROMPT)
@@ -132,7 +136,7 @@ def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: Metered,
 
 @pytest.mark.parametrize("status", [429, 529, 401])
 def test_a_request_that_was_refused_cost_nothing(
-    script: Anthropic, model: Metered, purse: PlayedPurse, status: int
+    script: Anthropic, model: "Metered", purse: PlayedPurse, status: int
 ) -> None:
     script.is_down(status)
     with pytest.raises(Unavailable):
@@ -143,7 +147,7 @@ def test_a_request_that_was_refused_cost_nothing(
 
 @pytest.mark.parametrize("trouble", ["breaks", "garbles"])
 def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
-    script: Anthropic, model: Metered, purse: PlayedPurse, trouble: str
+    script: Anthropic, model: "Metered", purse: PlayedPurse, trouble: str
 ) -> None:
     getattr(script, trouble)()
     script.answers({})
@@ -155,7 +159,7 @@ def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
 
 
 def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_failure(
-    script: Anthropic, model: Metered, purse: PlayedPurse
+    script: Anthropic, model: "Metered", purse: PlayedPurse
 ) -> None:
     script.garbles()
     script.answers({})
@@ -177,13 +181,15 @@ def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_fail
     assert refused.value.lost_usd == 0
 
 
-def test_a_server_that_failed_may_have_worked(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+def test_a_server_that_failed_may_have_worked(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
     script.fails(500).answers({})
     model.ask(PROMPT)
     assert [one.usd for one in purse.bills] == [None, PAID]
 
 
-def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(
+    script: Anthropic, model: "Metered", purse: PlayedPurse
+) -> None:
     purse.cap_usd = 2 * WORST - Decimal("0.000000001")
     script.breaks()
     with pytest.raises(BudgetReached):
@@ -195,19 +201,19 @@ def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(script: Anthropic, model
 def test_a_server_that_is_not_there_costs_nothing(purse: PlayedPurse) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    adapter = AnthropicModel(access(f"http://127.0.0.1:{port}"), sleep=lambda _: None)
+    adapter = anthropic_model(access(f"http://127.0.0.1:{port}"), sleep=lambda _: None)
     with pytest.raises(Unavailable):
-        Metered(adapter, purse, PAYER).ask(PROMPT)
+        metered(adapter, purse, PAYER).ask(PROMPT)
     adapter.close()
     assert len(purse.bills) == 3
     assert purse.spent == 0
 
 
 def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse: PlayedPurse) -> None:
-    adapter = AnthropicModel(replace(access(script.url), name="claude-unknown"), sleep=lambda _: None)
-    metered = Metered(adapter, purse, PAYER)
+    adapter = anthropic_model(replace(access(script.url), name="claude-unknown"), sleep=lambda _: None)
+    asked = metered(adapter, purse, PAYER)
     with pytest.raises(Unavailable) as refused:
-        metered.ask(PROMPT)
+        asked.ask(PROMPT)
     assert (
         refused.value.reason
         == unpriced("claude-unknown")
@@ -216,11 +222,11 @@ def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse:
             "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
         )
     )
-    assert (script.asked, purse.reserved, metered.pricing_version) == ([], [], None)
+    assert (script.asked, purse.reserved, asked.pricing_version) == ([], [], None)
 
 
 def test_books_that_can_not_be_read_keep_a_request_from_leaving(
-    script: Anthropic, model: Metered, purse: PlayedPurse
+    script: Anthropic, model: "Metered", purse: PlayedPurse
 ) -> None:
     purse.is_down_for = "reserve"
     with pytest.raises(Unavailable):
@@ -229,7 +235,7 @@ def test_books_that_can_not_be_read_keep_a_request_from_leaving(
 
 
 def test_books_that_can_not_be_written_lose_no_reply(
-    script: Anthropic, model: Metered, purse: PlayedPurse, caplog: pytest.LogCaptureFixture
+    script: Anthropic, model: "Metered", purse: PlayedPurse, caplog: pytest.LogCaptureFixture
 ) -> None:
     purse.is_down_for = "settle"
     script.answers({})
@@ -239,16 +245,10 @@ def test_books_that_can_not_be_written_lose_no_reply(
     ]
 
 
-def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: Metered, purse: PlayedPurse) -> None:
+def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
     purse.near = Level(Cap.DAY, Decimal("0.9"), Decimal(1))
     script.answers({})
     assert model.ask(PROMPT).near == purse.near
-
-
-def test_every_turn_and_the_schema_count_and_half_a_character_does_too() -> None:
-    assert size_of(PROMPT) == SIZE
-    longer = Prompt(PROMPT.system, (*PROMPT.turns, "no", "\ud800"), PROMPT.schema, "v")
-    assert size_of(longer) == SIZE + 2 + 3
 
 
 @pytest.mark.parametrize("name", priced_models())

@@ -1,0 +1,35 @@
+"""What needs the SDK, loaded by the test that needs it: it takes a second, and each process of a run collects every test.
+
+Does not play a server. Invariant: importing this loads no SDK.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from worker.domain.request import PullRef
+    from worker.llm.anthropic_model import AnthropicModel
+    from worker.llm.metered import Metered, Requesting
+    from worker.ports import Purse
+    from worker.settings import ModelAccess
+
+
+def anthropic_model(
+    access: "ModelAccess", sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+) -> "AnthropicModel":
+    from worker.llm.anthropic_model import AnthropicModel  # noqa: PLC0415 - see above
+
+    return AnthropicModel(access, sleep=sleep, clock=clock)
+
+
+def metered(model: "Requesting", purse: "Purse", account: "PullRef") -> "Metered":
+    from worker.llm.metered import Metered  # noqa: PLC0415 - see above
+
+    return Metered(model, purse, account)
+
+
+def examine_key(access: "ModelAccess") -> str | None:
+    from worker.llm.examine import examine_key  # noqa: PLC0415 - see above
+
+    return examine_key(access)
