@@ -239,7 +239,18 @@ def test_a_code_that_github_does_not_take_is_told(setup: Setup, played: HTTPServ
 
 
 @pytest.mark.parametrize(
-    "answer", [{}, {**APP, "pem": None}, {**APP, "id": 0}, {**APP, "html_url": "javascript:x"}, "<html>"]
+    "answer",
+    [
+        {},
+        {**APP, "pem": None},
+        {**APP, "id": 0},
+        {**APP, "html_url": "javascript:x"},
+        {**APP, "html_url": f"https://{'x' * 500}"},
+        {**APP, "slug": "x" * 101},
+        {**APP, "slug": "a b"},
+        {**APP, "slug": ""},
+        "<html>",
+    ],
 )
 def test_an_answer_that_is_no_app_is_told_without_what_was_in_it(setup: Setup, played: HTTPServer, answer: Any) -> None:
     conversion(played, answer=answer)
