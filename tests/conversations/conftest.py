@@ -141,7 +141,10 @@ def _world(github: GitHub, model: Anthropic, changes: Mapping[str, str], command
 
 
 def _close(world: World, node: pytest.Item) -> None:
-    if FAILED in node.stash:
-        world.breaks_off()
-    else:
-        world.ends()
+    try:
+        if FAILED in node.stash:
+            world.breaks_off()
+        else:
+            world.ends()
+    finally:
+        world.close()

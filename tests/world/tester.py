@@ -124,8 +124,16 @@ class World:
 
     def busy(self) -> list[str]:
         """What the queue still holds about this test's repositories."""
-        with self.redis.client as client:
-            return [key for one in self._repositories for key in busy_keys(client, one, self.installation)]
+        return [key for one in self._repositories for key in busy_keys(self._client, one, self.installation)]
+
+    @cached_property
+    def _client(self) -> Any:
+        """Asked many times a second: to open another one takes longer than to ask."""
+        return self.redis.client
+
+    def close(self) -> None:
+        if "_client" in self.__dict__:
+            self._client.close()
 
     @property
     def installation(self) -> int:
@@ -213,14 +221,21 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     """Pull requests of this repository that are due, given or held, or to be judged as a whole; what nobody answered yet."""
     every = PullRef(installation_id=InstallationId(installation), repository_id=RepositoryId(repository.id), number=0)
     pattern = keys.pull(every).name.removesuffix("0") + "*"
-    found = {key: client.hget(key, "state") for key in client.scan_iter(match=pattern, count=1000)}
-    opening = client.zrange(keys.opening(InstallationId(installation)).name, 0, -1)
+    known = list(client.scan_iter(match=pattern, count=1000))
+    with client.pipeline() as questions:  # at one moment: nothing goes from one line to another between two of them
+        questions.zrange(keys.opening(InstallationId(installation)).name, 0, -1)
+        for line in (ASKS, HAPPENINGS, GROUPS, COMMITS):
+            questions.hvals(line.texts.name)
+        questions.hkeys(LETTERS.texts.name)
+        questions.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
+        for key in known:
+            questions.hget(key, "state")
+        opening, commands, happenings, groups, commits, letters, ahead, *states = questions.execute()
+    found = dict(zip(known, states, strict=True))
     asks = [one for one in opening if one.startswith(pattern.removesuffix("*"))]
-    asks += [text for text in client.hvals(ASKS.texts.name) if repository.name in text]
-    asks += [text for text in client.hvals(HAPPENINGS.texts.name) if f'"repository_id":{repository.id},' in text]
-    asks += [text for text in client.hvals(GROUPS.texts.name) if f'"repository_id":{repository.id},' in text]
-    asks += [text for text in client.hvals(COMMITS.texts.name) if f'"repository_id":{repository.id},' in text]
-    asks += [one for one in client.hkeys(LETTERS.texts.name) if one.startswith(pattern[:-1])]
+    asks += [text for text in commands if repository.name in text]
+    asks += [text for text in (*happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
+    asks += [one for one in letters if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
-    asks += [one for one in client.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000) if one.startswith(watch)]
+    asks += [one for one in ahead if one.startswith(watch)]
     return [f"{key} {state}" for key, state in found.items() if state] + asks
