@@ -99,9 +99,10 @@ def test_what_is_ours_is_the_prompt_the_rubric_and_the_schema_and_nothing_else()
 
 
 def test_the_body_the_title_and_commit_messages_do_not_reach_the_judge_at_all() -> None:
+    innocent = prompt()
     for words in WORDINGS:
         told = pull_request(title=words, body=words, commits=(Commit(sha="c" * 40, message=words),), labels=(words,))
-        assert prompt(pull_request=told) == prompt()
+        assert prompt(pull_request=told) == innocent
 
 
 def test_what_a_correction_quotes_of_the_change_stays_in_the_fence_of_its_request() -> None:
