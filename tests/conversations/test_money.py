@@ -90,7 +90,8 @@ def test_a_repository_can_be_paused_and_is_judged_when_it_goes_on(world: World) 
 
 def test_a_repository_that_is_not_known_can_not_be_paused(world: World) -> None:
     done = run(world.product.environment, "pause", "acme/no-such-thing")
-    assert (done.returncode, done.stdout.split(":")[0]) == (2, "acme/no-such-thing is not known here")
+    why = "acme/no-such-thing is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
+    assert (done.returncode, done.stdout) == (2, why)
 
 
 LAPTOP: dict[str, tuple[dict[str, str], tuple[str, str | None], str]] = {
