@@ -17,6 +17,7 @@ from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import is_commented_code
 from worker.judge.heuristics.half_finished.imports import unused_imports
 from worker.judge.heuristics.half_finished.outside import (
+    has_types_above,
     is_called_as_it_is,
     is_platform,
     is_private_by_word,
@@ -218,6 +219,8 @@ def _has_a_purpose(one: Written, change: Change) -> bool:
 def _may_be_asked_by_a_type(function: Function) -> bool:
     if _is_of_a_trait(function):
         return not parameters(function)  # of one that is not used and has no `_`, the compiler warns
+    if function.source.language is Language.JAVA and not function.statements and has_types_above(function):
+        return True  # older code answers a type without a word
     return may_be_an_override(function) and not _is_of_the_package(function)
 
 

@@ -67,7 +67,7 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
             if line.head_line is not None and _was_there(line, file):
                 yield Place(f"this check can't fail any more: `{_shown(line.text)}`", file.path, line.head_line)
         for edit in edits_of(file):
-            for line in _stand_ins(edit):
+            for line in _stand_ins(edit, file):
                 yield Place(f"a test command was replaced by `{_shown(line.text)}`", file.path, line.head_line)
 
 
@@ -212,31 +212,35 @@ def _is_old(number: int, text: str, file: ChangedFile) -> bool:
     return number not in file.added_lines or command_of(text) in file.once(_commands_before)
 
 
-def _stand_ins(edit: Edit) -> Iterator[DiffLine]:
+def _stand_ins(edit: Edit, file: ChangedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
     if not any(runs_tests(line.text) for line in edit.removed) or any(
         runs_tests(_spoken(line.text)) for line in edit.added
     ):
         return
     idle = (line for line in edit.added if _NOTHING.match(command_of(line.text)) and ":" in line.text.split("#")[0])
-    yield from (line for line in idle if not _waits_for_others(line, edit))
+    yield from (line for line in idle if line.head_line is not None and not _waits_for_others(line.head_line, file))
 
 
-def _waits_for_others(line: DiffLine, edit: Edit) -> bool:
-    """It is of a new job that needs others: that these passed is all that such a job says."""
+def _waits_for_others(number: int, file: ChangedFile) -> bool:
+    """The line is of a job that needs others from now on: that these passed is all that such a job says."""
+    view = view_of(file, number)
+    at = number - view.first
     steps: int | None = None
-    for one in reversed(edit.added[: edit.added.index(line)]):
-        depth = margin_of(one.text)
+    for row in range(at, max(-1, at - _JOB), -1):
+        text, depth = view.lines[row], margin_of(view.lines[row])
         if steps is None:
-            steps = depth if _STEPS.match(one.text) else None
-        elif one.text.strip() and depth <= steps:
+            steps = depth if _STEPS.match(text) else None
+        elif text.strip() and depth <= steps:
             if depth < steps:
                 return False  # there the job begins
-            if _NEEDS.match(one.text):
+            if _NEEDS.match(text) and row + view.first in file.added_lines:
                 return True
     return False
 
 
+_JOB: Final = 60
+"""Lines of a job above a step that does nothing: who waits for more is none of these."""
 _STEPS: Final = pattern(r"\s*steps\s*:")
 _NEEDS: Final = pattern(r"\s*needs\s*:")
 

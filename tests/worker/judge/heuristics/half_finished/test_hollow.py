@@ -14,6 +14,7 @@ def found(path: str, code: str, before: str | None = None, *, texts: bool = True
 
 
 FACTS = {
+    "java value below a type": ("A.java", "class A extends Node {\n  Object load(int x) {\n    return null;\n  }\n}\n"),
     "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
     "py commented out in a class to extend": ("a.py", "class BaseA:\n    def load(self, path) -> str:\n        # text = read(path)\n        # return text\n        return None\n"),
     "py of a named tuple": ("a.py", "class A(NamedTuple):\n    def load(self, path):\n        return []\n"),
@@ -78,6 +79,7 @@ SUSPECTED = {
     "rust asks the compiler": ("a.rs", "fn assert_send<T: Send>() {}\n"),
     "ts asks the compiler": ("a.ts", "function assertType<T>(value: T): void {}\n"),
     "rust documented answer to a trait": ("a.rs", "impl Visit for A {\n    // Attributes were seen on the way down, by the pass before.\n    fn visit(&mut self) {}\n}\n"),
+    "java answer without a word": ("A.java", "class A extends Node {\n  void tail(Appendable out, int depth) {\n  }\n}\n"),
     "java of a visitor": ("A.java", "class NodeVisitor {\n  public void enter(Node node) {\n  }\n}\n"),
     "java of a stub of a service": ("A.java", "class StubMailer {\n  public boolean send(Mail mail) {\n    return true;\n  }\n}\n"),
     "py that says what it is there for": ("a.py", 'class A:\n    def load(self, path):\n        """Called by the runner before it reads the file at this path."""\n'),

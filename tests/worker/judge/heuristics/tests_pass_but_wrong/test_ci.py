@@ -292,13 +292,22 @@ WAITS = "  all:\n    needs:\n      - test\n      - docs\n    runs-on: ubuntu-lat
 IDLE = "  all:\n    runs-on: ubuntu-latest\n    steps:\n      - run: exit 0\n"
 BESIDE = "  e2e:\n    needs: test\n    steps:\n" + IDLE
 STEP = "      - run: exit 0\n"
+LATE = "      - run: exit 0\n" * 61
+CANNOT = ci.check_cannot_fail.name
 
 
-@pytest.mark.parametrize(
-    ("job", "told"),
-    [(WAITS, []), (IDLE, ["check_cannot_fail"]), (BESIDE, ["check_cannot_fail"]), (STEP, ["check_cannot_fail"])],
-)
-def test_a_new_job_that_only_waits_for_others_stands_in_for_no_test(job: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("job", "told"), [(WAITS, 0), (IDLE, 1), (BESIDE, 1), (STEP, 1), (WAITS + LATE, 7)])
+def test_a_new_job_that_only_waits_for_others_stands_in_for_no_test(job: str, told: int) -> None:
     before = FLOW[: FLOW.index("\n      - name: Lint")]
     after = before[: before.index("      - name: Test")] + job
-    assert [name for name, _ in fired({PATH: before}, {PATH: after}) if name == "check_cannot_fail"] == told
+    assert [name for name, _ in fired({PATH: before}, {PATH: after})].count(CANNOT) == told
+
+
+def test_a_job_that_needs_others_from_now_on_waits_for_them_though_the_rest_of_it_was_there() -> None:
+    before = "jobs:\n  all:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n"
+    after = before.replace("npm test", "exit 0")
+    assert CANNOT in [name for name, _ in fired({PATH: before}, {PATH: after})]
+    after = after.replace("    runs-on", "    needs: test\n    runs-on")
+    assert CANNOT not in [name for name, _ in fired({PATH: before}, {PATH: after})]
+    old = before.replace("    runs-on", "    needs: test\n    runs-on")
+    assert CANNOT in [name for name, _ in fired({PATH: old}, {PATH: after})]
