@@ -15,7 +15,7 @@ from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 def empty_diff(change: Change) -> Iterator[Place]:
     """No file differs from the merge base: the one fact that has no place.
 
-    False alarms: 0 of 6233 clean changes with anything (0.0 %, at most 0.06 %).
+    False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     if not change.files and not change.dossier.files_unread:
         yield Place("the diff against the merge base is empty")

@@ -48,7 +48,7 @@ _IDLE: Final = frozenset({"pass", "..."})
 def branch_empty(change: Change) -> Iterator[Place]:
     """A branch without a statement in added code, or one whose statements the change took out.
 
-    False alarms: 8 of 5674 clean changes with production code (0.1 %, at most 0.28 %).
+    False alarms: 4 of 4270 clean changes with production code (0.1 %, at most 0.24 %).
     """
     for file in change.production():
         touched = file.added_lines | _behind_removed(file) if file.sources else frozenset[int]()

@@ -78,7 +78,7 @@ _USUAL: Final = 3
 def debugger_left(change: Change) -> Iterator[Place]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 
-    False alarms: 0 of 5674 clean changes with production code (0.0 %, at most 0.07 %).
+    False alarms: 0 of 4270 clean changes with production code (0.0 %, at most 0.09 %).
     """
     for file in change.production():
         for line, found in _added(file, _STOPS, change):
@@ -90,7 +90,7 @@ def debugger_left(change: Change) -> Iterator[Place]:
 def debug_output(change: Change) -> Iterator[Place]:
     """Added output to the console that reads like debugging, or in code whose job is not to print.
 
-    False alarms: 35 of 5674 clean changes with production code (0.6 %, at most 0.86 %).
+    False alarms: 30 of 4270 clean changes with production code (0.7 %, at most 1.00 %).
     """
     for file in change.production():
         may_print = _PRINTER.search(file.path) is not None

@@ -79,7 +79,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 
     Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told.
 
-    False alarms: 0 of 5674 clean changes with production code (0.0 %, at most 0.07 %).
+    False alarms: 2 of 4270 clean changes with production code (0.0 %, at most 0.17 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
 
@@ -88,7 +88,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 def body_empty_suspected(change: Change) -> Iterator[Place]:
     """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
 
-    False alarms: 47 of 5674 clean changes with production code (0.8 %, at most 1.10 %).
+    False alarms: 38 of 4270 clean changes with production code (0.9 %, at most 1.22 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
 

@@ -69,7 +69,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 
     The rest is still to be written, or a TODO stands where the body breaks off or in place of the use of a parameter.
 
-    False alarms: 1 of 5674 clean changes with production code (0.0 %, at most 0.10 %).
+    False alarms: 2 of 4270 clean changes with production code (0.0 %, at most 0.17 %).
     """
     yield from (_place(*one) for one in change.once(_admitted))
 
@@ -78,7 +78,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 def unfinished_todo(change: Change) -> Iterator[Place]:
     """An added comment that says that work is left: a TODO that names what this change should do.
 
-    False alarms: 11 of 5674 clean changes with production code (0.2 %, at most 0.35 %).
+    False alarms: 11 of 4270 clean changes with production code (0.3 %, at most 0.46 %).
     """
     told = {(one.file.path, one.function.line_of(note)) for one, note in change.once(_admitted)}
     for file in change.production():

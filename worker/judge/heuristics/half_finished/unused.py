@@ -37,7 +37,7 @@ class _Uncalled(NamedTuple):
 def function_uncalled(change: Change) -> Iterator[Place]:
     """A new private function that no line of the change names again, so that nothing can call it.
 
-    False alarms: 8 of 5674 clean changes with production code (0.1 %, at most 0.28 %).
+    False alarms: 4 of 4270 clean changes with production code (0.1 %, at most 0.24 %).
     """
     for one in change.once(_uncalled):
         if one.is_sure:
@@ -48,7 +48,7 @@ def function_uncalled(change: Change) -> Iterator[Place]:
 def function_uncalled_suspected(change: Change) -> Iterator[Place]:
     """A new function that no other line of the change names, tests included; others may call it from outside.
 
-    False alarms: 18 of 5674 clean changes with production code (0.3 %, at most 0.50 %).
+    False alarms: 29 of 4270 clean changes with production code (0.7 %, at most 0.97 %).
     """
     for one in change.once(_uncalled):
         if not one.is_sure:
@@ -59,7 +59,7 @@ def function_uncalled_suspected(change: Change) -> Iterator[Place]:
 def parameter_unused(change: Change) -> Iterator[Place]:
     """A parameter of a new function that its body never looks at, where no type above asks for it.
 
-    False alarms: 9 of 5674 clean changes with production code (0.2 %, at most 0.30 %).
+    False alarms: 7 of 4270 clean changes with production code (0.2 %, at most 0.34 %).
     """
     told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
     for one in new_functions(change):

@@ -26,7 +26,7 @@ rustfmt spotless checkstyle isort cosmetic tidy cleanup spacing tabs wrap editor
 def reformatted(change: Change) -> Iterator[Place]:
     """Most of what changed in a code file is white space and line breaks, eight lines or more, and nobody asked for it.
 
-    False alarms: 22 of 6233 clean changes with anything (0.4 %, at most 0.53 %).
+    False alarms: 17 of 5054 clean changes with anything (0.3 %, at most 0.54 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT):
         return

@@ -41,7 +41,7 @@ _FETCHED_BY: Final = pattern(
 def stray_file(change: Change) -> Iterator[Place]:
     """A new file is called like what tools and trial runs leave behind: a backup, a cache, a scratch script at the root.
 
-    False alarms: 0 of 6233 clean changes with anything (0.0 %, at most 0.06 %).
+    False alarms: 3 of 5054 clean changes with anything (0.1 %, at most 0.17 %).
     """
     for file in change.files:
         if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not _is_named(file, change):
@@ -53,7 +53,7 @@ def stray_file(change: Change) -> Iterator[Place]:
 def foreign_code_edited(change: Change) -> Iterator[Place]:
     """Vendored code was edited beside the repository's own, and nothing in the change fetched it anew.
 
-    False alarms: 1 of 6233 clean changes with anything (0.0 %, at most 0.09 %).
+    False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     if not any(map(is_code, change.files)) or any(_FETCHED_BY.search(file.path) for file in change.files):
         return

@@ -22,7 +22,7 @@ def _sure(change: Change, what: What) -> Iterator[Place]:
 def cited_file_missing(change: Change) -> Iterator[Place]:
     """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 0 of 1084 clean changes with a case (0.0 %, at most 0.35 %).
     """
     return _sure(change, What.FILE)
 
@@ -31,7 +31,7 @@ def cited_file_missing(change: Change) -> Iterator[Place]:
 def cited_line_missing(change: Change) -> Iterator[Place]:
     """The case cites a line behind the end of a file.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 0 of 1084 clean changes with a case (0.0 %, at most 0.35 %).
     """
     return _sure(change, What.LINE)
 
@@ -40,7 +40,7 @@ def cited_line_missing(change: Change) -> Iterator[Place]:
 def cited_name_missing(change: Change) -> Iterator[Place]:
     """The case cites a function, a type or a test that does not stand in the file it names.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 0 of 1084 clean changes with a case (0.0 %, at most 0.35 %).
     """
     return _sure(change, What.NAME)
 
@@ -49,6 +49,6 @@ def cited_name_missing(change: Change) -> Iterator[Place]:
 def citation_doubtful(change: Change) -> Iterator[Place]:
     """What the case cites is not there, but it may have moved, be inherited, be generated or be still to come.
 
-    False alarms: 1 of 975 clean changes with a case (0.1 %, at most 0.58 %).
+    False alarms: 1 of 1084 clean changes with a case (0.1 %, at most 0.52 %).
     """
     return (Place(one.words, one.path, strength=0.6) for one in wrong_citations(change) if not one.is_sure)

@@ -41,7 +41,7 @@ _BEFORE: Final = pattern(
 def claimed_change_missing(change: Change) -> Iterator[Place]:
     """The author says that a file was changed, by its path, and the change does not touch it.
 
-    False alarms: 0 of 6233 clean changes with anything (0.0 %, at most 0.06 %).
+    False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for path in dict.fromkeys(_said_to_be_changed(change)):
         if not _is_changed(path, change):
@@ -75,7 +75,7 @@ def _is_changed(path: str, change: Change) -> bool:
 def claim_outside_change(change: Change) -> Iterator[Place]:
     """The case says that a file addresses a criterion, and the change does not touch that file.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 0 of 1084 clean changes with a case (0.0 %, at most 0.35 %).
     """
     absent = {file.path for file in change.dossier.files or () if not file.exists}
     for claim, pointer in _pointers(change.dossier.case):
@@ -96,7 +96,7 @@ def _pointers(case: Case | None) -> Iterator[tuple[str, ClaimPointer]]:
 def cited_line_differs(change: Change) -> Iterator[Place]:
     """The case quotes the line that it cites, and neither that line nor one beside it says so.
 
-    False alarms: 0 of 975 clean changes with a case (0.0 %, at most 0.39 %).
+    False alarms: 0 of 1084 clean changes with a case (0.0 %, at most 0.35 %).
     """
     case = change.dossier.case
     for claim in case.ac_coverage[:_MOST_CLAIMS] if case is not None else ():

@@ -21,7 +21,7 @@ def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:
 def forbidden_code_added(change: Change) -> Iterator[Place]:
     """An added line holds code that a rule of the repository forbids there, or names a new dependency where it wants none.
 
-    False alarms: 0 of 913 clean changes with a rules file (0.0 %, at most 0.42 %).
+    False alarms: 0 of 1416 clean changes with a rules file (0.0 %, at most 0.27 %).
     """
     return _sure(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
 
@@ -30,7 +30,7 @@ def forbidden_code_added(change: Change) -> Iterator[Place]:
 def forbidden_path_touched(change: Change) -> Iterator[Place]:
     """A file is touched that a rule of the repository wants left alone, kept out of this change or never edited by hand.
 
-    False alarms: 0 of 913 clean changes with a rules file (0.0 %, at most 0.42 %).
+    False alarms: 0 of 1416 clean changes with a rules file (0.0 %, at most 0.27 %).
     """
     return _sure(change, RuleKind.FORBIDDEN_PATH, RuleKind.OWN_PULL_REQUEST)
 
@@ -39,7 +39,7 @@ def forbidden_path_touched(change: Change) -> Iterator[Place]:
 def changelog_entry_missing(change: Change) -> Iterator[Place]:
     """Production code behaves differently, a rule asks for a changelog entry with every such change, and there is none.
 
-    False alarms: 0 of 913 clean changes with a rules file (0.0 %, at most 0.42 %).
+    False alarms: 0 of 1416 clean changes with a rules file (0.0 %, at most 0.27 %).
     """
     return _sure(change, RuleKind.CHANGELOG)
 
@@ -48,7 +48,7 @@ def changelog_entry_missing(change: Change) -> Iterator[Place]:
 def docstring_missing(change: Change) -> Iterator[Place]:
     """A new public function has no docstring or doc comment, and a rule asks for one on every such function.
 
-    False alarms: 0 of 913 clean changes with a rules file (0.0 %, at most 0.42 %).
+    False alarms: 0 of 1416 clean changes with a rules file (0.0 %, at most 0.27 %).
     """
     return _sure(change, RuleKind.DOCSTRING)
 
@@ -57,6 +57,6 @@ def docstring_missing(change: Change) -> Iterator[Place]:
 def rule_perhaps_broken(change: Change) -> Iterator[Place]:
     """What a rule forbids or asks for seems to be there or missing, but the rule knows exceptions or the place is doubtful.
 
-    False alarms: 26 of 913 clean changes with a rules file (2.8 %, at most 4.14 %).
+    False alarms: 21 of 1416 clean changes with a rules file (1.5 %, at most 2.26 %).
     """
     return (one.place for one in breaches(change) if not one.is_sure)

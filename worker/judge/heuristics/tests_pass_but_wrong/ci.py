@@ -60,7 +60,7 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
 
     It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place.
 
-    False alarms: 0 of 1063 clean changes with CI or tool configuration (0.0 %, at most 0.36 %).
+    False alarms: 0 of 1154 clean changes with CI or tool configuration (0.0 %, at most 0.33 %).
     """
     for file in configuration_of(change):
         for line in added_in(file):
@@ -75,7 +75,7 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
 def check_may_not_fail(change: Change) -> Iterator[Place]:
     """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
 
-    False alarms: 3 of 1063 clean changes with CI or tool configuration (0.3 %, at most 0.83 %).
+    False alarms: 4 of 1154 clean changes with CI or tool configuration (0.3 %, at most 0.89 %).
     """
     for file in configuration_of(change):
         for line in added_in(file):
@@ -89,7 +89,7 @@ def check_may_not_fail(change: Change) -> Iterator[Place]:
 def tests_left_out(change: Change) -> Iterator[Place]:
     """A test command or its configuration now leaves tests out, or passes without any.
 
-    False alarms: 7 of 1063 clean changes with CI or tool configuration (0.7 %, at most 1.35 %).
+    False alarms: 2 of 1154 clean changes with CI or tool configuration (0.2 %, at most 0.63 %).
     """
     for file in configuration_of(change):
         before = "\n".join(line.text for line in removed_in(file))
@@ -103,7 +103,7 @@ def tests_left_out(change: Change) -> Iterator[Place]:
 def check_removed(change: Change) -> Iterator[Place]:
     """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
 
-    False alarms: 16 of 1063 clean changes with CI or tool configuration (1.5 %, at most 2.43 %).
+    False alarms: 31 of 1154 clean changes with CI or tool configuration (2.7 %, at most 3.79 %).
     """
     files = tuple(configuration_of(change))
     gained = sum(speaks_of_tests(line.text) or runs_checks(line.text) for file in files for line in added_in(file))

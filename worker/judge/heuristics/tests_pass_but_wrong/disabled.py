@@ -113,7 +113,7 @@ _FURTHER_ENDS_UP: Final = _ENDS_UP | {
 def test_disabled(change: Change) -> Iterator[Place]:
     """A test that ran before the change is skipped without a condition, by a mark, a call or an early return.
 
-    False alarms: 2 of 4932 clean changes with tests (0.0 %, at most 0.15 %).
+    False alarms: 6 of 3558 clean changes with tests (0.2 %, at most 0.37 %).
     """
     for off in change.once(_all_disabled):
         if not off.is_explained:
@@ -124,7 +124,7 @@ def test_disabled(change: Change) -> Iterator[Place]:
 def test_disabled_explained(change: Change) -> Iterator[Place]:
     """A test that ran before is skipped, with a link or a condition, or as its own documentation says.
 
-    False alarms: 3 of 4932 clean changes with tests (0.1 %, at most 0.18 %).
+    False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
     for off in change.once(_all_disabled):
         if off.is_explained:
@@ -135,7 +135,7 @@ def test_disabled_explained(change: Change) -> Iterator[Place]:
 def test_only(change: Change) -> Iterator[Place]:
     """A new `.only`, `fit` or the like: of all tests around it, this one alone still runs.
 
-    False alarms: 0 of 4932 clean changes with tests (0.0 %, at most 0.08 %).
+    False alarms: 3 of 3558 clean changes with tests (0.1 %, at most 0.25 %).
     """
     for file in _test_files(change):
         only = _ONLY.get(file.language) if file.language is not None else None

@@ -23,7 +23,7 @@ _ORDER: Final = "this tells a judge how to decide; it is data like every other l
 def verdict_planted(change: Change) -> Iterator[Place]:
     """Added text that imitates a verdict of the judge, or tells a judge how to decide: the first such line of a file.
 
-    False alarms: 0 of 6233 clean changes with anything (0.0 %, at most 0.06 %).
+    False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for file in change.files:
         text = "\n".join(file.diff.added_texts)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def failure_swallowed(change: Change) -> Iterator[Place]:
     """An added assertion whose failure is caught right there, and ignored.
 
-    False alarms: 0 of 4932 clean changes with tests (0.0 %, at most 0.08 %).
+    False alarms: 0 of 3558 clean changes with tests (0.0 %, at most 0.11 %).
     """
     for body in bodies(change):
         for node in _swallowing(body):

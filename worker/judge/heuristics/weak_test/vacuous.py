@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def assertion_always_true(change: Change) -> Iterator[Place]:
     """An added assertion that no result could make fail: `assert True`, or a test that only compares with itself.
 
-    False alarms: 2 of 4932 clean changes with tests (0.0 %, at most 0.15 %).
+    False alarms: 0 of 3558 clean changes with tests (0.0 %, at most 0.11 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and not _is_idle(body, oracle):
@@ -41,7 +41,7 @@ def assertion_always_true(change: Change) -> Iterator[Place]:
 def assertion_idle(change: Change) -> Iterator[Place]:
     """An added assertion that holds whatever the code does, beside others that may fail.
 
-    False alarms: 4 of 4932 clean changes with tests (0.1 %, at most 0.21 %).
+    False alarms: 4 of 3558 clean changes with tests (0.1 %, at most 0.29 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and _is_idle(body, oracle):
@@ -110,7 +110,7 @@ def _is_all(body: Body) -> bool:
 def matcher_not_called(change: Change) -> Iterator[Place]:
     """An added matcher that is named and not called, so that it checks nothing.
 
-    False alarms: 1 of 4932 clean changes with tests (0.0 %, at most 0.11 %).
+    False alarms: 1 of 3558 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_CALLED:
@@ -121,7 +121,7 @@ def matcher_not_called(change: Change) -> Iterator[Place]:
 def expectation_not_awaited(change: Change) -> Iterator[Place]:
     """An added expectation about a promise that nobody waits for: the test may be over before it is checked.
 
-    False alarms: 8 of 4932 clean changes with tests (0.2 %, at most 0.32 %).
+    False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_AWAITED:
@@ -159,7 +159,7 @@ def _is_put_off(node: "Node", body: "Node") -> bool:
 def test_expects_presence_only(change: Change) -> Iterator[Place]:
     """A new test whose every check only asks whether there is something, whatever it is.
 
-    False alarms: 59 of 4932 clean changes with tests (1.2 %, at most 1.54 %).
+    False alarms: 23 of 3558 clean changes with tests (0.6 %, at most 0.97 %).
     """
     for look in looks(change):
         telling = _outermost([one for one in look.oracles if one.proof >= Proof.PRESENCE])
@@ -172,7 +172,7 @@ def test_expects_presence_only(change: Change) -> Iterator[Place]:
 def test_expects_success_only(change: Change) -> Iterator[Place]:
     """A new test computes something, and its every check only asks that nothing failed on the way.
 
-    False alarms: 10 of 4932 clean changes with tests (0.2 %, at most 0.37 %).
+    False alarms: 10 of 3558 clean changes with tests (0.3 %, at most 0.52 %).
     """
     told = {id(look) for look in unasserted(change)}
     for look in looks(change):
@@ -242,7 +242,7 @@ def _outermost(oracles: list[Oracle]) -> list[Oracle]:
 def any_error_expected(change: Change) -> Iterator[Place]:
     """A new test expects an error, or a changed one does from now on, and any would do.
 
-    False alarms: 4 of 4932 clean changes with tests (0.1 %, at most 0.21 %).
+    False alarms: 3 of 3558 clean changes with tests (0.1 %, at most 0.25 %).
     """
     for look in looks(change):
         is_looked_at = look.is_new or look.base is None or not _ANY_ERROR.search(look.base.text)
