@@ -84,14 +84,25 @@ def _skipped(change: Change) -> tuple[tuple[Look, int], ...]:
 def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
     """It names where the fault is looked after, turns off a test of the type above, or is run by another command."""
     test, source = look.test, look.test.source
-    row = line - source.first
-    if any(map(names_a_report, source.lines[max(0, row - 1) : test.first - source.first + 2])):
+    if any(map(names_a_report, _reason(test, line))):
         return True
     if source.language is Language.RUST:
         return _RUN_ELSEWHERE.search(" ".join(change.added_texts)) is not None or any(
             _RUN_ELSEWHERE.search(text) for text in change.texts.values()
         )
     return turns_off_an_inherited_one(test)
+
+
+def _reason(test: Test, line: int) -> list[str]:
+    """What skips it, to the line with its name, and a comment right above: what the test is about is no reason to skip it."""
+    source = test.source
+    row, name = line - source.first, test.first - source.first
+    above = [
+        text
+        for text in source.lines[max(0, row - 1) : row]
+        if text.strip().startswith(("#", "//")) and "#[" not in text
+    ]
+    return [*above, *source.lines[row : max(row + 1, name)]]
 
 
 _RUN_ELSEWHERE: Final = pattern(r"\s--(?:include-)?ignored\b")

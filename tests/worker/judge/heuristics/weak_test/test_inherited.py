@@ -5,6 +5,7 @@ import pytest
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
 
 ACCOUNTED_FOR = [
+    ("test_a.py", "@pytest.mark.skip(\n    reason='broken, see #71',\n)\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@pytest.mark.skip(reason='see https://example.org/issues/7')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "# fails since #71\n@pytest.mark.skip(reason='broken')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "def test_a():\n    pytest.skip('GH-71')\n    assert run() == 1\n"),
@@ -16,6 +17,9 @@ ACCOUNTED_FOR = [
     ("a_test.go", 'package a\n\ntype S struct {\n\ttest.Suite\n}\n\nfunc (s *S) TestA(c *C) {\n\tc.Skip("no transactions")\n}\n'),
 ]  # fmt: skip
 NOT_ACCOUNTED_FOR = [
+    ("test_a.py", '@pytest.mark.skip\ndef test_a():\n    """Regression test for #71."""\n    assert run() == 1\n'),
+    ("test_a.py", "def test_a():\n    pytest.skip('x')\n    assert run('https://example.org') == 1\n"),
+    ("test_a.py", "x = '#71'\n@pytest.mark.skip\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@pytest.mark.skip(reason='the first of 3')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "class TestA(unittest.TestCase):\n    def test_a(self):\n        self.skipTest('x')\n"),
     ("test_a.py", "class TestA(BaseStoreTests):\n    @pytest.mark.skip\n    def test_a(self):\n        a = run()\n        assert a == 1\n"),
