@@ -6,10 +6,12 @@ speak for a purpose.
 """
 
 import re
+from collections import defaultdict
+from itertools import chain
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.outside import is_named_idle
@@ -84,9 +86,16 @@ _MEETS: Final = pattern(
 
 def _is_one_of_several(function: Function) -> bool:
     """Of its type another method does nothing as well: then that is what this type is like."""
-    name = function.type_name
-    others = (one for one in functions_of(function.source) if one.node != function.node and one.name != function.name)
-    return any(one.type_name == name and not is_constructor(one) and does_nothing(one) for one in others)
+    return bool(function.source.once(_idle_methods)[function.type_name] - {function.name})
+
+
+def _idle_methods(source: Source) -> defaultdict[str, set[str]]:
+    """By the name of the type, the names of its methods that do nothing."""
+    found = defaultdict[str, set[str]](set)
+    for one in functions_of(source):
+        if one.type_name and not is_constructor(one) and does_nothing(one):
+            found[one.type_name].add(one.name)
+    return found
 
 
 def is_constructor(function: Function) -> bool:
@@ -102,17 +111,26 @@ def may_meet_an_interface(one: Written, change: Change) -> bool:
     function = one.function
     if function.source.language is not Language.GO or function.node.type != "method_declaration":
         return False
-    if function.name[:1].isupper() or not _was_there_before(function.type_name, one.file):
+    if function.name[:1].isupper() or function.type_name not in one.file.once(_types_before):
         return True
-    asked = re.compile(rf"^\s+{re.escape(function.name)}\(", re.MULTILINE)
-    return any(asked.search(source.text) for file in change.files for source in file.sources)
+    return function.name in change.once(_asked_for)
 
 
-def _was_there_before(name: str, file: ChangedFile) -> bool:
-    """Whether a line that the change left alone makes the type, or gives it a method."""
-    defines = re.compile(rf"(?:type|func \([^)\n]*\W){re.escape(name)}\b")
+def _asked_for(change: Change) -> frozenset[str]:
+    """Names with which an indented line begins, as that of an interface of Go does for each method."""
+    texts = (source.text for file in change.files if file.language is Language.GO for source in file.sources)
+    return frozenset(chain.from_iterable(map(_ASKED.findall, texts)))
+
+
+def _types_before(file: ChangedFile) -> frozenset[str]:
+    """The types of Go that a line which the change left alone makes, or gives a method."""
     kept = (line for source in file.sources for line in enumerate(source.lines, source.first))
-    return any(number not in file.added_lines and defines.match(text) for number, text in kept)
+    found = (_MAKES.match(text) for number, text in kept if number not in file.added_lines)
+    return frozenset(one[1] or one[2] for one in found if one is not None)
+
+
+_ASKED: Final = pattern(r"^[ \t]+(\w+)\(", 8)
+_MAKES: Final = pattern(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
 
 
 def is_handed_over(function: Function, change: Change) -> bool:
