@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
 from worker.domain.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
-from worker.domain.diff_lines import DiffLine, LineKind, Lines, Shelf, numbered, texts
+from worker.domain.diff_lines import DiffLine, LineKind, Lines, Shelf, numbered, pieces, texts, walked
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
@@ -54,10 +54,37 @@ class Hunk(_Shape):
     def lines(self) -> Lines:
         return self.shelf.once((self.start, self.end), lambda: numbered(self.body, self.base_start, self.head_start))
 
+    def walk(self) -> Iterator[DiffLine]:
+        """The lines for who looks at each once: those of a long hunk are not kept."""
+        if not self.is_long:
+            return iter(self.lines)
+        return walked(self.shelf.raw, self.start, self.end, self.base_start, self.head_start)
+
+    def passages(self) -> Iterator[str]:
+        """All of its lines with their marks: a long hunk in pieces of whole lines."""
+        raw = self.shelf.raw
+        return (raw[begin:behind].decode("utf-8", "replace") for begin, behind in pieces(raw, self.start, self.end))
+
+    @property
+    def is_long(self) -> bool:
+        return self.end - self.start > LONG
+
+    @property
+    def head_text(self) -> str:
+        """What it shows of the text after the change."""
+        if not self.base_count:  # all of it was added, as in a new file: no line need be made
+            text, _, rest = self.body.decode("utf-8", "replace").partition("\n\\")
+            if rest.find("\n") == len(rest) - 1:
+                return text[1:].replace("\n+", "\n")
+        return "".join(line.text + "\n" * line.has_newline for line in self.walk() if line.head_line is not None)
+
     def texts(self, kind: LineKind) -> tuple[str, ...]:
         """What its added or removed lines say."""
         return texts(self.shelf.raw, ((self.start, self.end),), kind)
 
+
+LONG: Final = 500_000
+"""Bytes of a hunk whose lines are not kept, as there are more of them than anybody writes."""
 
 _MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, str, Shelf, int, int]], Hunk]
 
@@ -86,7 +113,7 @@ class FileDiff(Value):
         return "120000" in {self.old_mode, self.new_mode}
 
     def lines(self) -> Iterator[DiffLine]:
-        return (line for hunk in self.hunks for line in hunk.lines)
+        return (line for hunk in self.hunks for line in hunk.walk())
 
     @property
     def added(self) -> Lines:
@@ -108,6 +135,10 @@ class FileDiff(Value):
     def added_that(self, look: Callable[[str], object]) -> Lines:
         """The added lines to whose text *look* says yes: of most files none, and then no line is made."""
         found = [at for at, text in enumerate(self.added_texts) if look(text)]
+        if found and any(hunk.is_long for hunk in self.hunks):
+            wanted = frozenset(found)
+            added = (line for line in self.lines() if line.kind is LineKind.ADDED)
+            return tuple([line for at, line in enumerate(added) if at in wanted])
         lines = self.added if found else ()
         return tuple([lines[at] for at in found])
 

@@ -1,10 +1,13 @@
 """Lines of hunks: the same whenever they are made, and no more of them kept than there is room for."""
 
+import tracemalloc
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.diff import DiffLine, LineKind, parse_diff
-from worker.domain.diff_lines import RECENT, Shelf, numbered, texts
+from worker.domain.diff import LONG, DiffLine, LineKind, parse_diff
+from worker.domain.diff_lines import PIECE, RECENT, Shelf, numbered, pieces, texts, walked
 
 HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
 
@@ -82,3 +85,61 @@ def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:
     assert len({one, other, elsewhere}) == 2
     assert one != elsewhere
     assert one != "a"
+
+
+def long_body(line: bytes = b"+some words\n") -> bytes:
+    return line * (LONG // len(line) + 2)
+
+
+def test_a_long_hunk_says_the_same_piece_by_piece() -> None:
+    (file,) = parse_diff(file_of(1, b"-old\n" * 9_000 + long_body())).files
+    (hunk,) = file.hunks
+    assert hunk.is_long
+    assert tuple(hunk.walk()) == hunk.lines == numbered(hunk.body, 1, 1)
+    assert tuple(file.lines()) == hunk.lines
+    assert "".join(hunk.passages()).encode() == hunk.body
+    assert [one.head_line for one in file.added_that(lambda text: text == "some words")][-1] == hunk.head_count
+    assert file.added_that(lambda text: text == "other words") == ()
+
+
+def test_to_go_through_a_longer_hunk_takes_no_more_memory() -> None:
+    peaks: list[int] = []
+    for times in (1, 3):
+        (file,) = parse_diff(file_of(1, long_body() * times)).files
+        tracemalloc.start()
+        count = sum(1 for _ in file.lines())
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert count == file.hunks[0].head_count
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+@pytest.mark.parametrize("shift", range(-4, 5))
+def test_a_line_without_a_newline_is_one_piece_with_what_says_so(shift: int) -> None:
+    first = b"+" + b"x" * (PIECE - 2 + shift) + b"\n"
+    body = first + b"\\ No newline at end of file\n-gone\n"
+    raw = b"@@\n" + body
+    assert tuple(walked(raw, 3, len(raw), 1, 1)) == numbered(body, 1, 1)
+    assert b"".join(raw[start:end] for start, end in pieces(raw, 3, len(raw))) == body
+    assert texts(raw, [(3, len(raw))], LineKind.REMOVED) == ("gone",)
+
+
+def test_the_texts_of_many_lines_are_those_of_the_lines() -> None:
+    body = b"".join(b"+\xc3\xa9 %d\xff\n" % number for number in range(9_001))
+    made = texts(b"@@\n" + body, [(3, 3 + len(body))], LineKind.ADDED)
+    assert made == tuple(line.text for line in numbered(body, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("counts", "body", "text"),
+    [
+        (b"-0,0 +1,2", b"+a\n++b\n", "a\n+b\n"),
+        (b"-0,0 +1,3", b"+\n+\n+b\n\\ No newline at end of file\n", "\n\nb"),
+        (b"-0,0 +1,2", b"+a\n\\ No newline at end of file\n+b\n", "ab\n"),
+        (b"-1,2 +1,2", b" a\n-b\n+c\n\\ No newline at end of file\n", "a\nc"),
+        (b"-1 +0,0", b"-a\n", ""),
+    ],
+)
+def test_a_hunk_shows_the_text_after_the_change(counts: bytes, body: bytes, text: str) -> None:
+    (file,) = parse_diff(HEADER % ((1,) * 4) + b"@@ " + counts + b" @@\n" + body).files
+    assert file.hunks[0].head_text == text

@@ -17,7 +17,9 @@ and out of the score. A fact stays a fact whatever its weight.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from math import prod
+from operator import attrgetter
 from typing import Final, Literal
 
 from worker.domain.dossier import Dossier
@@ -58,11 +60,13 @@ def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
 
 def found_in(change: Change, switches: dict[str, Switch]) -> Iterator[Finding]:
     """Every finding of every signal that is not switched off. Where not all code was looked at, none is a fact."""
-    for signal in SIGNALS:
-        switch = switches.get(signal.name, "suspicion" if change.unparsed else None)
-        if switch != "off":
-            found = signal.findings(change)
-            yield from (one.model_copy(update={"fact": False}) for one in found) if switch else found
+    for _, family in groupby(SIGNALS, key=attrgetter("category")):
+        for signal in family:
+            switch = switches.get(signal.name, "suspicion" if change.unparsed else None)
+            if switch != "off":
+                found = signal.findings(change)
+                yield from (one.model_copy(update={"fact": False}) for one in found) if switch else found
+        change.forget()
 
 
 def _weighed(finding: Finding, rubric: Rubric) -> Finding:

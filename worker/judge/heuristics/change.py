@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from worker.domain.diff import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
@@ -16,7 +16,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.pattern import may_match, pattern
 from worker.domain.value import Value
 from worker.judge.heuristics import paths, syntax
-from worker.judge.heuristics.fragments import fragment, joined
+from worker.judge.heuristics.fragments import fragment
 from worker.judge.heuristics.paths import Language, Role
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class ChangedFile(Remembering):
             return None
         if self._text is not None:
             return self._text
-        return _shown(self.diff.hunks[0]) if self.diff.change is ChangeKind.ADDED and self.diff.hunks else None
+        return self.diff.hunks[0].head_text if self.diff.change is ChangeKind.ADDED and self.diff.hunks else None
 
     @cached_property
     def base(self) -> str | None:
@@ -162,8 +162,8 @@ class ChangedFile(Remembering):
 
     def may_show(self, *looks: "re.Pattern[str]") -> bool:
         """False where no line that the diff shows can match one of them: then nobody need try each."""
-        texts = [hunk.body.decode("utf-8", "replace") for hunk in self.diff.hunks]
-        return any(may_match(look, text) for look in looks for text in texts)
+        texts = (text for hunk in self.diff.hunks for text in hunk.passages())
+        return any(may_match(look, text) for text in texts for look in looks)
 
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
@@ -190,10 +190,6 @@ def is_parsable(text: str) -> bool:
     return deepest <= _DEEPEST
 
 
-def _shown(hunk: Hunk) -> str:
-    return joined(_head_lines(hunk))
-
-
 def _head_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
     return tuple(line for line in hunk.lines if line.head_line is not None)
 
@@ -210,6 +206,17 @@ class Change(Remembering):
             ChangedFile(file, texts.get(file.path), depth) for file, depth in zip(files, depths, strict=True)
         )
         self.texts = texts
+        self._passing: dict[object, object] = {}
+
+    def meanwhile(self, look: Callable[[Self], T]) -> T:
+        """As `once`, for what is large and asked for by one family of signals: it goes with `forget`."""
+        if look not in self._passing:
+            self._passing[look] = look(self)
+        return cast("T", self._passing[look])
+
+    def forget(self) -> None:
+        """A family of signals is done: what only it asked for makes room."""
+        self._passing.clear()
 
     @cached_property
     def unparsed(self) -> int:
@@ -224,15 +231,20 @@ class Change(Remembering):
         """Every removed line of the whole diff, without its indentation: what was only moved stands here too."""
         return frozenset(text.strip() for file in self.files for text in file.diff.removed_texts)
 
-    @cached_property
+    @property
     def added_texts(self) -> frozenset[str]:
-        return frozenset(text.strip() for file in self.files for text in file.diff.added_texts)
+        return self.meanwhile(_all_added)
 
     @cached_property
     def extended_classes(self) -> frozenset[str]:
         """Names of classes that some text of the dossier extends."""
-        found = (one for text in (*self.texts.values(), *self.added_texts) for one in _EXTENDS.finditer(text))
+        added = (text for file in self.files for text in file.diff.added_texts)
+        found = (one for text in chain(self.texts.values(), added) for one in _EXTENDS.finditer(text))
         return frozenset(word for one in found for word in _WORD.findall(" ".join(filter(None, one.groups()))))
+
+
+def _all_added(change: Change) -> frozenset[str]:
+    return frozenset(text.strip() for file in change.files for text in file.diff.added_texts)
 
 
 def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth]:
@@ -260,5 +272,6 @@ def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth
 _WORD: Final = pattern(r"\w+")
 _EXTENDS: Final = pattern(
     r"\bclass\s+\w+\s*<\s*([A-Z][\w:]{1,200})|\bclass\s+\w+(?:<[^<>\n]{0,80}>)?(?:\([^()\n]{0,300}\))? ?: ?([A-Z][\w.]{1,200})"
-    r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{"
+    r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{",
+    needs=("class", "extends", "new"),
 )

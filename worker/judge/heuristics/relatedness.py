@@ -62,7 +62,7 @@ _ENDINGS: Final = (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
 _SHORTEST_STEM: Final = 3
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """The word without the ending that grammar gave it, so that `retries`, `retried` and `retry` meet."""
     word = word.lower()
@@ -75,7 +75,7 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > _SHORTEST_STEM and word[-1] == word[-2] else word
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def stems_of(name: str) -> tuple[str, ...]:
     """The words of one name: `parseHTTPHeaders` and `parse_http_header` give the same."""
     return tuple(stem(part) for part in _PART.findall(name) if len(part) > 1)
@@ -90,7 +90,7 @@ def stems_of_all(names: Iterable[str]) -> frozenset[str]:
     return frozenset[str]().union(*map(stems_of, names))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=8_192)
 def folded(name: str) -> str:
     """A name without case and underscores, so that it is the same in every language's spelling."""
     return name.replace("_", "").lower()

@@ -97,3 +97,21 @@ def test_a_file_may_show_what_some_line_of_its_hunks_has_the_words_for() -> None
     assert file.may_show(crossing, street)
     assert not file.may_show(crossing)
     assert not file.may_show()
+
+
+def test_what_one_family_of_signals_asks_for_is_made_once_and_goes_with_it() -> None:
+    change, made = Change(plain_dossier(file_diff("a.py", None, "x\n"))), list[Change]()
+
+    def look(one: Change) -> int:
+        made.append(one)
+        return len(made)
+
+    assert [change.meanwhile(look), change.meanwhile(look)] == [1, 1]
+    change.forget()
+    assert change.meanwhile(look) == 2
+
+
+def test_classes_are_extended_in_whole_texts_and_in_added_lines() -> None:
+    before = {"a.py": "x\n", "b.ts": "class B extends Other {}\n"}
+    change = change_of(before, before | {"a.py": "x\n  class A(Base):\n"})
+    assert change.extended_classes == {"Base", "Other"}

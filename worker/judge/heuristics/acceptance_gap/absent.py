@@ -80,7 +80,7 @@ def _speaks_of(path: str, wish: Wish, change: Change) -> bool:
     """Whether a changed line, or the path itself, holds a word of the criterion."""
     if not any(is_at(file.path, path) for file in change.files):
         return False
-    shown = change.once(shown_by)
+    shown = change.meanwhile(shown_by)
     near = [unit for word in wish.words for unit in shown.units_with(word)]
     near += [unit for name in wish.names for part in name.parts for unit in shown.units_named(part)]
     named = any(is_at(path, wanted) or is_at(wanted, path) for wanted in wish.paths)

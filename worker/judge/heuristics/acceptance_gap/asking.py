@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier import Criterion
 from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.relatedness import NAME, folded, stem, stems_of
 
 _LONGEST: Final = 1_500
@@ -69,6 +70,22 @@ class Wish(NamedTuple):
     docs: bool
     goes: bool
     """Something is to be taken away: it may stand in removed lines only."""
+
+
+_MOST_CRITERIA: Final = 60
+
+
+def wishes_of(change: Change) -> tuple[Wish, ...]:
+    """The criteria that somebody wrote; call it by `change.once(wishes_of)`."""
+    asked = [one for one in change.dossier.criteria or () if not one.inferred][:_MOST_CRITERIA]
+    return tuple(wish_of(one) for one in asked if not _PLEDGE.match(one.text))
+
+
+_PLEDGE: Final = pattern(
+    r"\W*(?:if \w+, )?(?:I|we) (?:have|did|am|agree|confirm|understand|will|checked)\b|\W*(?:I|we)'(?:ve|m)\b|\W*my (?:code|change|pull request|pr)\b",
+    2,
+)
+"""A box of a template, by which the author says what he did: no line of a change shows it."""
 
 
 def wish_of(criterion: Criterion) -> Wish:

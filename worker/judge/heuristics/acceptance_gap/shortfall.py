@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
-from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of
+from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
 
 MISSING: Final = 0.8
 PARTIAL: Final = 0.45
-_MOST_CRITERIA: Final = 60
 _ELSEWHERE: Final = 0.5
 """What a name proves that stands in another file than the criterion says."""
 _UNCHANGED: Final = 0.5
@@ -67,18 +65,8 @@ def shortfall(change: Change) -> float:
 
 def gaps(change: Change) -> tuple[Gap, ...]:
     """The gap of each criterion that somebody wrote; call it by `change.once(gaps)`."""
-    asked = [one for one in change.dossier.criteria or () if not one.inferred][:_MOST_CRITERIA]
-    if not asked:
-        return ()
-    shown = change.once(shown_by)
-    return tuple(_largest(wish_of(one), shown) for one in asked if not _PLEDGE.match(one.text))
-
-
-_PLEDGE: Final = pattern(
-    r"\W*(?:if \w+, )?(?:I|we) (?:have|did|am|agree|confirm|understand|will|checked)\b|\W*(?:I|we)'(?:ve|m)\b|\W*my (?:code|change|pull request|pr)\b",
-    2,
-)
-"""A box of a template, by which the author says what he did: no line of a change shows it."""
+    wishes = change.once(wishes_of)
+    return tuple(_largest(wish, change.meanwhile(shown_by)) for wish in wishes)
 
 
 def note_of(gap: Gap) -> str:

@@ -4,7 +4,7 @@ Does not know criteria. Invariant: bounded, and linear in the diff; a line count
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import chain, islice
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
+from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.relatedness import NAME, folded, stems_of_all, words_of_path
@@ -58,14 +59,22 @@ class Unit(NamedTuple):
     kind: Kind
     path: str
     words: tuple[str, ...]
-    """Each once; a tuple, since a change has thousands of lines and a set takes five times as much."""
+    """Of those that are wished for, each once."""
 
 
 class Shown:
-    """All units of a change, best first, by their words and names."""
+    """All units of a change that hold anything of what is wished for, best first, by their words and names."""
 
-    def __init__(self, change: Change) -> None:
-        found = sorted(islice(_units(change), _MOST_LINES), key=lambda one: -(one[0].kind.code + one[0].kind.test))
+    def __init__(self, change: Change, wishes: Sequence[Wish]) -> None:
+        known = _Known(wishes)
+        found: list[_Named] = []
+        self.size, self.has_tests = 0, False
+        for one in islice(_units(change, known), _MOST_LINES):
+            self.size += 1
+            self.has_tests = self.has_tests or one[0].kind in _OF_TESTS
+            if one[0].words or one[1]:
+                found.append(one)
+        found.sort(key=lambda one: -(one[0].kind.code + one[0].kind.test))
         self._counts = Counter(chain.from_iterable(unit.words for unit, _ in found))
         self._by_word: defaultdict[str, list[Unit]] = defaultdict(list)
         self._by_name: defaultdict[str, list[Unit]] = defaultdict(list)
@@ -73,9 +82,7 @@ class Shown:
             for units in (*map(self._by_word.__getitem__, unit.words), *map(self._by_name.__getitem__, names)):
                 if len(units) < _MOST_KEPT:
                     units.append(unit)
-        self.size = len(found)
         self.paths = tuple(file.path for file in change.files)
-        self.has_tests = any(unit.kind in {Kind.TEST_TITLE, Kind.TEST_LINE} for unit, _ in found)
         self._change = change
 
     def documents(self, words: tuple[str, ...]) -> bool:
@@ -110,21 +117,43 @@ class Shown:
         return self._by_name.get(name, [])
 
 
+_OF_TESTS: Final = frozenset({Kind.TEST_TITLE, Kind.TEST_LINE})
+
+
 def shown_by(change: Change) -> Shown:
-    return Shown(change)
+    return Shown(change, change.once(wishes_of))
 
 
 _Words = tuple[str, ...]
 _Named = tuple[Unit, _Words]
-_Known = tuple[dict[_Words, _Words], dict[str, tuple[_Words, _Words]]]
 
 
-def _units(change: Change) -> Iterator[_Named]:
-    """Each with its names. Lines that hold the same words share them, and one that stands in many places is read once."""
-    known: _Known = {}, {}
+class _Known:
+    """What was read already: a line that stands in many places is read once, and of all only what is wished for is kept."""
+
+    def __init__(self, wishes: Sequence[Wish]) -> None:
+        self._words = frozenset(word for wish in wishes for word in wish.words)
+        self._names = frozenset(part for wish in wishes for name in wish.names for part in name.parts)
+        self._read: dict[str, tuple[_Words, _Words]] = {}
+
+    def read(self, text: str) -> tuple[_Words, _Words]:
+        """Its words and its names, folded."""
+        found = self._read.get(text)
+        if found is None:
+            names = set(NAME.findall(text))
+            found = self._read[text] = self.wished(stems_of_all(names), names)
+        return found
+
+    def wished(self, words: frozenset[str], names: Iterable[str]) -> tuple[_Words, _Words]:
+        return tuple(words & self._words), tuple(self._names.intersection(map(folded, names)) if self._names else ())
+
+
+def _units(change: Change, known: _Known) -> Iterator[_Named]:
+    """Each with its names."""
     for file in change.files:
         kind = Kind.TEST_PATH if file.role is Role.TEST else Kind.PATH
-        yield Unit(kind, file.path, tuple(words_of_path(file.path))), tuple(set(map(folded, NAME.findall(file.path))))
+        words, names = known.wished(words_of_path(file.path), NAME.findall(file.path))
+        yield Unit(kind, file.path, words), names
     for file in change.files:
         yield from _lines(file, known)
 
@@ -134,7 +163,7 @@ def _lines(file: ChangedFile, known: _Known) -> Iterator[_Named]:
     for hunk in file.diff.hunks:
         if hunk.section:
             yield _unit(Kind.HEADING, file.path, hunk.section, known)
-        for line in hunk.lines:
+        for line in hunk.walk():
             yield _unit(_kind(line, is_test=is_test), file.path, line.text, known)
 
 
@@ -148,14 +177,8 @@ def _has_inner_tests(file: ChangedFile) -> bool:
 
 
 def _unit(kind: Kind, path: str, text: str, known: _Known) -> _Named:
-    by_words, by_text = known
-    text = text[:_LONGEST_LINE]
-    found = by_text.get(text)
-    if found is None:
-        names = set(NAME.findall(text))
-        words = tuple(stems_of_all(names))
-        found = by_text[text] = by_words.setdefault(words, words), tuple(set(map(folded, names)))
-    return Unit(kind, path, found[0]), found[1]
+    words, names = known.read(text[:_LONGEST_LINE])
+    return Unit(kind, path, words), names
 
 
 def _kind(line: DiffLine, *, is_test: bool) -> Kind:

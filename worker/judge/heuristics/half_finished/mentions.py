@@ -25,22 +25,22 @@ _LONGEST: Final = 1_000
 
 def words(change: Change) -> Counter[str]:
     """How often each word stands anywhere."""
-    return change.once(_words)
+    return change.meanwhile(_words)
 
 
 def used(change: Change) -> Counter[str]:
     """How often each word stands in lines that are no import, export or comment."""
-    return change.once(_used)
+    return change.meanwhile(_used)
 
 
 def called(change: Change) -> Counter[str]:
     """How often each word stands before a parenthesis: calls, and most definitions."""
-    return change.once(_called)
+    return change.meanwhile(_called)
 
 
 def defined(change: Change) -> Counter[str]:
     """How often each name is that of a function, the way that Python writes it."""
-    return change.once(_defined)
+    return change.meanwhile(_defined)
 
 
 def handed_over(change: Change) -> frozenset[str]:
@@ -50,12 +50,12 @@ def handed_over(change: Change) -> frozenset[str]:
 
 def made(change: Change) -> frozenset[str]:
     """Classes of which something makes an object, the way that Python writes it."""
-    return change.once(_made)
+    return change.meanwhile(_made)
 
 
 def removed(change: Change) -> frozenset[str]:
     """Every word that a removed line held."""
-    return change.once(_removed)
+    return change.meanwhile(_removed)
 
 
 def _words(change: Change) -> Counter[str]:

@@ -142,7 +142,7 @@ def _spelled(name: str) -> Iterator[str]:
 
 def _is_unread(option: _Option, change: Change) -> bool:
     """Whether its names stand nowhere but in its own declaration and in the type of what it is bound to."""
-    words, own = change.once(_words), Counter(_names(option.own))
+    words, own = change.meanwhile(_words), Counter(_names(option.own))
     return all(words[one] - own[one] - change.once(_fields)[one] <= option.besides for one in option.spellings)
 
 

@@ -172,7 +172,7 @@ def _stood_elsewhere(texts: list[str], change: Change) -> bool:
     if not change.removed_texts.issuperset(texts):
         return False
     # few lines may stand anywhere: a body that was left behind when the function was moved
-    return len(texts) > _FEW or tuple(texts) in change.once(_removed)
+    return len(texts) > _FEW or tuple(texts) in change.meanwhile(_removed)
 
 
 _FEW: Final = 3

@@ -5,6 +5,7 @@ none.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from worker.domain.diff import DiffLine, LineKind
@@ -56,7 +57,7 @@ def unasked_bump(change: Change) -> Iterator[Place]:
     named = {folded(name) for name in asked.names}
     for file in change.files:
         for bump in _bumps(file) if _MANIFESTS.search(file.path) else ():
-            if bump.names and not bump.names & named and not bump.names & change.once(_used):
+            if bump.names and not bump.names & named and not bump.names & change.meanwhile(_used):
                 yield Place(
                     f"a dependency's version changed: {bump.line.text.strip()[:80]}", file.path, bump.line.head_line
                 )
@@ -81,11 +82,9 @@ def lock_file_alone(change: Change) -> Iterator[Place]:
 def _used(change: Change) -> frozenset[str]:
     """Names, folded, in the changed lines and in the texts of code, and in their paths."""
     code = [file for file in change.files if is_code(file)]
-    texts = [
-        line.text[:_LONGEST_LINE] for file in code for line in file.diff.lines() if line.kind is not LineKind.CONTEXT
-    ]
-    texts += [file.path for file in code]
-    return frozenset(folded(name) for text in texts for name in NAME.findall(text))
+    texts = (text[:_LONGEST_LINE] for file in code for text in (*file.diff.added_texts, *file.diff.removed_texts))
+    paths = (file.path for file in code)
+    return frozenset(folded(name) for text in chain(texts, paths) for name in NAME.findall(text))
 
 
 def _bumps(file: ChangedFile) -> Iterator[_Bump]:

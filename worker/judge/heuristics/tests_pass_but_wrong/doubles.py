@@ -50,7 +50,7 @@ def double_under_test(change: Change) -> Iterator[Place]:
     patching = {file.path for file in files if any(any(_names(text)) for text in file.diff.added_texts)}
     for pair in all_paired(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
-            yield from _replaced(pair.head, pair.file, change.once(_defined))
+            yield from _replaced(pair.head, pair.file, change.meanwhile(_defined))
     for file in files:
         yield from _own_module(file)
 

@@ -102,7 +102,7 @@ def branch_on_test_input(change: Change) -> Iterator[Place]:
     False alarms: 15 of 4270 clean changes with production code (0.4 %, at most 0.58 %).
     """
     for file in _files(change, _COMPARES):
-        known = change.once(_held)
+        known = change.meanwhile(_held)
         for source in file.sources:
             for line, given, answer in _literal_branches(source, file.added_lines):
                 if known.holds(given) and (_is_input(given) or known.holds_both(given, answer)):
@@ -117,7 +117,7 @@ def table_of_test_values(change: Change) -> Iterator[Place]:
     False alarms: 1 of 4270 clean changes with production code (0.0 %, at most 0.13 %).
     """
     for file in _files(change, _PAIRS):
-        known = change.once(_held)
+        known = change.meanwhile(_held)
         for source in (one for one in file.sources if one.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
                 line = table.start_point.row + source.first
@@ -137,43 +137,44 @@ def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production():
         if any(look.search(text[:_LONGEST]) for text in file.diff.added_texts):
-            if change.once(_held).is_empty:
+            if change.meanwhile(_held).is_empty:
                 return
             yield file
 
 
 class Held(Value):
-    """What the changed tests hold."""
+    """What the changed tests hold: a text of each file. In one text, a single wide character would widen all."""
 
-    text: str
+    texts: tuple[str, ...]
 
     @cached_property
     def is_empty(self) -> bool:
         """Whether there is none: to find all takes long, and of most code nobody asks for one of them."""
-        return _LITERAL.search(self.text) is None
+        return not any(map(_LITERAL.search, self.texts))
 
     @cached_property
     def literals(self) -> frozenset[str]:
-        return frozenset(map(_core, {found[0] for found in _LITERAL.finditer(self.text)}))
+        return frozenset(map(_core, {found[0] for text in self.texts for found in _LITERAL.finditer(text)}))
 
     @cached_property
     def _lines(self) -> dict[str, set[int]]:
         """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
         found: defaultdict[str, set[int]] = defaultdict(set)
-        for number, text in enumerate(self.text.split("\n")):
-            for literal in _LITERAL.findall(text):
+        for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
+            for literal in _LITERAL.findall(line):
                 found[_core(literal)].add(number)
         return found
 
     @cached_property
-    def closed_up(self) -> str:
-        return "".join(map(_closed_up, self.text.split("\n")))
+    def closed_up(self) -> tuple[str, ...]:
+        return tuple("".join(map(_closed_up, text.split("\n"))) for text in self.texts)
 
     def holds(self, literal: str) -> bool:
         if literal[:1] in _OPENS:
-            return _closed_up(literal) in self.closed_up
+            sought = _closed_up(literal)
+            return any(sought in text for text in self.closed_up)
         core = _core(literal)
-        return core in self.literals or (len(core) >= _LONG and core in self.text)
+        return core in self.literals or (len(core) >= _LONG and any(core in text for text in self.texts))
 
     def holds_both(self, one: str, other: str) -> bool:
         literals = {_core(one), _core(other)}
@@ -200,8 +201,8 @@ def _closed_up(text: str) -> str:
 
 def _held(change: Change) -> Held:
     files = (file for file in change.files if role_of(file.path) is Role.TEST or file.language is Language.RUST)
-    lines = (text[:_LONGEST] for file in files for text in _test_lines(file))
-    return Held("\n".join(lines))
+    shown = ([text[:_LONGEST] for text in _test_lines(file)] for file in files)
+    return Held(tuple("\n".join(lines) for lines in shown if lines))
 
 
 _LONGEST: Final = 1_000
@@ -238,7 +239,7 @@ def _constant_answers(change: Change) -> tuple[tuple[ChangedFile, Function, str]
 
 def _find_constant_answers(change: Change) -> Iterator[tuple[ChangedFile, Function, str]]:
     for file in _files(change, _ANSWERS):
-        known = change.once(_held)
+        known = change.meanwhile(_held)
         for function in (one for source in file.sources for one in functions_of(source)):
             text = _answer(function)
             if text and _line_of_answer(function) in file.added_lines and _takes(function) and known.holds(text):

@@ -320,9 +320,9 @@ def _lost_words(change: Change) -> frozenset[str]:
 
 def _gone_words(change: Change) -> frozenset[str]:
     """What the change takes out of the code, so that no test needs to speak of it."""
-    lines = [line for file in change.files if role_of(file.path) is not Role.TEST for line in file.diff.lines()]
-    gone = {word for line in lines if line.head_line is None for word in _WORD.findall(line.text[:_LONGEST_LINE])}
-    left = {word for line in lines if line.head_line is not None for word in _WORD.findall(line.text[:_LONGEST_LINE])}
+    gone, left = set[str](), set[str]()
+    for line in (line for file in change.files if role_of(file.path) is not Role.TEST for line in file.diff.lines()):
+        (gone if line.head_line is None else left).update(_WORD.findall(line.text[:_LONGEST_LINE]))
     return frozenset(word for word in gone - left if len(word) >= _TELLING)
 
 

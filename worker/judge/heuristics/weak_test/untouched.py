@@ -60,7 +60,7 @@ def _touched(change: Change) -> dict[Language | None, frozenset[str]]:
     for file in change.production():
         family = _family(file.language)
         texts = [file.path.rpartition(".")[0], *(hunk.section for hunk in file.diff.hunks)]
-        texts += [line.text[:_LONGEST] for line in (*file.diff.added, *file.diff.removed)]
+        texts += [text[:_LONGEST] for text in (*file.diff.added_texts, *file.diff.removed_texts)]
         found[family] = found.get(family, frozenset()) | _parts(" ".join(texts))
     return found
 

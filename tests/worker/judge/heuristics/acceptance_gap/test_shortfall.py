@@ -5,6 +5,7 @@ import pytest
 from tests.worker.judge.heuristics.made import dossier_of
 from worker.domain.verdict import CriterionStatus
 from worker.judge.heuristics.acceptance_gap.shortfall import gaps, shortfall, unmet
+from worker.judge.heuristics.acceptance_gap.shown import shown_by
 from worker.judge.heuristics.change import Change
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
@@ -165,3 +166,17 @@ def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
     after = {"net/A.java": "/**\n * Retries a payload.\n */\nclass A {\n}\n"}
     assert marks("Describe payload in the documentation", after) == MET
     assert marks("Describe thumbnails in the documentation", after) != MET
+
+
+def test_of_all_lines_only_what_is_wished_for_is_kept() -> None:
+    shown = shown_by(change("Retry a `payload`"))
+    assert (shown.size, shown.has_tests) == (6, True)
+    assert [set(unit.words) for unit in shown.units_with("retry")] == [{"retry", "payload"}]
+    assert [unit.path for unit in shown.units_named("payload")] == ["net/upload.py"] * 2
+    assert shown.units_with("broken") == shown.units_named("broken") == []
+    assert shown.weight("broken") < shown.weight("retry")
+
+
+def test_a_line_that_stands_twice_is_two_units() -> None:
+    shown = shown_by(change("Retry a payload", {"a.py": "retry(one)\nretry(one)\n"}))
+    assert [unit.words for unit in shown.units_with("retry")] == [("retry",)] * 2

@@ -5,6 +5,7 @@ import pytest
 from tests.worker.judge.heuristics.made import change_of
 from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.tests_pass_but_wrong.literals import (
+    Held,
     branch_on_test_input,
     constant_result,
     expected_value_returned,
@@ -265,3 +266,10 @@ def test_a_constant_that_rust_makes_a_text_of_is_a_fact() -> None:
 def test_a_call_of_any_other_function_is_no_constant() -> None:
     text = 'fn encode(text: &str) -> String {\n    return look_up("aG9v");\n}\n'
     assert fired("src/a.rs", text, "def test_a():\n    assert encode('hoo') == 'aG9v'\n") == []
+
+
+def test_what_any_file_of_tests_holds_is_known() -> None:
+    held = Held(("encode('a')\n", "encode('b') == 'b'\n"))
+    assert (held.is_empty, held.holds("'a'"), held.holds("'b'"), held.holds("'c'")) == (False, True, True, False)
+    assert held.holds("[ 'b' ]") is False
+    assert (held.holds_both("'a'", "'b'"), held.holds_both("'b'", "'b'")) == (False, True)
