@@ -334,11 +334,14 @@ def recorded_already(
 ) -> Accept | Reject | Abstain | None:
     """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery.
 
-    *anew_since*: when somebody asked for one that is made anew.
+    *anew_since*: when somebody asked for one that is made anew. That nobody could judge since then is no answer to whoever asks
+    later: it stays open, and would come back for ever. That a person has to decide is one: who decides asks nobody to judge.
     """
     last = dossier.ledger[-1] if dossier.ledger else None
     if last is None or last.head_sha != dossier.pull_request.head_sha or opened.fingerprint != last.fingerprint:
         return None
+    answers = only_arrived(request) or last.created_at >= request.requested_at
     if anew_since is not None:
-        return last.verdict if last.created_at >= anew_since else None
-    return last.verdict if only_arrived(request) or last.created_at >= request.requested_at else None
+        is_ruled = not isinstance(last.verdict, Abstain) or asks_a_person(last.verdict)
+        answers = last.created_at >= anew_since and (answers or is_ruled)
+    return last.verdict if answers else None

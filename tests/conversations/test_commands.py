@@ -238,6 +238,37 @@ def test_a_contest_is_judged_anew_with_its_reason_and_told_when_it_was_right(wor
     assert len(world.model.asked) == 2
 
 
+@pytest.mark.slow
+def test_a_contest_that_nobody_could_judge_does_not_stand_in_the_way_of_those_who_ask_again(world: World) -> None:
+    pull = rejected(world)
+    world.model.fails(401)
+    world.bob.comments(pull, "/contest It is covered.")
+    world.settles()
+    assert pull.check.title == "Not judged: the judge could not be reached"
+
+    world.model.answers(accept(RETRY_AT))
+    pull.press_rerun()
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "It is covered." in world.model.asked[-1].text
+
+
+@pytest.mark.slow
+def test_a_person_decides_about_what_a_contest_left_to_them_and_nobody_is_asked_again(world: World) -> None:
+    world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
+    world.model.answers(reject("weak_test", RETRY_AT)).answers(cannot_tell())
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    world.alice.comments(pull, "/contest It is covered.")
+    world.settles()
+    assert pull.check.title == "Not judged: a person has to decide"
+
+    world.bob.reviews(pull, "APPROVE")
+    world.settles()
+    assert pull.check[1:] == ("neutral", "Decided by @bob: approved")
+    assert len(world.model.asked) == 2
+
+
 def test_needs_a_person_has_a_way_back(world: World) -> None:
     world.repository({**PROJECT, "CODEOWNERS": "* @alice\n*.bin @bob @mallory\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
