@@ -1,18 +1,23 @@
 """The verdict on one commit over HTTP, for agents that wait for it."""
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from threading import Timer
 
 import httpx
 import pytest
 
 from tests.app.served import ServedDoor
+from tests.worker.render.samples import accepted, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
+from tests.worker.store.test_reviewing import recorded
 from worker.domain.ids import InstallationId
-from worker.domain.request import Trigger
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import PullRef, Trigger
 from worker.store.connection import Store
-from worker.store.pulls import Finish
+from worker.store.door import shut
+from worker.store.pulls import Finish, Limits
 from worker.store.tokens import Tokens
 
 
@@ -56,6 +61,42 @@ def test_who_waits_is_answered_when_the_verdict_is_there(door: ServedDoor, store
     found = ask(door, store, wait="20").json()
     timer.join()
     assert (found["state"], found["verdict"]["eval_id"]) == ("done", "late")
+
+
+def decided(store: Store, ref: PullRef, entry_of: Callable[[int], LedgerEntry]) -> None:
+    """Somebody judges what is due of this pull request."""
+    job = store.pulls.next_due(f"call-{ref.installation_id}-{ref.number}", Limits(1, 10))
+    taken = job and store.pulls.take(ref, job.fence)
+    assert taken is not None
+    store.ledger.append(ref, entry_of(taken.lease.fence))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def green(fence: int) -> LedgerEntry:
+    return recorded(accepted(), fence=fence, head_sha=HEAD)
+
+
+def red(fence: int) -> LedgerEntry:
+    return recorded(rejected(), fence=fence, head_sha=HEAD)
+
+
+def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_judged_or_rejected(
+    door: ServedDoor, store: Store
+) -> None:
+    store.pulls.want(wish(number=2))
+    decided(store, pull(2), green)
+    assert ask(door, store).json()["verdict"]["decision"] == "accept"
+
+    store.pulls.want(wish())
+    found = ask(door, store, wait="0.01").json()
+    assert (found["state"], found["number"], found["verdict"]) == ("pending", 1, None)
+    decided(store, pull(), red)
+    found = ask(door, store, wait="0.02").json()
+    assert (found["state"], found["number"], found["verdict"]["decision"]) == ("done", 1, "reject")
+
+    shut(store.wire, pull(), timedelta(days=1))
+    found = ask(door, store, wait="0.03").json()
+    assert (found["number"], found["verdict"]["decision"], found["other_pull_requests"]) == (2, "accept", [1])
 
 
 def test_a_commit_that_is_not_known_is_waited_for_and_then_said(door: ServedDoor, store: Store) -> None:

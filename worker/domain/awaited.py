@@ -1,15 +1,15 @@
 """What somebody who waits for the verdict on one commit is told.
 
 Does not look anything up. Invariant: a verdict is given for the commit that it was made for and for no other; while that commit
-is being judged (again) there is none.
+is being judged (again), for whichever open pull request, there is none; and none is better than what the commit's check comes to.
 """
 
 from collections.abc import Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from worker.domain.ids import Sha
 from worker.domain.value import Value
-from worker.domain.verdict import Verdict
+from worker.domain.verdict import Abstain, Reject, Verdict
 
 
 class Awaiting(StrEnum):
@@ -52,7 +52,7 @@ class SeenPull(Value):
     """One pull request that has or had this commit as its head.
 
     `head`: the newest one that was announced. `is_busy`: due or being judged. `is_held`: a draft that waits. `verdict`: the newest
-    on this commit. `overridden_by`: who lets this commit pass whatever it says.
+    on this commit. `overridden_by`: who lets this commit pass whatever it says. `is_over`: it was closed.
     """
 
     number: int
@@ -61,6 +61,21 @@ class SeenPull(Value):
     is_held: bool
     verdict: Verdict | None
     overridden_by: str | None = None
+    is_over: bool = False
+
+
+class Weight(IntEnum):
+    """Which of several pull requests of one commit speaks for it: as their checks, none says more than holds for all.
+
+    HELD: a draft can't be merged, and waits for its author.
+    """
+
+    HELD = 0
+    SILENT = 1
+    PASSES = 2
+    NOT_JUDGED = 3
+    REJECTED = 4
+    PENDING = 5
 
 
 class Awaited(Value):
@@ -95,10 +110,10 @@ def reason_of(verdict: Verdict | None) -> str | None:
 
 
 def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
-    """Of several pull requests the one whose head this still is, and the newest of those."""
+    """Of several pull requests one whose head this still is, an open one; of those who stands most in the way, and the newest."""
     if not seen:
         return UNKNOWN
-    chosen = max(seen, key=lambda one: (one.head in (None, sha), one.number))
+    chosen = max(seen, key=lambda one: (one.head in (None, sha), not one.is_over, _weight(one), one.number))
     others = tuple(sorted(one.number for one in seen if one.number != chosen.number))
     state, reason, why = _state(chosen, sha)
     return Awaited(
@@ -111,6 +126,22 @@ def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
         overridden_by=chosen.overridden_by if state in (Awaiting.DONE, Awaiting.NONE) else None,
         reason=reason,
     )
+
+
+def _weight(one: SeenPull) -> Weight:
+    if one.is_busy:
+        return Weight.PENDING
+    if one.overridden_by is not None:
+        return Weight.PASSES
+    match one.verdict:
+        case Reject():
+            return Weight.REJECTED
+        case Abstain():
+            return Weight.NOT_JUDGED
+        case None:
+            return Weight.HELD if one.is_held else Weight.SILENT
+        case _:
+            return Weight.PASSES
 
 
 def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str | None, str]:  # noqa: PLR0911 - a table

@@ -30,7 +30,7 @@ def seen_pulls(
 
 
 def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
-    state, head, rests = items(store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests"))
+    state, head, rests, over = items(store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over"))
     return SeenPull(
         number=ref.number,
         head=text(head) if head else None,
@@ -38,6 +38,7 @@ def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
         is_held=bool(rests),
         verdict=None if state else _newest(store, ref, sha),
         overridden_by=None if state else _overrider(store, ref, sha),
+        is_over=bool(over),
     )
 
 

@@ -82,3 +82,32 @@ def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> No
     found: Awaited = awaited([seen(1, verdict=accepted()), seen(2, head=B), seen(3, head=B, is_busy=True)], A)
     assert (found.number, found.state, found.others) == (1, Awaiting.DONE, (2, 3))
     assert awaited([seen(1), seen(2, verdict=accepted())], A).number == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "state"),
+    [
+        ({"verdict": rejected()}, {"verdict": accepted()}, Awaiting.DONE),
+        ({"is_busy": True}, {"verdict": rejected()}, Awaiting.PENDING),
+        ({"is_busy": True}, {"is_held": True}, Awaiting.PENDING),
+        ({"verdict": rejected()}, {"verdict": abstained(AbstainReason.NEEDS_HUMAN)}, Awaiting.DONE),
+        ({"verdict": abstained(AbstainReason.NEEDS_HUMAN)}, {"verdict": accepted()}, Awaiting.DONE),
+        ({"verdict": accepted()}, {"verdict": rejected(), "is_over": True}, Awaiting.DONE),
+        ({"verdict": accepted()}, {"verdict": rejected(), "overridden_by": "alice", "is_over": True}, Awaiting.DONE),
+        ({"verdict": accepted()}, {"is_held": True}, Awaiting.DONE),
+        ({"verdict": accepted()}, {}, Awaiting.DONE),
+        ({}, {"is_held": True}, Awaiting.NONE),
+    ],
+)
+def test_of_several_with_this_head_an_open_one_answers_that_stands_most_in_the_way(
+    first: dict[str, Any], second: dict[str, Any], state: Awaiting
+) -> None:
+    for one, other in ((1, 2), (2, 1)):
+        found = awaited([seen(one, **first), seen(other, **second)], A)
+        assert (found.number, found.state, found.others) == (one, state, (other,))
+
+
+def test_of_several_that_say_the_same_the_newest_answers() -> None:
+    passing = [seen(1, verdict=accepted()), seen(2, verdict=rejected(), overridden_by="alice")]
+    assert awaited(passing, A).number == 2
+    assert awaited([seen(1, verdict=rejected()), seen(2, verdict=rejected())], A).number == 2
