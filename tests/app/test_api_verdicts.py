@@ -99,6 +99,19 @@ def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_
     assert (found["number"], found["verdict"]["decision"], found["other_pull_requests"]) == (2, "accept", [1])
 
 
+def test_what_an_installation_that_is_gone_said_of_a_commit_gives_way_to_the_one_that_came_after(
+    door: ServedDoor, store: Store
+) -> None:
+    store.pulls.want(wish())
+    decided(store, pull(), red)
+    store.pulls.want(wish(installation=200))
+    decided(store, pull(installation=200), green)
+    both = [InstallationId(100), InstallationId(200)]
+    made = Tokens(store.wire).create("both", both, datetime(2026, 11, 20, tzinfo=UTC))
+    found = door.http.get(f"/api/verdicts/acme/widgets/{HEAD}", headers={"Authorization": f"Bearer {made}"}).json()
+    assert (found["verdict"]["decision"], found["other_pull_requests"]) == ("accept", [])
+
+
 def test_a_commit_that_is_not_known_is_waited_for_and_then_said(door: ServedDoor, store: Store) -> None:
     found = ask(door, store, "9" * 40, wait="0.6")
     assert (found.status_code, found.json()["state"], found.json()["number"]) == (200, "none", None)

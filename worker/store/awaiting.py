@@ -19,14 +19,21 @@ from worker.store.wire import items, text
 def seen_pulls(
     store: Store, repository: str, sha: Sha, within: Collection[InstallationId] | None = None
 ) -> list[SeenPull]:
-    """*within* these installations; None: all. Raises Unavailable."""
-    refs = [
-        PullRef(installation_id=installation, repository_id=repository_id, number=int(text(number)))
+    """*within* these installations; None: all. Raises Unavailable.
+
+    One that an earlier installation of the App knew, too, is told of by the newest: GitHub's numbers grow.
+    """
+    refs = {
+        number: PullRef(installation_id=installation, repository_id=repository_id, number=number)
         for installation, repository_id in numbers_of(store, repository)
         if within is None or installation in within
-        for number in items(store.wire.call("SMEMBERS", keys.heads(installation, repository_id, sha).name))
-    ]
-    return [_seen(store, ref, sha) for ref in refs]
+        for number in _numbers(store, keys.heads(installation, repository_id, sha))
+    }
+    return [_seen(store, ref, sha) for ref in refs.values()]
+
+
+def _numbers(store: Store, heads: keys.Key) -> list[int]:
+    return [int(text(number)) for number in items(store.wire.call("SMEMBERS", heads.name))]
 
 
 def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
