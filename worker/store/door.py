@@ -101,8 +101,8 @@ GATHERED: Final = 5
 MOST_ASIDE: Final = 100
 """How many pull requests one event may be about."""
 
-MOST_LOOKS: Final = 20
-"""How often other checks may wake one head after its verdict: an App that answers to ours would never end."""
+MOST_LOOKS: Final = 60
+"""How often other checks may wake one head after its verdict, in seven hours at the least: an App that answers to ours would never end."""
 
 
 class Commit(Protocol):

@@ -439,8 +439,7 @@ def test_another_head_is_not_woken(store: Store) -> None:
 
 
 def ends_for_ci(store: Store) -> Answer:
-    found = taken(store)
-    return store.pulls.finish(found.lease, Finish.JUDGED, later=by_ci(found.request, found.lease.fence, AT))
+    return ends_held(store, taken(store))
 
 
 def test_a_verdict_that_ci_stood_in_the_way_of_is_made_again_when_it_moves(store: Store) -> None:
@@ -478,6 +477,48 @@ def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store
     wanted(store, head_sha=NEWER)
     ends_for_ci(store)
     assert nudged(store, NEWER) is Outcome.COALESCED
+
+
+def test_nor_does_whoever_answers_while_we_judge(store: Store) -> None:
+    wanted(store)
+    waits: list[float] = []
+    found = taken(store)
+    for _ in range(door.MOST_LOOKS):
+        nudged(store)
+        assert ends_held(store, found) is Answer.AGAIN
+        waits.append(due_in(store) or 0)
+        found = taken(store)
+    nudged(store)
+    assert ends_held(store, found) is Answer.CLOSED
+    assert near(waits[0], 2)
+    assert waits[-1] > 300
+
+
+def test_no_news_cuts_the_wait_of_a_later_look_short(store: Store) -> None:
+    wanted(store)
+    for _ in range(8):
+        ends_for_ci(store)
+        nudged(store)
+    before = due_in(store) or 0
+    store.wire.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -30_000)
+    nudged(store)
+    assert before > 30
+    assert near(due_in(store), before)
+
+
+def test_who_asks_has_other_checks_wake_it_again(store: Store) -> None:
+    wanted(store)
+    ends_for_ci(store)
+    store.wire.call("HSET", keys.pull(pull()).name, "looks", door.MOST_LOOKS)
+    assert nudged(store) is Outcome.UNKNOWN
+    wanted(store, trigger=Trigger.RERUN)
+    ends_for_ci(store)
+    assert nudged(store) is Outcome.COALESCED
+    assert near(due_in(store), 2)
+
+
+def ends_held(store: Store, found: Taken) -> Answer:
+    return store.pulls.finish(found.lease, Finish.JUDGED, later=by_ci(found.request, found.lease.fence, AT))
 
 
 # Several pull requests, and closed ones

@@ -81,6 +81,7 @@ else
   if how == 'judged' and answer == 'closed' and A[5] ~= '' then
     if num('look') > 0 then
       answer = 'again'
+      call('HINCRBY', pull, 'looks', 1)
       call('HSET', pull, 'req', A[5], 'due', max(now, num('look')))
     else
       call('HSET', pull, 'wake', A[5])

@@ -77,6 +77,7 @@ if is_new then
   set('head', head)
   drop('waiting', 'came', 'looks')
 end
+if asked ~= '' then drop('looks') end -- who asks is no App that answers to our check
 if arrived ~= '' and is_here and (is_new or not was[6]) then set('came', arrived) end
 local after = tonumber(was[9] or 0)
 local function comes_sooner(from)
