@@ -55,7 +55,7 @@ once.
 
 ## Other checks
 
-They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish; after
+They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish and that nobody overrode; after
 sixty such looks at one head it takes a push or a command. Which pull requests a commit is the head of is known
 from their own events, since check events of forks name none.
 """

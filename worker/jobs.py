@@ -199,9 +199,9 @@ class Sitting:
             case Judged(again_in=timedelta() as wait):
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return End(Finish.OUTAGE, wait)
-            case Judged(verdict=verdict, dossier=dossier):
+            case Judged(verdict=verdict, dossier=dossier, said=said):
                 of = Ended(verdict.subject.head_sha, base_mark(dossier.pull_request.base_ref))
-                return End(Finish.JUDGED, is_for_ci=wakes(verdict), of=of)
+                return End(Finish.JUDGED, is_for_ci=wakes(verdict, said), of=of)
             case Overtaken():
                 return End(Finish.AGAIN)
             case WaitForCi(poll=poll):

@@ -7,6 +7,7 @@ again; a verdict on the change stands, whatever CI does later.
 from datetime import datetime
 from typing import Final
 
+from worker.domain.decisions import Said
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.request import JudgeRequest, Trigger
@@ -16,9 +17,9 @@ WOKEN: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
 OF_CI: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
 
 
-def wakes(verdict: Accept | Reject | Abstain) -> bool:
-    """Whether news of other checks may change it."""
-    return isinstance(verdict, Abstain) and verdict.abstain_reason in OF_CI
+def wakes(verdict: Accept | Reject | Abstain, said: Said) -> bool:
+    """Whether news of other checks may change what is shown: not where somebody lets the head pass whatever they say."""
+    return isinstance(verdict, Abstain) and verdict.abstain_reason in OF_CI and said.override is None
 
 
 def by_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRequest:

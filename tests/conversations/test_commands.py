@@ -142,6 +142,22 @@ NO_COMMANDS = (
 
 
 @pytest.mark.slow
+def test_what_is_overridden_stays_so_whatever_other_checks_do(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, ci={"unit": "failure"})
+    world.settles()
+    world.alice.comments(pull, "/override we ship today")
+    world.settles()
+    asked = len(world.github.requests(here.name))
+    for conclusion in ("neutral", "success"):
+        here.reports_ci(pull.head, "lint", conclusion)
+        world.settles()
+
+    assert pull.check[1:] == ("neutral", "Overridden by @alice: we ship today")
+    assert len(world.github.requests(here.name)) == asked
+
+
+@pytest.mark.slow
 def test_what_only_looks_like_a_command_is_none(world: World) -> None:
     pull = rejected(world)
     comments = [world.bob.comments(pull, words) for words in NO_COMMANDS]

@@ -6,15 +6,21 @@ import pytest
 
 from tests.worker.render.samples import abstained, accepted, rejected
 from tests.worker.store.played import AT, HEAD, wish
+from worker.domain.decisions import NOTHING, Override, Said
 from worker.domain.request import AuthorKind, Trigger
 from worker.domain.verdict import AbstainReason
 from worker.waking import OF_CI, by_ci, wakes
 
 
 def test_only_what_nobody_judged_because_of_ci_comes_again() -> None:
-    assert {reason for reason in AbstainReason if wakes(abstained(reason))} == OF_CI
-    assert not wakes(accepted())
-    assert not wakes(rejected())
+    assert {reason for reason in AbstainReason if wakes(abstained(reason), NOTHING)} == OF_CI
+    assert not wakes(accepted(), NOTHING)
+    assert not wakes(rejected(), NOTHING)
+
+
+def test_what_somebody_lets_pass_whatever_checks_say_does_not_come_again() -> None:
+    said = Said(override=Override(login="alice", reason="We ship.", at=AT))
+    assert not any(wakes(abstained(reason), said) for reason in OF_CI)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.PUSHED, Trigger.COMMAND])
