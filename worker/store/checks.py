@@ -165,7 +165,8 @@ class RedisChecks:
         of_head = [make(installation, repository, head_sha) for make in (keys.shown, keys.heads)]
         key = keys.check(pull, head_sha)
         on, list_ms = [key, *about, *of_head, *remembered_of(pull)], milliseconds(LIST.total_seconds())
-        return bool(run(self._wire, Script.CHECK_STAYS, on, lifetime_s(key), head_sha, list_ms))
+        what = (lifetime_s(key), head_sha, list_ms, *_judged_by(pull))
+        return bool(run(self._wire, Script.CHECK_STAYS, on, *what))
 
     def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)
@@ -241,3 +242,11 @@ def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
         keys.DEADLINE_NOTES,
         keys.resting(pull),
     ]
+
+
+def _judged_by(pull: PullRef) -> tuple[Argument, ...]:
+    """What the lists are called, and how long they stay, by which an edit finds whom it is about; and what they call this one."""
+    installation, repository = pull.installation_id, pull.repository_id
+    rules, issues = keys.into(installation, repository, ""), keys.solving(installation, "")
+    lists = (rules.name, lifetime_s(rules), issues.name, lifetime_s(issues))
+    return (pull.number, f"{repository}:{pull.number}", *lists)

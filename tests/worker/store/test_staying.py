@@ -6,7 +6,8 @@ from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.store.test_siblings import HERE, REJECTED, waits
 from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.ids import CheckRunId
+from worker.domain.happenings import issue_mark
+from worker.domain.ids import BaseMark, CheckRunId, base_mark
 from worker.domain.request import PullRef, Trigger
 from worker.domain.siblings import Sibling
 from worker.store import door
@@ -14,6 +15,9 @@ from worker.store.connection import Store
 from worker.store.pulls import Ended, Finish, Limits
 from worker.store.wire import text, whole
 
+MAIN, OTHER = base_mark("main"), base_mark("other")
+ISSUE = ("acme/specs", 9)
+MARK = issue_mark(*ISSUE)
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
 DAYS = """
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -135,3 +139,111 @@ def test_one_that_is_looked_at_since_it_was_closed_is_left_to_that(store: Store)
     was_closed(store, pull(1), 3600)
     assert store.checks().stays(pull(1), HEAD)
     assert over(store, pull(1))
+
+
+def judged_by(store: Store, number: int, base: BaseMark = MAIN, *issues: tuple[str, int]) -> None:
+    """HEAD got its verdict for this base and by these issues."""
+    store.pulls.want(wish(number, trigger=Trigger.COMMAND))
+    becomes_due(store, pull(number))
+    job = store.pulls.next_due(f"staying-{number}-{base}", Limits(10, 10))
+    taken = store.pulls.take(pull(number), job.fence) if job else None
+    assert taken is not None
+    assert store.outcomes.begins(pull(number), base, issues)
+    store.siblings.says(pull(number), HEAD, ACCEPTED)
+    store.checks().concluded(pull(number), HEAD, CheckRunId(number))
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD, base))
+    for mark in (issue_mark(*one) for one in issues):
+        store.outcomes.rivals(pull(number), mark)
+
+
+def into(base: BaseMark = MAIN) -> keys.Key:
+    return keys.into(HERE.installation_id, HERE.repository_id, base)
+
+
+def solving() -> keys.Key:
+    return keys.solving(HERE.installation_id, MARK)
+
+
+def ages(store: Store, days: int) -> None:
+    """As much of each lifetime is over, also of who was judged for a base."""
+    passes(store, days)
+    aged = (
+        "for _, one in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], ARGV[1], one) end"
+    )
+    store.wire.call("EVAL", aged, 1, into().name, -days * 86_400_000)
+
+
+def told_of_rules(store: Store, base: BaseMark = MAIN) -> list[int]:
+    return [one.pull.number for one in door.judged_into(store.wire, HERE.installation_id, HERE.repository_id, base)]
+
+
+def told_of_issue(store: Store) -> list[int]:
+    return [one.pull.number for one in door.closing(store.wire, HERE.installation_id, MARK)]
+
+
+def test_rules_that_are_pushed_after_any_time_are_about_what_is_open(store: Store) -> None:
+    judged_by(store, 1)
+    for _ in range(3):
+        ages(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    judged_by(store, 2)
+    assert told_of_rules(store) == [2, 1], "also where the verdict on another one has those go that are too old"
+
+
+def test_an_issue_that_is_edited_after_any_time_is_about_what_is_open(store: Store) -> None:
+    judged_by(store, 1, MAIN, ISSUE)
+    for _ in range(6):
+        ages(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    assert told_of_issue(store) == [1]
+
+
+def test_who_was_judged_first_by_an_issue_stays_the_first_however_long_it_is_open(store: Store) -> None:
+    judged_by(store, 1, MAIN, ISSUE)
+    judged_by(store, 2, MAIN, ISSUE)
+    for _ in range(6):
+        ages(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    assert [one.number for one in store.outcomes.rivals(pull(2), MARK)] == [1]
+    assert store.outcomes.rivals(pull(1), MARK) == ()
+
+
+def test_what_it_is_judged_by_is_left_alone_while_more_than_half_of_the_time_is_left(store: Store) -> None:
+    judged_by(store, 1, MAIN, ISSUE)
+    ages(store, 10)
+    left = [whole(store.wire.call("TTL", one.name)) for one in (into(), solving())]
+    noted = text(store.wire.call("ZSCORE", into().name, 1))
+    assert store.checks().stays(pull(1), HEAD)
+    assert [whole(store.wire.call("TTL", one.name)) for one in (into(), solving())] <= left
+    assert text(store.wire.call("ZSCORE", into().name, 1)) == noted
+
+
+def test_what_it_was_judged_by_before_goes_with_its_time(store: Store) -> None:
+    judged_by(store, 1, OTHER, ISSUE)
+    judged_by(store, 1, MAIN)
+    for _ in range(5):
+        ages(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    assert (told_of_rules(store), told_of_rules(store, OTHER), told_of_issue(store)) == ([1], [], [])
+
+
+def test_one_that_was_judged_before_it_was_noted_by_what_stays_with_the_base_that_it_goes_into(store: Store) -> None:
+    judged_by(store, 1)
+    store.wire.call("HDEL", keys.pull(pull(1)).name, "by")
+    for _ in range(3):
+        ages(store, 20)
+        assert store.checks().stays(pull(1), HEAD)
+    assert told_of_rules(store) == [1]
+
+
+def test_of_one_that_nobody_judged_nothing_is_known_by_any_base(store: Store) -> None:
+    store.pulls.want(wish(1, base=MAIN))
+    store.checks().opened(pull(1), HEAD, CheckRunId(1))
+    ages(store, 20)
+    assert store.checks().stays(pull(1), HEAD)
+    assert not store.wire.call("KEYS", "*:into:*")
+
+
+def test_what_is_forgotten_while_it_is_judged_is_not_known_again_by_what_it_is_judged_by(store: Store) -> None:
+    assert store.outcomes.begins(pull(1), MAIN, (ISSUE,))
+    assert not store.wire.call("EXISTS", keys.pull(pull(1)).name)

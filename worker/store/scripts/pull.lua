@@ -21,6 +21,7 @@
 --   eval      the evaluation that was begun last
 --   again     why a verdict on its head counts no more, until somebody judges; ' begun' behind it: its check is being opened again
 --   knew      the same, as who judges now began
+--   by        what its verdict was made by, or is: the mark of a base, and of each issue behind it
 --   said      the newest head that its check said anything about
 --   done answer       token of the last FINISH and what it was told
 -- Times are milliseconds of the server's clock. Every script may be sent twice.
