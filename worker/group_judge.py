@@ -9,16 +9,16 @@ from typing import Protocol
 
 from worker.domain.audit import Heard
 from worker.domain.dossier import Dossier
-from worker.domain.group_answer import answered, newest
-from worker.domain.ids import eval_id_after
+from worker.domain.group_answer import Accepted, Member, answered, newest, standing
+from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
-from worker.domain.verdict import Accept, SubjectKind
+from worker.domain.verdict import SubjectKind
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of, hear
-from worker.merge_group import AT_ONCE, GroupSource, Screen, Waiting, judged_content
+from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
 from worker.ports import Clock, Ledger
 from worker.record import Shelves, Telling, record_beside
 from worker.render.group import Place
@@ -52,38 +52,46 @@ class GroupJudge(Value):
     site_url: str
 
     def judge(self, taken: TakenGroup) -> None:
-        """Judge one, record it, and say so on its check. One that is not to be judged any more is looked at again."""
-        group = taken.lease.group
-        request = self._request(group)
-        entries = () if request is None else self.ledger.entries(request.pull)
-        parent = None if request is None or request.head_sha is None else newest(entries, request.head_sha)
-        is_wanted = parent is not None and isinstance(parent.verdict, Accept)
-        if request is None or parent is None or not is_wanted or answered(entries, group, parent):
+        """Judge one, record it, and say so on its check.
+
+        One that is not to be judged any more is looked at again; likewise where something was told of its pull request meanwhile:
+        what its accept was made by may have been edited, and what was judged here with it.
+        """
+        group, number = taken.lease.group, pull_of(taken.lease.group.head_ref, taken.lease.group.base_ref)
+        pull = None if isinstance(number, Refusal) else group.member(number)
+        settled = None if pull is None else self.waiting.settled_at(pull)
+        head = None if pull is None or settled is None else self.source.head(group, pull.number)
+        entries = () if pull is None or head is None else self.ledger.entries(pull)
+        parent = None if pull is None or head is None else self._accept(group, pull, head, entries)
+        if pull is None or head is None or parent is None or answered(entries, group, parent):
             self.waiting.later(taken.open.queued, AT_ONCE)
             return
+        request = _request(group, pull, head.sha)
         tried = self.hearing.hear(request, taken, lambda dossier, bench: self._heard(dossier, parent, entries, bench))
         taken.lease.keep()
         made = record_beside(parent, tried.heard, tried.dossier, self.shelves, self.telling)
-        taken.lease.keep()
-        place = Place(self.site_url, group.repository, request.pull.number)
-        content = judged_content(place, made, parent, tried.dossier)
-        self.screen.show(group, request.pull.number, content, taken.lease.keep)
-        self.waiting.done(group)
+        content = judged_content(Place(self.site_url, group.repository, pull.number), made, parent, tried.dossier)
 
-    def _request(self, group: MergeGroup) -> JudgeRequest | None:
-        """The pull request that it tries, at its newest head; None: there is none any more."""
-        number = pull_of(group.head_ref, group.base_ref)
-        head = None if isinstance(number, Refusal) else self.source.head(group, number)
-        if head is None or isinstance(number, Refusal):
-            return None
-        return JudgeRequest(
-            pull=PullRef(installation_id=group.installation_id, repository_id=group.repository_id, number=number),
-            repository=group.repository,
-            head_sha=head.sha,
-            trigger=Trigger.SWEEP,
-            delivery_id=group.delivery_id,
-            requested_at=group.at,
-        )
+        def stands() -> None:
+            taken.lease.keep()
+            if self.waiting.settled_at(pull) != settled:
+                raise Unsettled
+
+        try:
+            stands()
+            self.screen.show(group, pull.number, content, stands)
+        except Unsettled:
+            self.waiting.later(taken.open.queued, AT_ONCE)
+        else:
+            self.waiting.done(group)
+
+    def _accept(
+        self, group: MergeGroup, pull: PullRef, head: Tip, entries: tuple[LedgerEntry, ...]
+    ) -> LedgerEntry | None:
+        """The accept of its pull request that stands now; None: there is none any more."""
+        published = self.source.published(group, pull.number, head.sha)
+        found = standing(Member(head.is_closed, published, newest(entries, head.sha)))
+        return found.entry if isinstance(found, Accepted) else None
 
     def _heard(self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], bench: Bench) -> Heard:
         at = self.clock.now()
@@ -98,3 +106,15 @@ class GroupJudge(Value):
             parent.eval_id,
         )
         return hear(dossier, docket, bench)
+
+
+def _request(group: MergeGroup, pull: PullRef, head_sha: Sha) -> JudgeRequest:
+    """Its pull request, at its newest head."""
+    return JudgeRequest(
+        pull=pull,
+        repository=group.repository,
+        head_sha=head_sha,
+        trigger=Trigger.SWEEP,
+        delivery_id=group.delivery_id,
+        requested_at=group.at,
+    )

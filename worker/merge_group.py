@@ -1,8 +1,8 @@
 """Answers merge groups: carries the accept of their pull request over, says why not, waits for it, or has them judged.
 
 Does not talk to GitHub or Redis: it is given ports. Invariant: a group passes only by an accept that is on record for what
-it changes, or where its pull request passes without one; a group is done only once its check says how it ended; and an
-answer that was recorded is published, not made again.
+it changes, or where its pull request passes without one, and not once we were told anything of that pull request since it was
+looked at; a group is done only once its check says how it ended; and an answer that was recorded is published, not made again.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
-from worker.domain.check import CheckContent
+from worker.domain.check import CheckContent, Conclusion
 from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.events import EvalTrigger
 from worker.domain.group_answer import (
@@ -33,7 +33,7 @@ from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.request import PullRef
 from worker.domain.value import Value
-from worker.errors import Gone, Unavailable, not_found_yet
+from worker.errors import AssayError, Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole
 from worker.ports import Clock, Fence, Ledger
 from worker.publish import no_lease
@@ -53,6 +53,9 @@ ABANDONED: Final = timedelta(hours=6)
 """How long past its deadline a group is tried at whose check can't be told: GitHub's queue waits no longer for any check."""
 
 AT_ONCE: Final = timedelta(0)
+PASSING: Final = frozenset({Conclusion.SUCCESS, Conclusion.NEUTRAL, Conclusion.SKIPPED})
+"""What lets GitHub merge."""
+
 NO_END: Final = "Assay tried {tries} times and came to no end."
 
 
@@ -99,7 +102,9 @@ class Waiting(Protocol):
 
     def give(self, group: MergeGroup) -> str | None: ...
 
-    def is_being_judged(self, pull: PullRef) -> bool: ...
+    def settled_at(self, pull: PullRef) -> int | None:
+        """The number of what was heard last of it; None: somebody is to judge it."""
+        ...
 
 
 class Dossiers(Protocol):
@@ -116,11 +121,16 @@ class Terms(Value):
     site_url: str
 
 
+class Unsettled(AssayError):
+    """Something was told of a group's pull request since it was looked at: what it is to be told may count no more."""
+
+
 class Case(Value):
-    """A group that names its pull request, and how far it got."""
+    """A group, how far it got, and what was heard last of the pull request that it names (0: it names none) when it was looked at."""
 
     opened: OpenGroup
     place: texts.Place
+    settled: int | None
 
     @property
     def group(self) -> MergeGroup:
@@ -128,10 +138,7 @@ class Case(Value):
 
     @property
     def pull(self) -> PullRef:
-        group = self.opened.group
-        return PullRef(
-            installation_id=group.installation_id, repository_id=group.repository_id, number=self.place.number
-        )
+        return self.group.member(self.place.number)
 
 
 class GroupClerk(Value):
@@ -152,16 +159,39 @@ class GroupClerk(Value):
         if self.clock.now() >= self._deadline(group) + ABANDONED:
             self.waiting.done(group)
             return
+        settled = self.waiting.settled_at(group.member(place.number)) if place.number else 0
         try:
-            if content := self._answer(Case(opened, place)):
-                self.screen.show(group, place.number, content, no_lease)
-            elif group.ended is None:
+            if not self._is_told(Case(opened, place, settled)) and group.ended is None:
                 return
         except Gone as gone:  # the repository, or the App in it: nobody waits for this group
             late = not_found_yet("the merge group", gone, group.at, self.clock.now())
             if late is not None and group.ended is None:
                 raise late from gone
         self.waiting.done(group)
+
+    def _is_told(self, case: Case) -> bool:
+        """Say how it ends. False: there is nothing to say, or not yet."""
+        content = self._answer(case)
+        if content is None:
+            return False
+        try:
+            self.screen.show(case.group, case.place.number, content, self._fence(case, content.conclusion))
+        except Unsettled:
+            if (late := self._wait(case, None, SOON)) is None:
+                return False
+            self.screen.show(case.group, case.place.number, late, no_lease)
+        return True
+
+    def _fence(self, case: Case, conclusion: Conclusion | None) -> Fence:
+        """What lets a merge pass counts as long as nothing was told of the pull request that it was made from."""
+        if conclusion not in PASSING or case.group.ended is not None:
+            return no_lease
+
+        def stands() -> None:
+            if self.waiting.settled_at(case.pull) != case.settled:
+                raise Unsettled
+
+        return stands
 
     def expire(self, group: MergeGroup, check: CheckRunId) -> None:
         """Close the check of a group that nobody answered in time. An answer that came while this was written is shown again."""
@@ -212,7 +242,7 @@ class GroupClerk(Value):
 
     def _by_its_pull(self, case: Case) -> CheckContent | None:
         group, number = case.group, case.place.number
-        if self.waiting.is_being_judged(case.pull) and self.clock.now() < self._deadline(group):
+        if case.settled is None and self.clock.now() < self._deadline(group):
             return self._wait(case, None, SOON)
         head = self.source.head(group, number)
         if head is None:
@@ -220,6 +250,8 @@ class GroupClerk(Value):
         entries = self.ledger.entries(case.pull)
         published = self.source.published(group, number, head.sha)
         found = standing(Member(head.is_closed, published, newest(entries, head.sha)))
+        if isinstance(found, Accepted) and case.settled is None:  # it is judged again, past the deadline
+            found = Waits()
         match found:
             case Waits():
                 return self._wait(case, published, LATER)

@@ -17,6 +17,9 @@ MORE = {
 }
 
 
+CRITERIA = "## Acceptance criteria\n\n- Uploads are retried on 503\n"
+
+
 def answered(world: World, group: Group) -> Group:
     world.until(lambda: any(one.status == "completed" for one in group.checks), "the merge group is answered")
     return group
@@ -174,3 +177,28 @@ def test_re_run_at_a_groups_check_answers_it_again(world: World) -> None:
     group.press_rerun()
     world.until(lambda: group.check.conclusion == "success", "the group is answered again")
     assert len(group.checks) == 1
+
+
+@pytest.mark.slow
+def test_an_issue_that_is_edited_while_a_group_is_judged_lets_nothing_pass_by_what_it_asked_for_before(
+    world: World,
+) -> None:
+    here = world.repository(PROJECT)
+    issue = world.alice.writes_issue("Retry uploads", CRITERIA)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    thinking = world.model.thinks_about(accept(RETRY_AT))
+    group = here.queues(pull, files=RESOLVED)
+    thinking.was_asked()
+    world.alice.edits_issue(issue, body=f"{CRITERIA}- Uploads are retried on 504\n")
+    world.github.settle()
+    world.model.answers(reject("acceptance_gap", RETRY_AT, criteria=2))
+    thinking.arrives()
+
+    assert answered(world, group).check.conclusion == "failure"
+    assert group.check.title == f"#{pull.number} is rejected: acceptance gap"
+    assert [state for state in group.checks if state.conclusion == "success"] == []
+    assert not pull.view["merged"]

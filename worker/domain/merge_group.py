@@ -13,6 +13,7 @@ from typing import Final
 from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.pattern import pattern
+from worker.domain.request import PullRef
 
 PERMISSION: Final = "merge_queues"
 """What the App has to be granted, `read`, for groups to reach it; GitHub shows it as *Merge queues*."""
@@ -52,6 +53,10 @@ class MergeGroup(Frozen):
     def id(self) -> str:
         """The same for all deliveries about it."""
         return f"{self.installation_id}:{self.repository_id}:{self.head_sha}"
+
+    def member(self, number: int) -> PullRef:
+        """The pull request of this number, in its repository."""
+        return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=number)
 
 
 class Refusal(StrEnum):

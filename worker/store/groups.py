@@ -122,9 +122,12 @@ class Groups:
     def done(self, group: MergeGroup) -> None:
         run(self._wire, Script.GROUP_DONE, QUEUE, *_name(group))
 
-    def is_being_judged(self, pull: PullRef) -> bool:
-        """Whether a pull request is due, given to the queue, or held by a judge."""
-        return bool(self._wire.call("HGET", keys.pull(pull).name, "state"))
+    def settled_at(self, pull: PullRef) -> int | None:
+        """The number of what was heard last of a pull request, 0 if nothing was; None: it is due, given to the queue, or held by a judge."""
+        state, heard = items(self._wire.call("HMGET", keys.pull(pull).name, "state", "seq"))
+        if state:
+            return None
+        return int(text(heard)) if heard else 0
 
     # The job that judges one
 

@@ -70,8 +70,8 @@ def test_a_base_branch_may_look_like_an_entry() -> None:
     assert pull_of(f"{QUEUE}{base}/pr-8-{OTHER}", f"{BRANCHES}main") is Refusal.OTHER_REF
 
 
-def test_all_deliveries_about_a_group_share_its_id() -> None:
-    group = MergeGroup(
+def group() -> MergeGroup:
+    return MergeGroup(
         installation_id=InstallationId(1),
         repository_id=RepositoryId(2),
         repository="acme/widgets",
@@ -82,5 +82,13 @@ def test_all_deliveries_about_a_group_share_its_id() -> None:
         delivery_id=DeliveryId("one"),
         at=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    assert group.id == f"1:2:{SHA}"
-    assert group.model_copy(update={"delivery_id": DeliveryId("two")}).id == group.id
+
+
+def test_all_deliveries_about_a_group_share_its_id() -> None:
+    assert group().id == f"1:2:{SHA}"
+    assert group().model_copy(update={"delivery_id": DeliveryId("two")}).id == group().id
+
+
+def test_its_members_are_of_its_repository() -> None:
+    member = group().member(7)
+    assert (member.installation_id, member.repository_id, member.number) == (1, 2, 7)

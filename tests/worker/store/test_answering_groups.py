@@ -17,6 +17,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
+from worker.domain.request import Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
@@ -278,6 +279,71 @@ def test_past_the_deadline_it_is_not_judged(office: Office, is_due: bool) -> Non
     office.looks()
     assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: #7 has no verdict yet")
     assert office.is_done
+
+
+def edits_as_it_is_written(office: Office) -> None:
+    """What its pull request was judged by is edited right before the answer is sent, once."""
+
+    def edits() -> None:
+        office.github.before_writing = lambda: None
+        office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+
+    office.github.before_writing = edits
+
+
+@pytest.mark.parametrize("conclusion", ["success", "skipped", "neutral"])
+def test_what_its_pull_request_was_judged_by_is_edited_while_it_is_answered(office: Office, conclusion: str) -> None:
+    accepted_on_record(office)
+    office.github.check = Published(CheckRunId(5), conclusion, "As it was")
+    office.store.groups.put(group())
+    edits_as_it_is_written(office)
+    office.looks()
+    assert [one.conclusion for one in office.github.shown] == [None]
+    assert office.github.last == (None, "Waiting for the verdict on #7")
+    judged(office.store, NUMBER, rejected(), DIFF)
+    office.github.check = Published(CheckRunId(6), "failure", "Rejected: half finished")
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
+
+
+def test_an_answer_that_an_edit_came_before_is_the_same_where_the_verdict_stays(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    edits_as_it_is_written(office)
+    office.looks()
+    accepted_on_record(office)
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.SUCCESS, "Accepted with #7: the same change")
+
+
+def test_one_that_stops_is_told_so_whatever_is_edited(office: Office) -> None:
+    judged(office.store, NUMBER, rejected(), DIFF)
+    office.github.check = Published(CheckRunId(5), "failure", "Rejected: half finished")
+    office.store.groups.put(group())
+    edits_as_it_is_written(office)
+    office.looks()
+    assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
+
+
+def test_an_accept_that_is_judged_again_past_the_deadline_lets_nothing_pass(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+    office.store.groups.put(group())
+    office.clock.at = AT + WAIT
+    office.looks()
+    assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: #7 has no verdict yet")
+    assert office.is_done
+
+
+def test_what_passes_without_a_verdict_does_so_past_the_deadline_though_somebody_is_to_judge_it(office: Office) -> None:
+    office.github.check = Published(CheckRunId(5), "neutral", "Not judged: no model could be reached")
+    office.store.pulls.want(wish(NUMBER))
+    office.store.groups.put(group())
+    office.clock.at = AT + WAIT
+    office.looks()
+    assert office.github.last == (Conclusion.NEUTRAL, "As #7: Not judged: no model could be reached")
 
 
 # Ends and failures

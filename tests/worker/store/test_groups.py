@@ -1,10 +1,11 @@
 """Merge groups wait in Redis until they are answered: no death loses one, and what GitHub tells last counts."""
 
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
-from tests.worker.store.played import AT, pull, wish
+from tests.worker.store.played import AT, becomes_due, pull, wish
 from worker.domain import keys
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
@@ -13,9 +14,11 @@ from worker.errors import LeaseLost
 from worker.store.connection import Store
 from worker.store.door import Outcome
 from worker.store.groups import OpenGroup, QueuedGroup
+from worker.store.pulls import Finish, Limits
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = timedelta(0)
+CALLS = count(1)
 
 
 def group(delivery: str = "one", head: str = HEAD, ended: GroupEnd | None = None) -> MergeGroup:
@@ -130,10 +133,27 @@ def test_that_it_was_given_up_outlives_what_was_under_way(store: Store) -> None:
     assert seen(store).group.ended is GroupEnd.DEQUEUED
 
 
-def test_whether_a_pull_request_is_being_judged_is_seen(store: Store) -> None:
-    assert not store.groups.is_being_judged(pull())
+def test_what_was_heard_last_of_a_pull_request_is_known_unless_somebody_is_to_judge_it(store: Store) -> None:
+    assert store.groups.settled_at(pull()) == 0
     store.pulls.want(wish())
-    assert store.groups.is_being_judged(pull())
+    assert store.groups.settled_at(pull()) is None
+    ended(store)
+    first = store.groups.settled_at(pull())
+    store.pulls.want(wish())
+    ended(store)
+    second = store.groups.settled_at(pull())
+    assert first is not None
+    assert second is not None
+    assert 0 < first < second
+
+
+def ended(store: Store) -> None:
+    """Whoever is to judge it has."""
+    becomes_due(store, pull())
+    job = store.pulls.next_due(f"group-{next(CALLS)}", Limits(10, 10))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken is not None
+    store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
 # The job that judges one

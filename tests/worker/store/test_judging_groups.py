@@ -9,7 +9,7 @@ import pytest
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import dossier
 from tests.worker.render.samples import accepted, rejected
-from tests.worker.store.played import AT, HEAD, pull
+from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
@@ -20,7 +20,7 @@ from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import JudgeRequest
+from worker.domain.request import JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.github.groups import Head
 from worker.group_judge import GroupJudge, Tried
@@ -159,7 +159,51 @@ def test_a_judge_whose_group_is_given_up_while_its_check_is_read_writes_nothing(
     assert office.github.last == (None, "Judging: this commit differs from #7")
 
 
-@pytest.mark.parametrize("case", ["rejected", "gone", "moved", "answered", "strange"])
+def edited(office: Office) -> None:
+    """What its pull request was judged by."""
+    office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+
+
+def test_an_edit_while_it_is_judged_has_it_wait_for_the_next_verdict_on_its_pull_request(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    sits(office, Room(lambda: edited(office)))
+    assert len(of_group(office)) == 1, "what was paid for is on record"
+    assert {one.conclusion for one in office.github.shown} == {None}
+    office.looks()
+    assert office.github.last == (None, "Waiting for the verdict on #7")
+    judged(office.store, NUMBER, rejected(), DIFF)
+    office.github.check = Published(CheckRunId(6), "failure", "Rejected: half finished")
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
+
+
+def test_a_verdict_that_its_pull_request_got_meanwhile_has_it_judged_again_by_that(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+    sits(office, Room(lambda: judged(office.store, NUMBER, accepted(), DIFF)))
+    assert {one.conclusion for one in office.github.shown} == {None}
+    sits(office, Room())
+    assert [one.verdict.parent_eval_id for one in of_group(office)] == [
+        one.eval_id for one in office.store.ledger.entries(pull(NUMBER)) if one.verdict.parent_eval_id is None
+    ]
+    assert office.is_done
+
+
+def test_an_edit_that_is_told_right_before_its_verdict_is_written_is_heard(office: Office) -> None:
+    judged(office.store, NUMBER, accepted(), DIFF)
+    office.store.groups.put(group())
+
+    def looks_before_it_writes() -> None:
+        office.github.before_writing = lambda: edited(office)
+
+    sits(office, Room(looks_before_it_writes))
+    assert {one.conclusion for one in office.github.shown} == {None}
+    assert not office.is_done
+
+
+@pytest.mark.parametrize("case", ["rejected", "gone", "moved", "answered", "strange", "edited", "held"])
 def test_what_is_not_to_be_judged_any_more_is_looked_at_again(office: Office, case: str) -> None:
     store, room = office.store, Room()
     asked = group().model_copy(update={"head_ref": "strange"}) if case == "strange" else group()
@@ -170,6 +214,10 @@ def test_what_is_not_to_be_judged_any_more_is_looked_at_again(office: Office, ca
         store.groups.put(group("again"))
     if case == "rejected":
         judged(store, NUMBER, rejected(), DIFF)
+    if case == "edited":
+        edited(office)
+    if case == "held":
+        office.github.check = Published(CheckRunId(5), "neutral", "Paused")
     office.github.head_now = {"gone": None, "moved": Head("e" * 40, is_closed=False)}.get(case, office.github.head_now)
     opened = store.groups.next()
     assert opened is not None
