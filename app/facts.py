@@ -88,10 +88,14 @@ class Edit(StrEnum):
 
 
 class PullEdited(HeadFact, frozen=True, kw_only=True):
-    """`closes`: issues that say what is asked for in the place of an edited text, where one of them can be read."""
+    """`closes`: issues that say what is asked for in the place of an edited text, where one of them can be read.
+
+    `left_base_ref`: which branch it went into before.
+    """
 
     edit: Edit
     closes: tuple[tuple[str, int], ...] = ()
+    left_base_ref: str | None = None
 
 
 class CommandGiven(PullFact, frozen=True, kw_only=True):

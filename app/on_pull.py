@@ -71,7 +71,13 @@ def edited(delivery: Delivery) -> PullEdited | Ignored:
         return ignored
     if made is None:
         return Ignored("nothing_judged_by")
-    return PullEdited(**_head(payload), edit=made.edit, closes=tuple(sorted(made.closes)))
+    closes = tuple(sorted(made.closes))
+    return PullEdited(**_head(payload), edit=made.edit, closes=closes, left_base_ref=_left_base(payload))
+
+
+def _left_base(payload: PullRequestPayload) -> str | None:
+    base = payload.changes.base
+    return base.ref.before if base and base.ref else None
 
 
 def _closed(payload: PullRequestPayload) -> Ignored | None:

@@ -107,10 +107,14 @@ class PullRequest(Slim):
     deletions: Count | None = None
 
 
+class BaseChange(Slim):
+    ref: Was | None = None
+
+
 class PullChanges(Slim):
     title: Was | None = None
     body: Was | None = None
-    base: object = None
+    base: BaseChange | None = None
 
 
 class PullRequestPayload(SentPayload):

@@ -83,12 +83,14 @@ def to_wish(event: Wished, delivery_id: DeliveryId, at: datetime) -> Wish:
 
 
 def named(event: Wished) -> Named:
-    """What the delivery says of when its head came."""
+    """What the delivery says of when its head came, or of which base it left."""
     match event:
         case PullPushed():
             return Named(event.before)
         case PullOpened():
             return Named(NO_HEAD)
+        case PullEdited(left_base_ref=str() as left):
+            return Named(left=base_mark(left))
         case _:
             return Named()
 

@@ -128,10 +128,14 @@ def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
         (PullPushed(**HEAD, before=OLD), Named(OLD)),
         (PullPushed(**HEAD), Named()),
         (PullReopened(**HEAD), Named()),
+        (PullEdited(**HEAD, edit=Edit.BASE, left_base_ref="dev"), Named(left=base_mark("dev"))),
+        (PullEdited(**HEAD, edit=Edit.TEXT), Named()),
         (RerunPressed(**HEAD), Named()),
     ],
 )
-def test_what_names_a_head_says_as_far_as_it_knows_which_one_was_before(event: Wished, said: Named) -> None:
+def test_what_names_a_head_says_as_far_as_it_knows_which_one_and_which_base_was_before(
+    event: Wished, said: Named
+) -> None:
     assert named(event) == said
 
 

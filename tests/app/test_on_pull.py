@@ -122,6 +122,16 @@ def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
 
 
 @pytest.mark.parametrize(
+    ("base", "left"),
+    [({"ref": {"from": "dev"}, "sha": {"from": OLD}}, "dev"), ({"sha": {"from": OLD}}, None), ({}, None)],
+)
+def test_another_base_says_which_one_was_left(base: dict[str, Any], left: str | None) -> None:
+    found = pull_request("edited", {"changes": {"base": base}})
+    assert isinstance(found, PullEdited)
+    assert (found.edit, found.left_base_ref) == (Edit.BASE, left)
+
+
+@pytest.mark.parametrize(
     ("changes", "body", "edit"),
     [
         ({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}}, "", Edit.BASE),

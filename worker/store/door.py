@@ -157,9 +157,11 @@ class Named(NamedTuple):
     """That a delivery names the head, which may be old: GitHub delivers in any order, and again.
 
     `before`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
+    `left`: which base it went into before, where it goes into another one now.
     """
 
     before: Sha | None = None
+    left: BaseMark | None = None
 
 
 class Outcome(StrEnum):
@@ -207,11 +209,11 @@ def to_want(request: Wanting, timing: Timing, by: Named | None = None) -> Call:
     came = "" if arrived is None else _encoder().encode(arrived.at)[1:-1].decode()
     show = int(mode is HOLD or mode is MOVED)
     stale = trigger if mode is not HOLD and trigger in OUTDATING else ""
-    before = "" if by is None else by.before or UNSAID
+    before, left = ("", "") if by is None else (by.before or UNSAID, by.left or "")
     # one line: each argument by itself takes several times as long to send as a word of it
     words = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
-        f"{came} {show} {stale} {request.base or ''} {before} {FLAGS.get(trigger, '')}"
+        f"{came} {show} {stale} {request.base or ''} {left} {before} {FLAGS.get(trigger, '')}"
     )
     return Call(Script.WANT, (len(on), *on, written(request), words))  # as `call_of`, which looks for keys among them
 

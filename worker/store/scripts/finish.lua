@@ -66,6 +66,12 @@ else
   answer = (unread or how == 'again') and 'again' or 'closed'
   if how == 'judged' and not unread and A[6] ~= '' then
     call('HDEL', pull, 'rests')
+    if KEYS[6] and get('turned') then -- what was told last may not be what was done last: GitHub showed that
+      local shown = string.match(KEYS[6], '[^:]+$')
+      if get('base') ~= shown then call('HDEL', pull, 'bases') end
+      call('HSET', pull, 'base', shown)
+      call('HDEL', pull, 'turned')
+    end
     if get('head') ~= A[6] then -- a delivery about an older head came last
       local known = get('head')
       if known then call('HSET', pull, 'earlier', with_left(without(get('earlier') or '', A[6]), known)) end

@@ -5,6 +5,9 @@
 --   req head  the newest request; the newest head that an event named, or that got a verdict since
 --   earlier   commits that its branch has left, as far as we heard: the last 16 that we heard of, a space behind each
 --   inst      its installation
+--   base      which one it goes into, as far as we heard
+--   bases     what is yet to be told of how it came there: marks of bases, each with how often it went there more than it left
+--   turned    it was told to go into another base, and nobody judged it since
 --   flags     words that stay until it is closed (force)
 --   quiet     the quiet window that `due` was set by
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens

@@ -1,10 +1,11 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named [ledger [decisions]]]
 -- ARGV request, and in one line, a space between each: installation repository number head mode quiet_ms quiet_max_ms delivery_s
--- heads_s arrived show stale base before flags (head, arrived, stale, base, before and flags may be empty; flags are several words)
+-- heads_s arrived show stale base left before flags (head, arrived, stale, base, left, before and flags may be empty; flags are several words)
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- base: which one it goes into, where that was said. Only a delivery about another base, or a look around, changes what is known
 -- of it: what another delivery says may be old, or the first word of what we were never told
+-- left: which base it went into before, as a delivery about another one says; '': GitHub was asked, where a head is named
 -- before: the head is a delivery's word, which may be old: the commit that a push says it led from, 0000.. of one that was opened with
 -- this head, - where it says nothing of that; '': GitHub was asked
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
@@ -14,11 +15,11 @@
 -- nothing where nobody ever asked for it; and while its open check waits for a verdict it changes no more than when that is
 -- Answers what became of it, and its number among all events: as a status, which is one line to read. Every delivery comes
 -- through here: what the hash holds is read once and written once.
-local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, before, asked =
-  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
+local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, left, before, asked =
+  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier', 'bases')
 local state = was[1]
 
 -- GitHub tells in any order, and again, so that what names a head may be behind: it was opened with it, and we know another one; or
@@ -41,6 +42,39 @@ if is_nothing then
   return {ok = 'late 0'}
 end
 
+-- Edits of the base come in any order, too. On its way a pull request goes into each base as often as it leaves it, but for the one
+-- that it is in now, once more; what is yet to be told of shows as a base that it left and never went into. Where that leaves several,
+-- the one that was told last counts, until who judges has asked GitHub.
+local into, is_old_base = was[15], false
+local function follow()
+  local ways = {[was[15]] = 1}
+  for mark, times in string.gmatch(was[18] or '', '(%S+) (%S+)') do ways[mark] = (ways[mark] or 0) + times end
+  ways[base] = (ways[base] or 0) + 1
+  ways[left] = (ways[left] or 0) - 1
+  into = base
+  local ends, last = 0, nil
+  for mark, times in pairs(ways) do
+    if times > 0 then ends, last = ends + 1, mark end
+  end
+  if ends == 1 then into = last end
+  ways[into] = (ways[into] or 0) - 1
+  local untold = {}
+  for mark, times in pairs(ways) do
+    if times ~= 0 then untold[#untold + 1] = mark .. ' ' .. times end
+  end
+  return #untold <= 8 and table.concat(untold, ' ') or ''
+end
+local untold = was[18] or ''
+if KEYS[7] and base ~= '' then
+  if left ~= '' and was[15] then
+    untold = follow()
+    is_old_base = into == was[15] and base ~= into
+  elseif left ~= '' or head ~= '' then
+    into, untold = base, ''
+  end
+end
+into = into or (base ~= '' and base)
+
 if mode == 'asked' and was[2] and state ~= 'due' and not was[3] then return {ok = 'unknown 0'} end
 local is_text, is_new = KEYS[6] and not KEYS[7], head ~= '' and head ~= was[5]
 if is_text and not was[2] and call('EXISTS', KEYS[6]) == 0 then return {ok = 'unknown 0'} end
@@ -50,7 +84,9 @@ local function says_its_end() -- of the check of this head: it may be what anoth
 end
 local only_waits = is_text and state == 'due' and was[2] and not was[14] and not is_new and not says_its_end()
 local seq = call('INCR', 'assay:count')
-local fields, gone = {'seq', seq, 'req', only_waits and was[2] or A[1], 'inst', inst}, {}
+local req = A[1]
+if is_old_base then req = string.gsub(req, '"base":"' .. base .. '"', '"base":"' .. into .. '"', 1) end
+local fields, gone = {'seq', seq, 'req', only_waits and was[2] or req, 'inst', inst}, {}
 local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
 local function drop(...) for _, field in ipairs({...}) do gone[#gone + 1] = field end end
 local function written(answer)
@@ -68,7 +104,8 @@ end
 if flags ~= '' then set('flags', flags) end
 if earlier ~= (was[17] or '') then set('earlier', earlier) end
 
-if KEYS[7] then -- into another base: what let it pass before counts no more
+if KEYS[7] and not is_old_base then -- into another base: what let it pass before counts no more
+  if left ~= '' then set('turned', 1) end
   call('HSET', KEYS[7], 'rebased', string.format('%d', now))
   end_with(KEYS[6], KEYS[7])
 end
@@ -97,7 +134,10 @@ elseif was[16] and asked ~= '' and after > tonumber(was[16]) then -- who asks wa
   set('after', was[16])
   comes_sooner(tonumber(was[16]))
 end
-if base ~= '' and (KEYS[7] or not was[15]) then set('base', base) end
+if into and into ~= was[15] then set('base', into) end
+if untold ~= (was[18] or '') then
+  if untold == '' then drop('bases') else set('bases', untold) end
+end
 local is_known = not is_new or (is_text and not was[2]) -- the verdict is what nobody forgot of it
 local is_stale = stale ~= '' and is_known and not only_waits and (was[5] or head ~= '')
 if is_stale then set('again', stale) end
@@ -133,6 +173,7 @@ call('PERSIST', pull)
 if was[3] or was[12] then drop('rests', 'wake') end
 local due, quiet = tonumber(was[7] or 0), tonumber(quiet_ms)
 if due > 0 and (due <= now or (mode == 'soon' and state == 'due')) then return written('coalesced') end
+if is_old_base and state == 'due' then return written('coalesced') end -- it waits as the one says that it goes into
 if mode == 'moved' and state ~= 'due' then
   quiet = 0
 elseif mode == 'window' or mode == 'moved' then
