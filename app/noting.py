@@ -54,7 +54,8 @@ def _at_pull(event: Event) -> Facts | None:
 def _taken_over(event: PullPushed) -> Facts | None:
     if not event.by_another:
         return None
-    return {"what": Happened.PUSHED_BY_ANOTHER, "by_person": True, "head_sha": event.head_sha}
+    pushed = {"head_sha": event.head_sha, "before_sha": event.before}
+    return {"what": Happened.PUSHED_BY_ANOTHER, "by_person": True, **pushed}
 
 
 def _elsewhere(event: Somewhere) -> Facts | None:

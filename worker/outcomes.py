@@ -203,8 +203,8 @@ class Follower(Value):
             yield Found(pull, OutcomeKind.CI_RED_LATER, about, sha)
 
     def _pushed(self, pull: PullRef, happening: Happening) -> Iterator[Found]:
-        """Somebody else's commit on an agent's branch, after our verdict on what the agent had there."""
-        before = _newest([one for one in self._heard(pull) if one.head_sha != happening.head_sha])
+        """Somebody else's commit on an agent's branch, upon the one that our verdict is about. It may be told after newer verdicts."""
+        before = None if happening.before_sha is None else _at(self._heard(pull), happening.before_sha)
         if before is not None and before.verdict.author_agent is not None:
             yield Found(pull, OutcomeKind.EDIT_FOLLOWUP, before, happening.delivery_id)
 

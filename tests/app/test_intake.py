@@ -194,8 +194,14 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
     ("event", "noted"),
     [
         (
-            PullPushed(**HEAD, by_another=True),
-            {"what": Happened.PUSHED_BY_ANOTHER, "number": 3, "by_person": True, "head_sha": SHA},
+            PullPushed(**HEAD, by_another=True, before=OLD),
+            {
+                "what": Happened.PUSHED_BY_ANOTHER,
+                "number": 3,
+                "by_person": True,
+                "head_sha": SHA,
+                "before_sha": OLD,
+            },
         ),
         (
             PullReopened(**HEAD, by_person=True),

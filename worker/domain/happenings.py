@@ -38,7 +38,7 @@ class Happened(StrEnum):
 class Happening(Frozen):
     """Something that may be an outcome. Of what only names a commit, `number` is None.
 
-    `merge_sha`: what a merge left on the base branch. `mends`: it says that it fixes something. `reverts`: the pull
+    `before_sha`: the commit that a push led from. `merge_sha`: what a merge left on the base branch. `mends`: it says that it fixes something. `reverts`: the pull
     requests that it says it takes back; `reverted_shas`: the commits. `issues`: which ones it closes, by `issue_mark`.
     """
 
@@ -50,6 +50,7 @@ class Happening(Frozen):
     at: datetime
     by_person: bool = False
     head_sha: Sha | None = None
+    before_sha: Sha | None = None
     merge_sha: Sha | None = None
     mends: bool = False
     reverts: tuple[int, ...] = ()

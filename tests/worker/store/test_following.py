@@ -18,11 +18,12 @@ from tests.worker.store.watching import (
     told,
 )
 from worker.domain import keys
-from worker.domain.happenings import Happened
+from worker.domain.happenings import Happened, Happening
 from worker.domain.outcomes import OutcomeKind
 from worker.outcomes import removed_lines
 from worker.store.connection import Store
 
+BETWEEN = "3" * 40
 LINE = "    return send(data, tries=3)"
 
 
@@ -177,18 +178,40 @@ def test_red_ci_speaks_against_nothing_that_was_not_accepted(store: Store) -> No
     assert about(store, "ci_red_later") == []
 
 
+def taken_over(head: str, before: str | None, number: int = 1) -> Happening:
+    return happening(Happened.PUSHED_BY_ANOTHER, number, head_sha=head, before_sha=before, by_person=True)
+
+
 def test_a_persons_commit_after_the_verdict_is_an_edit_of_what_the_agent_did(store: Store) -> None:
     made = judged(store)
     judged(store, head=NEWER)
-    follow(store, happening(Happened.PUSHED_BY_ANOTHER, head_sha=NEWER, by_person=True))
+    follow(store, taken_over(NEWER, HEAD))
     assert about(store, "edit_followup") == [(1, made.eval_id)]
+
+
+def test_a_persons_commit_that_is_told_late_is_an_edit_of_the_head_that_it_led_from_and_of_no_newer_one(
+    store: Store,
+) -> None:
+    made = judged(store)
+    judged(store, head=NEWER)
+    follow(store, taken_over(BETWEEN, HEAD))
+    assert about(store, "edit_followup") == [(1, made.eval_id)]
+
+
+@pytest.mark.parametrize("before", [BETWEEN, None], ids=["another", "unsaid"])
+def test_a_persons_commit_on_what_nobody_judged_is_no_edit_of_what_somebody_did(
+    store: Store, before: str | None
+) -> None:
+    judged(store)
+    follow(store, taken_over(NEWER, before))
+    assert outcomes(store) == []
 
 
 def test_a_commit_on_a_persons_branch_or_before_any_verdict_is_no_edit(store: Store) -> None:
     judged(store, verdict=accepted(author_agent=None))
-    follow(store, happening(Happened.PUSHED_BY_ANOTHER, head_sha=NEWER, by_person=True))
+    follow(store, taken_over(NEWER, HEAD), taken_over(NEWER, HEAD, 2))
     judged(store, 2)
-    follow(store, happening(Happened.PUSHED_BY_ANOTHER, 2, by_person=True))
+    follow(store, taken_over(HEAD, BETWEEN, 2))
     assert outcomes(store) == []
 
 
