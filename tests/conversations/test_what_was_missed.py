@@ -8,8 +8,9 @@ from datetime import datetime
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, STUB
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.pulls import Pull
+from tests.world.replies import reject
 from tests.world.tester import World
 
 LOOK = "^GET /app/installations$"
@@ -132,6 +133,32 @@ def test_another_base_of_one_that_is_older_than_assay_and_was_judged_on_command_
         world.alice.retargets(pull, "main")
         world.until(lambda: pull.check.conclusion == "failure", "it is judged as what it changes here")
     assert "the base changed" in pull.text
+
+
+@pytest.mark.slow
+def test_that_it_left_its_base_told_after_it_came_back_takes_no_override_away(world: World) -> None:
+    here = world.repository(PROJECT)
+    world.github.verb("push", repo=here.name, branch="below", files={}, **{"from": "main"})
+    world.model.decides(lambda _: reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    with nothing_told(world):
+        world.alice.retargets(pull, "below")
+        world.github.settle()
+    world.alice.retargets(pull, "main")
+    world.settles()
+    world.alice.comments(pull, "/override we ship today")
+    world.settles()
+    overridden = pull.check
+    assert overridden.conclusion == "neutral"
+
+    late = next(one for one in reversed(world.github.told(here.name, "pull_request")) if one["action"] == "edited")
+    assert late["changes"]["base"]["ref"]["from"] == "below"
+    late["changes"]["base"]["ref"]["from"] = "main"
+    late["pull_request"]["base"]["ref"] = "below"
+    assert world.door.sends("pull_request", late).status_code == 202
+    world.settles()
+    assert pull.check == overridden
 
 
 def opens_upon_a_stub(world: World) -> Pull:
