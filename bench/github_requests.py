@@ -8,7 +8,8 @@ once without a quiet window and once with one of 3 s, which is told of as a stat
 and `asked` says what was asked for. A Re-run and a merge group bring a recorded verdict back, so they are held to what is carried
 over. All that the App sends counts, 304s too; its token is asked for once an hour, so the first line alone has it. `same
 repository` shows a pull request in a repository that is known. Then the sweep over the open pull requests of ten repositories, 100
-in each (`--quick`: 20), where no head is known and where every one is.
+in each (`--quick`: 20), where no head is known, where every one is, and where
+Redis was started anew since.
 """
 
 import argparse
@@ -36,11 +37,13 @@ from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
-from worker.domain.ids import BaseMark, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
+from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.open_pulls import Repository  # noqa: E402 - as above
 from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
+from worker.forgotten import Forgotten  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
 from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
+from worker.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
@@ -238,6 +241,25 @@ class Heads:
         self.known.add((request.pull, head_sha))
 
 
+class Ends:
+    """Which checks Redis may have forgotten something of, in memory: all, once *restored*, until GitHub was asked."""
+
+    def __init__(self) -> None:
+        self.restored = False
+        self.asked: set[PullRef] = set()
+
+    def doubt(self, pull: PullRef, head_sha: Sha) -> str:
+        del head_sha
+        return "restored" if self.restored and pull not in self.asked else ""
+
+    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+        del head_sha, doubt
+        self.asked.add(pull)
+
+    def set_right(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+        raise AssertionError(f"nobody opened a check: {request}, {check}, {doubt}")
+
+
 class Progress:
     """How far a sweep came, in memory."""
 
@@ -302,10 +324,11 @@ def sweep(pulls: int) -> list[str]:
 
 
 def swept(github: GitHub, settings: Settings, pulls: int) -> Iterator[str]:
-    clock, heads, traffic = SystemClock(), Heads(), Traffic(github)
+    clock, heads, ends, traffic = SystemClock(), Heads(), Ends(), Traffic(github)
     installation, everything = InstallationId(github.ready.installation_id), REPOSITORIES * pulls
     with app_access(settings, Memory(), clock) as access:
-        sweeping = Sweeping(GitHubRepositories(access), heads, Progress(), clock)
+        forgotten = Forgotten(GitHubShown(access, github.ready.app_id), ends)
+        sweeping = Sweeping(GitHubRepositories(access), heads, Progress(), clock, forgotten)
         rounds = 0
         while len(heads.known) < everything:
             rounds += 1
@@ -318,6 +341,10 @@ def swept(github: GitHub, settings: Settings, pulls: int) -> Iterator[str]:
         taken = sweeping.run(installation, clock.now() - EARLIER)
         assert taken == 0, taken
         yield from said(f"every head is known (taken up in {rounds} sweeps)", traffic.since(), taken)
+        ends.restored = True
+        taken = sweeping.run(installation, clock.now() - EARLIER)
+        assert (taken, len(ends.asked)) == (0, everything), (taken, len(ends.asked))
+        yield from said("every head is known, the first look after Redis was started again", traffic.since(), taken)
 
 
 def said(what: str, asked: Sequence[Exchange], taken: int) -> Iterator[str]:

@@ -23,12 +23,14 @@ from uuid import uuid4
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.github_requests import PROJECT, Heads, Memory, Progress, settings_of  # noqa: E402 - found from any working directory
+from bench.github_requests import PROJECT, Ends, Heads, Memory, Progress, settings_of  # noqa: E402 - found from any working directory
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
 from worker.catching_up import Sweeping  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
+from worker.forgotten import Forgotten  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
 from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
+from worker.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.settings import Settings, Timing  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
@@ -50,7 +52,8 @@ def hour(github: GitHub, settings: Settings, names: list[str], opened: int) -> t
         for look in range(looks):
             for _ in range(at.count(look)):
                 opens(github, chance.choice(names))
-            Sweeping(GitHubRepositories(access), heads, Progress(), clock).run(installation, clock.now())
+            forgotten = Forgotten(GitHubShown(access, settings.require_app().app_id), Ends())
+            Sweeping(GitHubRepositories(access), heads, Progress(), clock, forgotten).run(installation, clock.now())
     lists = [one["received"] for one in github.traffic(LIST)[before:]]
     same = sum(one == other for one, other in pairwise(lists))
     return len(lists), same, len(github.traffic(GRAPH)) - others

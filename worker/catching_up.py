@@ -15,6 +15,7 @@ from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.forgotten import Forgotten
 from worker.ports import Clock
 
 LOG: Final = logging.getLogger(__name__)
@@ -206,6 +207,7 @@ class Sweeping(Value):
     heads: Heads
     progress: Pages
     clock: Clock
+    forgotten: Forgotten
 
     def everywhere(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
         """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
@@ -233,8 +235,10 @@ class Sweeping(Value):
                 since = self.heads.seen_since(installation, repositories, installed_at)
                 new = self.heads.to_greet(installation)
                 busy = [one for one in repositories if one.is_busy and one.id not in new]
+                known = list[JudgeRequest]()
                 for found in self.look.look(installation, busy):
-                    taken += self._of(installation, found, since[found.repository.id], MOST_WANTED - taken)
+                    taken += self._of(installation, found, since[found.repository.id], MOST_WANTED - taken, known)
+                taken += self.forgotten.look(installation, known)
                 number = number + 1 if has_more else 1
                 self.progress.turn_to(installation, number)
                 if number == 1 or taken >= MOST_WANTED:
@@ -243,7 +247,15 @@ class Sweeping(Value):
             LOG.info("a sweep waits: %s", refused, extra={"installation_id": installation})
         return taken
 
-    def _of(self, installation: InstallationId, found: OpenRepository, since: datetime, most: int) -> int:
+    def _of(
+        self,
+        installation: InstallationId,
+        found: OpenRepository,
+        since: datetime,
+        most: int,
+        known: list[JudgeRequest],
+    ) -> int:
+        """How many were taken up. To *known* goes who has its state and goes where we know."""
         taken = 0
         for one in found.pulls:
             pull = PullRef(installation_id=installation, repository_id=found.repository.id, number=one.number)
@@ -251,6 +263,7 @@ class Sweeping(Value):
                 break
             is_known = self.heads.stays(pull, one.head_sha)
             if is_known and self.heads.went_into(pull, one.base) == one.base:
+                known.append(self._request(pull, found.repository, one, Trigger.SWEEP))
                 continue
             request = self._request(pull, found.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
             if is_known:

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Final
 
 from worker import measuring
 from worker.catching_up import Redelivering, Sweeping
-from worker.domain.ids import BaseMark, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import Repository
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden
+from worker.forgotten import Forgotten
 from worker.github.client import Api, key_api
 from worker.github.deliveries import GitHubDeliveries
 from worker.github.installations import pages
 from worker.github.repositories import GitHubRepositories
+from worker.github.shown import GitHubShown
 from worker.ports import Clock
 from worker.publish import CheckDesk
 from worker.reception import was_heard_of
 from worker.render.standing import old
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.door import Outcome
 from worker.store.measures import Count
 from worker.store.progress import RedisProgress
 
@@ -61,7 +64,9 @@ class WatchCourt(Value):
     def _with(self, api: Api) -> None:
         progress = RedisProgress(self.store.wire)
         heads = _Heads(self.store, self.desk, self.clock)
-        sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock)
+        shown = GitHubShown(self.access, self.settings.require_app().app_id)
+        forgotten = Forgotten(shown, RedisEnds(self.store))
+        sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock, forgotten)
         try:
             self._deliver(api, progress)
         finally:  # it finds what no delivery told of
@@ -112,3 +117,23 @@ class _Heads(Value):
     def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
         self.desk.open(request, head_sha, old())
         self.store.pulls.greeted(request.pull, head_sha)
+
+
+class RedisEnds(Value):
+    """The port Ends."""
+
+    store: Store
+
+    def doubt(self, pull: PullRef, head_sha: Sha) -> str:
+        return self.store.checks().doubt(pull, head_sha)
+
+    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+        self.store.checks().is_as_known(pull, head_sha, doubt)
+
+    def set_right(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+        """By what was asked for last, as far as we know: a verdict that answered that is shown. Of one that was greeted, by this."""
+        run = doubt.partition(" ")[0]
+        if self.store.pulls.request(request.pull) is not None:
+            return self.store.pulls.want_for(request.pull, check, f"-{run}")
+        named = DeliveryId(f"late-check-{check}-{run}")
+        return self.store.pulls.want(request.model_copy(update={"delivery_id": named})).outcome is not Outcome.DUPLICATE

@@ -195,6 +195,39 @@ def test_a_backup_that_is_restored_remembers_verdicts_and_judges_what_was_due(an
     assert [one.conclusion for one in known.checks_of(known.head)] == ["failure"]
 
 
+def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(another_world: Open) -> None:
+    world = another_world(SHORT | {"ASSAY_CATCH_UP": "0.5"})
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    verdict = pull.verdict["eval_id"]
+    backup = saved(world.redis)
+    thought = world.model.thinks_about(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge force")
+    thought.was_asked()
+    assert pull.check.status == "in_progress"
+
+    comes_back_from(world, backup)
+    world.until(lambda: pull.check.status == "completed", "the check that nobody knew of any more ends")
+    thought.arrives()
+
+    assert (pull.check.conclusion, pull.verdict["eval_id"]) == ("success", verdict), "it says what is on record"
+    assert len(pull.checks_of(pull.head)) == 1
+
+
+def comes_back_from(world: World, backup: bytes) -> None:
+    """Redis dies with all that it was told since, and everybody with it."""
+    for command in ("serve", "work"):
+        world.product.kill(command)
+    world.redis.kill()
+    world.redis.restore(backup)
+    for command in ("serve", "work"):
+        world.product.start(command)
+    world.product.wait_until_ready()
+    world.github.verb("hooks", url=world.product.webhooks)
+
+
 def saved(redis: Redis) -> bytes:
     """As docs/operating.md says: BGSAVE, and a copy of the file that it made."""
     client: Any

@@ -116,23 +116,19 @@ query AssayHead($owner: String!, $name: String!, $number: Int!) {
 """
 
 
-MEMBER: Final = """
-query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $check: String!) {
-  repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) {
-      state headRefOid
-      commits(last: 1) {
-        nodes {
-          commit {
-            oid
-            checkSuites(first: 10, filterBy: {appId: $app}) {
+MEMBER_FIELDS: Final = """
+fragment member on PullRequest {
+  state headRefOid
+  commits(last: 1) {
+    nodes {
+      commit {
+        oid
+        checkSuites(first: 10, filterBy: {appId: $app}) {
+          totalCount
+          nodes {
+            checkRuns(first: 50, filterBy: {checkName: $check, checkType: ALL}) {
               totalCount
-              nodes {
-                checkRuns(first: 50, filterBy: {checkName: $check, checkType: ALL}) {
-                  totalCount
-                  nodes { url externalId status conclusion title }
-                }
-              }
+              nodes { url externalId status conclusion title }
             }
           }
         }
@@ -141,7 +137,17 @@ query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $c
   }
 }
 """
-"""The newest head of a pull request that a merge group tries, and what our check there says."""
+"""The newest head of a pull request, and what our check there says."""
+
+MEMBER: Final = (
+    """
+query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $check: String!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { ...member } }
+}
+"""
+    + MEMBER_FIELDS
+)
+"""The same of the one that a merge group tries."""
 
 
 REVIEWS: Final = """

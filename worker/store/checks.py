@@ -168,6 +168,14 @@ class RedisChecks:
         what = (lifetime_s(key), head_sha, list_ms, *_judged_by(pull))
         return bool(run(self._wire, Script.CHECK_STAYS, on, *what))
 
+    def doubt(self, pull: PullRef, head_sha: Sha) -> str:
+        """Of a check that we take for ended: a word as long as Redis may have forgotten that it was opened again; '': it did not."""
+        return text(run(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha))
+
+    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+        """GitHub shows it ended, too. Whatever happened to the pull request since this doubt leaves it."""
+        run(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha, doubt)
+
     def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)
         deadline_ms = milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED
@@ -242,6 +250,10 @@ def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
         keys.DEADLINE_NOTES,
         keys.resting(pull),
     ]
+
+
+def _doubted(pull: PullRef) -> list[keys.Key]:
+    return [keys.pull(pull), keys.arrival(pull.installation_id, pull.repository_id), keys.checks(pull)]
 
 
 def _judged_by(pull: PullRef) -> tuple[Argument, ...]:

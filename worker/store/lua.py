@@ -51,6 +51,7 @@ class Script(StrEnum):
     CHECK_CONCLUDED = "check_concluded"
     CHECK_STAYS = "check_stays"
     CHECK_EXPIRED = "check_expired"
+    DOUBT = "doubt"
     OVERDUE = "overdue"
     STRAY = "stray"
     SIBLING_SAYS = "sibling_says"

@@ -279,9 +279,12 @@ class Pulls:
             self._want_right(pull, f"late-{fence}")
         return how > 0
 
-    def want_for(self, pull: PullRef, check: CheckRunId) -> bool:
-        """Nobody would conclude this check run: judge its pull request. False: that was asked for before, once is enough."""
-        return self._want_right(pull, f"late-check-{check}")
+    def want_for(self, pull: PullRef, check: CheckRunId, why: str = "") -> bool:
+        """Nobody would conclude this check run: judge its pull request. False: that was asked for before, once is enough.
+
+        *why*: what tells this time from others, where what was asked for before may have been forgotten.
+        """
+        return self._want_right(pull, f"late-check-{check}{why}")
 
     def _want_right(self, pull: PullRef, delivery: str) -> bool:
         """What was written last may be wrong: have somebody look again."""

@@ -22,11 +22,13 @@ from worker.domain.missed import Sent
 from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.errors import Outage, RateLimited, Unavailable
+from worker.forgotten import Forgotten
 from worker.reception import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.progress import MOST_TIMES, RedisProgress
 from worker.store.wire import items
+from worker.watch_court import RedisEnds
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
@@ -342,8 +344,16 @@ def book(store: Store) -> Book:
     return Book(store)
 
 
+class Nothing:
+    """GitHub shows no check of ours."""
+
+    def shown(self, installation: InstallationId, asked: Sequence[JudgeRequest]) -> Sequence[None]:
+        del installation
+        return [None] * len(asked)
+
+
 def sweeping(town: Town, book: Book) -> Sweeping:
-    return Sweeping(town, book, RedisProgress(book.store.wire), Hand())
+    return Sweeping(town, book, RedisProgress(book.store.wire), Hand(), Forgotten(Nothing(), RedisEnds(book.store)))
 
 
 def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:

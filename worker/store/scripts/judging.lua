@@ -63,7 +63,7 @@ local function hold(token, lease_ms)
   call('HINCRBY', pull, 'tries', 1)
   local why, run = get('again'), server_run()
   call('HDEL', pull, 'due', 'since', 'news', 'look', 'again', 'knew', 'run')
-  if run then call('HSET', pull, 'run', run) end
+  if run then call('HSET', pull, 'run', run, 'served', run) end
   if why then call('HSET', pull, 'knew', string.match(why, '%S+')) end
   call('HSET', pull, 'state', 'held', 'token', token, 'read', get('seq'))
   call('ZADD', 'assay:out', now + lease_ms, pull)

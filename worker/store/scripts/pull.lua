@@ -13,6 +13,7 @@
 --   due since after   judge not before; first event of this quiet window; not before, whatever happens
 --   limit     when the rate limit ends that it was put off by: `after` is its turn among all that were
 --   fence token tries number of this judging, who holds it, how often it was begun
+--   served    the server's run in which it was begun last, or found at GitHub as we know it
 --   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
 --   aways     how often in a row GitHub was away when it was judged; 0: it was, and somebody pushed or asked since
 --   waiting   since when this head waits for other checks

@@ -1,0 +1,66 @@
+"""Checks that are open at GitHub though we take them for ended: opened again after the backup that Redis was restored from.
+
+Does not judge and says nothing: what is on record is shown by whoever looks again. Invariant: a head is asked about once in each
+run of Redis' server, MOST_ASKED in one go, and only while nobody is to judge it; and somebody looks again once for each of its
+check runs.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from worker.domain.group_answer import Published
+from worker.domain.ids import CheckRunId, InstallationId, Sha
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.value import Value
+
+MOST_ASKED: Final = 1_000
+"""Ten requests. The others come with the next look."""
+
+
+class Shows(Protocol):
+    """What GitHub shows. Raises as PullSource does."""
+
+    def shown(self, installation: InstallationId, asked: Sequence[JudgeRequest]) -> Sequence[Published | None]:
+        """Our newest check run on each head; None: it has none, or another one is the newest head."""
+        ...
+
+
+class Ends(Protocol):
+    """What we know of checks that ended. Raises Unavailable."""
+
+    def doubt(self, pull: PullRef, head_sha: Sha) -> str:
+        """A word as long as Redis may have forgotten that it was opened again; '': it did not."""
+        ...
+
+    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+        """GitHub shows it ended, too, unless something happened since this doubt."""
+        ...
+
+    def set_right(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+        """Have somebody look again. False: that was asked for before."""
+        ...
+
+
+class Forgotten(Value):
+    """Compares what we take for ended with what GitHub shows."""
+
+    shows: Shows
+    ends: Ends
+
+    def look(self, installation: InstallationId, known: Sequence[JudgeRequest]) -> int:
+        """How many of these heads somebody looks at again."""
+        doubtful = [(one, doubt) for one in known if (doubt := self._doubt(one))][:MOST_ASKED]
+        shown = self.shows.shown(installation, [one for one, _ in doubtful])
+        return sum(self._compared(one, doubt, run) for (one, doubt), run in zip(doubtful, shown, strict=True))
+
+    def _doubt(self, request: JudgeRequest) -> str:
+        return self.ends.doubt(request.pull, request.head_sha) if request.head_sha else ""
+
+    def _compared(self, request: JudgeRequest, doubt: str, run: Published | None) -> bool:
+        head_sha = request.head_sha
+        if head_sha is None or self.ends.doubt(request.pull, head_sha) != doubt:
+            return False  # whoever judged meanwhile may have ended it after we asked
+        if run is not None and run.conclusion is None:
+            return self.ends.set_right(request, run.check, doubt)
+        self.ends.is_as_known(request.pull, head_sha, doubt)
+        return False
