@@ -1,7 +1,7 @@
 """The four stages on one screen: assemble, judge, record, publish.
 
 Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is published for a head that moved, and
-nothing recorded for one that GitHub says has moved (where it can't be asked, the verdict is recorded and waits; where its author
+nothing recorded for one that GitHub says has moved (where it can't be asked, or lets us see nothing for a while, the verdict is recorded and waits; where its author
 is told of it by what finds the head out, it is recorded before); a verdict is recorded before anybody is told of it; and one that
 is on record when its judge dies, or can't ask GitHub, is published once its head is known to stand, not judged again.
 """
@@ -21,8 +21,8 @@ from worker.domain.ids import Sha
 from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, Accept, Reject, Verdict
-from worker.errors import Gone, RubricRefused, Unavailable
+from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import content_of, docket, hear
@@ -34,6 +34,10 @@ from worker.scope import observed, scope_of, shown
 
 DOUBTFUL: Final = frozenset({"deleted", "head commit deleted"})
 """What may be told of one thing that GitHub does not find, or not yet, though the pull request is there."""
+
+
+ASKED_FOR_IN_VAIN: Final = frozenset({AbstainReason.UNPROVEN, AbstainReason.NEEDS_HUMAN})
+"""No verdict, though a model was asked and answered."""
 
 
 class CiPatience(Value):
@@ -227,11 +231,11 @@ def evaluate(
     try:
         at_once = found.verdict.carried_from is not None
         newer = deps.board.newer_head(request, opened.subject.head_sha, at_once=at_once)
-    except Gone as gone:
-        keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, gone.what, cost)
-        raise
-    except Unavailable:  # whoever tries again publishes this, and pays nothing
-        record(request.pull, found, dossier, keepers)
+    except (Forbidden, Gone, Unavailable) as told:
+        if isinstance(told, Gone) and told.is_over:
+            keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, told.what, cost)
+        else:  # whoever tries again, or finds it once we may see it again, publishes this, and pays nothing
+            record(request.pull, found, dossier, keepers)
         raise
     if newer is not None:
         keepers.give_up(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, OVERTAKEN, cost)
@@ -288,6 +292,12 @@ def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
     return dossier.model_copy(update={"pull_request": pull.model_copy(update={"pushed_at": came.at})})
 
 
+def answers_a_sweep(request: JudgeRequest, last: Verdict) -> bool:
+    """Who looks around asks for nothing but a state. What a model was asked for is shown, where another try would say the same."""
+    is_ruled = not isinstance(last, Abstain) or last.abstain_reason in ASKED_FOR_IN_VAIN
+    return request.trigger is Trigger.SWEEP and is_ruled
+
+
 def only_arrived(request: JudgeRequest) -> bool:
     """Whether all that it says is that a head came. Who asked by hand is answered, whatever was told after he asked."""
     came = request.arrived
@@ -340,7 +350,7 @@ def recorded_already(
     last = dossier.ledger[-1] if dossier.ledger else None
     if last is None or last.head_sha != dossier.pull_request.head_sha or opened.fingerprint != last.fingerprint:
         return None
-    answers = only_arrived(request) or last.created_at >= request.requested_at
+    answers = only_arrived(request) or last.created_at >= request.requested_at or answers_a_sweep(request, last.verdict)
     if anew_since is not None:
         is_ruled = not isinstance(last.verdict, Abstain) or asks_a_person(last.verdict)
         answers = last.created_at >= anew_since and (answers or is_ruled)

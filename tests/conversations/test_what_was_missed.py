@@ -8,9 +8,10 @@ from datetime import datetime
 import pytest
 
 from tests.conversations.conftest import Open
+from tests.world.anthropic import Reply
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.pulls import Pull
-from tests.world.replies import reject
+from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
 
 LOOK = "^GET /app/installations$"
@@ -86,6 +87,29 @@ def test_what_was_missed_while_an_installation_was_suspended_is_found_afterwards
         assert (here.checks, seen(world, TOKEN)) == ([], asked)
         world.github.verb("suspend", ends=True)
         world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("reply", "conclusion"), [(accept(RETRY_AT), "success"), (cannot_tell(), "action_required")])
+def test_a_verdict_that_was_made_as_access_was_lost_is_shown_when_it_is_back_and_not_paid_again(
+    another_world: Open, reply: Reply, conclusion: str
+) -> None:
+    world = another_world({"ASSAY_CATCH_UP": "0.5"})
+    here = world.repository(PROJECT)
+    is_seen(world)
+    thought = world.model.thinks_about(reply)
+    pull = world.agent.opens(RETRY)
+    thought.was_asked()
+    world.github.verb("suspend")
+    thought.arrives()
+    world.until(lambda: not world.busy(), "the judging has ended")
+    assert pull.check.status == "in_progress"
+
+    world.github.verb("suspend", ends=True)
+    world.until(lambda: pull.check.status == "completed", "what is on record is shown")
+    world.settles()
+    assert (len(world.model.asked), len(here.checks)) == (1, 1)
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == (conclusion, None)
 
 
 @pytest.mark.slow

@@ -12,10 +12,11 @@ from tests.worker.anew.recorded import dossier
 from tests.worker.corpus.made import STUB
 from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.board import Look, Silent
+from worker.domain import keys
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request import JudgeRequest, Trigger
-from worker.errors import Gone, Unavailable
+from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
@@ -23,6 +24,7 @@ from worker.record import Keepers
 from worker.rulebook import load_prompt, load_rubric
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
+from worker.store.wire import text
 from worker.system_clock import SystemClock
 
 
@@ -148,3 +150,43 @@ def test_an_author_who_is_told_by_what_asks_for_the_head_can_rely_on_what_he_is_
     assert asked == [False]
     assert author.on_record == [HERE], "the verdict is on record before"
     assert [one.head_sha for one in store.ledger.entries(wish().pull)] == [HERE], "and stays there"
+
+
+class Losing(RecordedSource):
+    """Everything of it can be read, but when the verdict is there."""
+
+    def __init__(self, error: AssayError) -> None:
+        super().__init__(dossier(1, STUB))
+        self._error = error
+
+    def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - nobody sees any
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [Gone("suspended"), Forbidden("contents: read"), Outage("GitHub", "502")])
+def test_a_verdict_that_was_made_as_access_was_lost_is_what_a_sweep_shows(store: Store, error: AssayError) -> None:
+    ends_with(store, error)
+    [made] = store.ledger.entries(wish().pull)
+
+    later = SystemClock().now() + timedelta(days=1)
+    outcome, _ = judged(store, wish(trigger=Trigger.SWEEP, requested_at=later))
+    assert isinstance(outcome, Judged)
+    assert outcome.verdict.eval_id == made.eval_id
+    assert store.ledger.entries(wish().pull) == (made,)
+
+
+@pytest.mark.parametrize("what", ["closed", "merged", "deleted"])
+def test_one_that_was_over_by_then_leaves_no_verdict(store: Store, what: str) -> None:
+    ends_with(store, Gone(what))
+    assert store.ledger.entries(wish().pull) == ()
+
+
+def ends_with(store: Store, error: AssayError) -> None:
+    """A judging ends so: as one that is over, or with the error, for whoever runs it."""
+    if isinstance(error, Gone):
+        outcome, _ = judged(store, wish(), source=Losing(error))
+        assert outcome == Dropped(error.what)
+        return
+    with pytest.raises(type(error)):
+        judged(store, wish(), source=Losing(error))
+    store.pulls.died(wish().pull, int(text(store.wire.call("HGET", keys.pull(wish().pull).name, "fence"))))
