@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self, TypedDict
-
-import httpx
+from urllib.parse import urlencode
 
 from tests.world.install import is_installed
 from tests.world.node import GITHUB, node
+from tests.world.spoken import Answer, Line
 
 PATIENCE = 120.0
 """Seconds for one verb. Generous: a pull request of 3,000 files takes a while to make."""
@@ -112,10 +112,10 @@ class Ready:
 class Refused(AssertionError):
     """GitHub said no; `message` is in its words."""
 
-    def __init__(self, response: httpx.Response) -> None:
-        super().__init__(f"{response.request.method} {response.request.url}: {response.status_code} {response.text}")
-        self.status = response.status_code
-        self.message = str(response.json().get("message", "")) if response.text.startswith("{") else response.text
+    def __init__(self, question: str, answer: Answer) -> None:
+        super().__init__(f"{question}: {answer.status} {answer.text}")
+        self.status = answer.status
+        self.message = str(answer.json().get("message", "")) if answer.text.startswith("{") else answer.text
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class GitHub:
 
     process: subprocess.Popen[str]
     ready: Ready
-    client: httpx.Client
+    line: Line
 
     @classmethod
     def start(cls, others: Mapping[str, int] | None = None) -> Self:
@@ -136,10 +136,10 @@ class GitHub:
         line = process.stdout.readline()
         assert line, "The GitHub bench ended at once; its errors are above."
         ready = Ready(**json.loads(line))
-        return cls(process, ready, httpx.Client(base_url=ready.url, timeout=PATIENCE))
+        return cls(process, ready, Line(ready.url, PATIENCE))
 
     def stop(self) -> None:
-        self.client.close()
+        self.line.close()
         self.process.terminate()
         self.process.communicate(timeout=10)
 
@@ -149,27 +149,27 @@ class GitHub:
 
     def verb(self, name: str, /, **body: Any) -> Any:
         """What is not REST: pushes, CI, buttons, faults. The verbs are in github/gh/verbs.mjs."""
-        return _answer(self.client.post(f"/_bench/{name}", json=body))
+        return self._told("POST", f"/_bench/{name}", body)
 
     def user(self, login: str, method: str, path: str, /, **body: Any) -> Any:
         """What a person does through GitHub's own API."""
-        headers = {"Authorization": f"token {self.ready.tokens[login]}"}
-        return _answer(self.client.request(method, path, json=body or None, headers=headers))
+        return self._told(method, path, body or None, Authorization=f"token {self.ready.tokens[login]}")
 
     def state(self, repository: str, *parts: str) -> State:
         """All of *repository*, or these *parts* alone: what nobody looks at is not put together."""
-        return _answer(self.client.get("/_bench/state", params={"repo": repository, "part": parts}))
+        return self._seen("state", repo=repository, part=parts)
 
     def requests(self, repository: str | None = None, *names: str | None) -> list[Exchange]:
         """Every request about *repository* under the installation's credentials, or those called *names* (None: its own)."""
         own = f"installation:{self.ready.installation_id}"
-        wanted = {"repo": repository, "name": [name or own for name in names] or own, "bodies": "1"}
-        params = {key: value for key, value in wanted.items() if value is not None}
-        return list(_answer(self.client.get("/_bench/requests", params=params))["requests"])
+        about = {} if repository is None else {"repo": repository}
+        return list(
+            self._seen("requests", name=[name or own for name in names] or [own], bodies="1", **about)["requests"]
+        )
 
     def traffic(self, match: str) -> list[Exchange]:
         """Every request, whoever made it, whose "METHOD /path" matches."""
-        return list(_answer(self.client.get("/_bench/requests", params={"match": match, "bodies": "1"}))["requests"])
+        return list(self._seen("requests", match=match, bodies="1")["requests"])
 
     def redeliver_refused(self) -> int:
         """Deliver again what the product did not take, as an App's owner may; how many deliveries that were."""
@@ -207,21 +207,25 @@ class GitHub:
             self.verb("trap/open")
 
     def clear_faults(self) -> None:
-        _answer(self.client.delete("/_bench/fault"))
+        self._told("DELETE", "/_bench/fault")
 
     def told(self, repository: str, event: str) -> list[dict[str, Any]]:
         """The payloads of this event about this repository, oldest first."""
         self.settle()
         return [json.loads(one["body"]) for one in self.state(repository)["deliveries"] if one["event"] == event]
 
+    def _seen(self, what: str, **query: Any) -> Any:
+        """A list in *query* is said one by one."""
+        return self._told("GET", f"/_bench/{what}?{urlencode(query, doseq=True)}")
+
+    def _told(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        answer = self.line.ask(method, path, body, headers)
+        if not 200 <= answer.status < 300:
+            raise Refused(f"{method} {self.url}{path}", answer)
+        return answer.json()
+
 
 def _is_push_to(delivery: Delivery, head: str) -> bool:
     """Of a pull request's branch."""
     is_push = (delivery["event"], delivery["action"]) == ("pull_request", "synchronize")
     return is_push and json.loads(delivery["body"])["after"] == head
-
-
-def _answer(response: httpx.Response) -> Any:
-    if not response.is_success:
-        raise Refused(response)
-    return response.json()
