@@ -22,6 +22,8 @@ LINE_BREAK: Final = "␤"
 
 def visible(text: str) -> str:
     """Show what can't be seen: ESC as ␛, a right-to-left override as ⟨U+202E⟩. Newline and tab stay."""
+    if text.isascii() and text.isprintable():  # most of all that is shown; takes a quarter of a search
+        return text
     return UNSEEN.sub(_name, text)
 
 

@@ -16,6 +16,12 @@ def test_newline_and_tab_stay_and_one_line_has_neither() -> None:
     assert exact_line("a\n b") == "a␤ b"
 
 
+def test_plain_text_is_shown_as_it_is_beside_a_letter_that_is_none() -> None:
+    plain = [chr(code) for code in range(128)]
+    assert [visible(one) + "ä" for one in plain] == [visible(f"{one}ä") for one in plain]
+    assert visible("a word") == "a word"
+
+
 @given(ANY_TEXT)
 def test_no_text_keeps_a_control_character_and_all_of_it_can_be_encoded(text: str) -> None:
     shown = visible(text)
