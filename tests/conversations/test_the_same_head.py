@@ -1,9 +1,12 @@
 """Several pull requests of one head: GitHub looks at one check of a name for a commit, whoever's it is."""
 
+import json
+
 import pytest
 
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Person
+from tests.world.product import run
 from tests.world.pulls import Pull, Repository
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -107,3 +110,24 @@ def test_a_draft_of_the_same_head_holds_nobody_and_is_judged_when_it_is_ready(wo
     world.settles()
     assert states(first) == ["failure", "failure"]
     assert not world.alice.merges(first).is_merged
+
+
+@pytest.mark.slow
+def test_one_that_was_closed_in_a_pause_says_nothing_to_who_waits_once_that_is_over(world: World) -> None:
+    here = released(world)
+    world.model.answers(accept(RETRY_AT))
+    people = world.product.environment
+    assert run(people, "pause", here.name, "--reason", "moving", "--by", "olga").returncode == 0
+    first = world.agent.opens(RETRY)
+    world.settles()
+    second = again(here, world.agent, first)
+    world.settles()
+    assert states(first) == ["neutral", "neutral"]
+    world.agent.closes(first)
+    world.settles()
+
+    assert run(people, "resume", here.name).returncode == 0
+    world.until(lambda: second.check.conclusion == "success", "the open one is judged")
+    world.settles()
+    told = json.loads(run(people, "wait", f"{here.name}@{second.head}", "--timeout", "0", "--json").stdout)
+    assert (told["state"], told["verdict"]["decision"], told["number"]) == ("done", "accept", second.number)

@@ -3,14 +3,18 @@
 import time
 from datetime import timedelta
 
+import pytest
+
 from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_groups import group
 from tests.worker.store.test_pulls import taken
+from tests.worker.store.test_triggers import At
 from worker.domain import keys
 from worker.domain.ids import CheckRunId
 from worker.domain.merge_group import GroupEnd
 from worker.domain.request import PullRef, Trigger
 from worker.settings import Timing
+from worker.store import door
 from worker.store.checks import OverdueCheck
 from worker.store.connection import Store
 from worker.store.pulls import Finish
@@ -109,3 +113,16 @@ def test_a_group_whose_check_was_left_open_is_looked_at_once_more_as_what_it_is_
     store.groups.done(found.group)
     assert not store.groups.stray(place, CHECK, later)
     assert store.groups.next() is None
+
+
+@pytest.mark.parametrize(
+    ("trigger", "counts"), [(Trigger.LATE, 0), (Trigger.RESUMED, 0), (Trigger.SWEEP, 1), (Trigger.REOPENED, 1)]
+)
+def test_what_we_ask_for_later_ourselves_opens_no_closed_pull_request(
+    store: Store, trigger: Trigger, counts: int
+) -> None:
+    judged(store)
+    door.shut(store.wire, pull(), timedelta(days=1))
+    store.pulls.want(wish(trigger=trigger))
+    assert store.pulls.plan(pull()) is not None, "who looks asks GitHub"
+    assert len(door.with_head(store.wire, At())) == counts

@@ -95,7 +95,9 @@ local function written(answer)
   return {ok = answer .. ' ' .. seq}
 end
 
-if was[10] or was[11] then drop('over', 'ends') end
+-- What we ask ourselves for later is no word of GitHub's that a closed one was reopened: who looks sees whether it was.
+local function is_own() return string.match(A[1], '"trigger":"resumed"') or string.match(A[1], '"trigger":"late"') end
+if (was[10] or was[11]) and not is_own() then drop('over', 'ends') end
 
 local flags = was[4] or ''
 for flag in string.gmatch(asked, '%S+') do
