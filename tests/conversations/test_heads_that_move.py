@@ -141,6 +141,60 @@ def test_a_reopened_pull_request_is_judged(world: World) -> None:
     assert len(pull.checks_of(pull.head)) == 1
 
 
+def deletes_branch(world: World, pull: Pull) -> None:
+    headers = {"Authorization": f"token {world.github.ready.tokens['alice']}"}
+    world.github.client.delete(
+        f"/repos/{pull.repository.name}/git/refs/heads/{pull.branch}", headers=headers
+    ).raise_for_status()
+
+
+def restores_branch(world: World, pull: Pull, head: str) -> None:
+    path = f"/repos/{pull.repository.name}/git/refs"
+    world.github.user("alice", "POST", path, ref=f"refs/heads/{pull.branch}", sha=head)
+
+
+@pytest.mark.slow
+def test_a_branch_that_was_deleted_at_the_close_and_restored_brings_its_verdict_back_unpaid(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    head = pull.head
+
+    world.alice.closes(pull)
+    deletes_branch(world, pull)
+    world.settles()
+    restores_branch(world, pull, head)
+    world.alice.reopens(pull)
+    world.settles()
+    assert (pull.head, pull.check.conclusion, len(pull.checks_of(head))) == (head, "success", 1)
+
+    world.agent.pushes(pull, STUB)
+    world.settles()
+    assert (pull.check.conclusion, len(pull.checks_of(pull.head))) == ("failure", 1), "and what follows is judged"
+
+
+@pytest.mark.slow
+def test_a_branch_that_was_deleted_while_it_was_judged_is_judged_once_it_is_restored(world: World) -> None:
+    world.repository(PROJECT)
+    late = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    late.was_asked()
+    head = pull.head
+    world.alice.closes(pull)
+    deletes_branch(world, pull)
+    late.arrives()
+    world.settles()
+    assert pull.check.conclusion == "cancelled"
+
+    world.model.answers(accept(RETRY_AT))
+    restores_branch(world, pull, head)
+    world.alice.reopens(pull)
+    world.settles()
+    assert (pull.check.conclusion, len(pull.checks_of(head))) == ("success", 1)
+    assert world.alice.merges(pull).is_merged
+
+
 @pytest.mark.slow
 def test_a_draft_is_judged_when_it_is_ready(world: World) -> None:
     world.repository(PROJECT)
