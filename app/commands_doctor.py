@@ -141,9 +141,9 @@ def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
             yield Examined(name, Health.OK, f"accepted at {settings.github_api_url}")
     if report.app is not None:
         yield Examined("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
-        yield from permission_lines(report.app.permissions)
+        yield from permission_lines(report.app.permissions, settings.declined)
         yield _lacking("App events", report.missing_events, "Permissions & events, Subscribe to events")
-        yield from installation_lines(report.app.permissions, report.installed, report.app.html_url)
+        yield from installation_lines(report.app.permissions, report.installed, report.app.html_url, settings.declined)
     if report.clock_skew is not None:
         yield skew_line(report.clock_skew)
 

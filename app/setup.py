@@ -20,9 +20,11 @@ from app.events import SUBSCRIBED
 from app.setup_exchange import CodeRefused, exchange
 from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
 from worker.domain.manifest import CALLBACK, WEBHOOKS, WishError, guessed, manifest, register_url, web_url, wish
+from worker.domain.permissions import declined_of
 from worker.errors import Unavailable
 from worker.settings import Settings
 from worker.store.connection import Store
+from worker.store.setup import declined_in
 
 AnyRequest = Request[Any, Any, Any]
 Page = Response[str]
@@ -76,7 +78,7 @@ class SetupDoor:
             wanted = wish(form.address, form.deliveries, form.organization, ticked)
         except WishError as error:
             return self._page(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
-        state = self._setup.begin()
+        state = self._setup.begin(declined=[one.opt_in for one in declined_of(wanted.opt_ins)])
         if state is None:
             return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
         self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.deliveries)
@@ -101,7 +103,7 @@ class SetupDoor:
         with suppress(Unavailable):  # the secrets are told this once; a state that was taken opens nothing anyway
             self._setup.close()
         self._log.info("setup", outcome="created", app_id=made.id, slug=made.slug)
-        return self._page(done_page(made))
+        return self._page(done_page(made, declined_in(state)))
 
     def _page(self, html: str, status: HTTPStatus = HTTPStatus.OK) -> Page:
         return page(html, status, web_url(self._api_url))

@@ -14,7 +14,7 @@ from typing import Final
 
 from app.setup_exchange import Made
 from worker.domain.manifest import Manifest, Wish, is_here
-from worker.domain.permissions import CORE, EXTRAS, Level, OptIn
+from worker.domain.permissions import CORE, EXTRAS, SWITCHES, Level, OptIn
 from worker.domain.value import Value
 
 STYLE: Final = (
@@ -93,9 +93,9 @@ def confirm_page(wanted: Wish, manifest: Manifest, target: str) -> str:
     )
 
 
-def done_page(made: Made) -> str:
-    """The last page, shown once: the secrets, and what to put where."""
-    variables = lines(made)
+def done_page(made: Made, declined: Collection[str] = ()) -> str:
+    """The last page, shown once: the secrets, what was *declined*, and what to put where."""
+    variables = lines(made, declined)
     fly = " ".join(["fly secrets set", *variables])
     return _page(
         f"Your App “{made.slug}” is there",
@@ -114,12 +114,13 @@ def done_page(made: Made) -> str:
     )
 
 
-def lines(made: Made) -> list[str]:
-    """The three settings, each on one line: the key in base64, which Assay reads as well as PEM."""
+def lines(made: Made, declined: Collection[str] = ()) -> list[str]:
+    """The three settings, each on one line: the key in base64, which Assay reads as well as PEM. Then what keeps off what was *declined*."""
     key = base64.b64encode(made.pem.get_secret_value().encode()).decode()
     values = (str(made.id), made.webhook_secret.get_secret_value(), key)
     names = ("ASSAY_APP_ID", "ASSAY_WEBHOOK_SECRET", "ASSAY_APP_PRIVATE_KEY")
-    return [f"{name}={shlex.quote(value)}" for name, value in zip(names, values, strict=True)]
+    off = [f"{name}=0" for name, one in SWITCHES.items() if one in declined]
+    return [*(f"{name}={shlex.quote(value)}" for name, value in zip(names, values, strict=True)), *off]
 
 
 def refused_page(words: str) -> str:

@@ -17,6 +17,7 @@ from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.manifest import web_url
 from worker.domain.pattern import compile_patterns
+from worker.domain.permissions import OptIn
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.value import Value, replace
 from worker.outage import Outages
@@ -87,7 +88,11 @@ class Court(Value):
         from worker.reviewing import People
 
         people = People(
-            self.store.decisions, self.store.asks, self.reviewers, lambda dossier: config_of(dossier).review
+            self.store.decisions,
+            self.store.asks,
+            self.reviewers,
+            lambda dossier: config_of(dossier).review,
+            asks_nobody=OptIn.COMMENTS in self.settings.declined,
         )
         site = web_url(self.settings.github_api_url)
         timing = self.settings.timing
@@ -223,7 +228,8 @@ class Court(Value):
         from worker.feedback import Writer
 
         newest, limit = self.store.checks().newest, self.settings.round_limit
-        return Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit)
+        is_silent = OptIn.COMMENTS in self.settings.declined
+        return Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit, is_silent)
 
     def _checks_under(self, fence: Fence) -> "CheckDesk":
         from worker.publish import CheckDesk
@@ -259,7 +265,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
             clock=clock,
             source=github_source(settings, store, access),
             checks=GitHubChecks(access, app_id),
-            desk=GitHubDesk(access),
+            desk=GitHubDesk(access, settings.declined),
             comments=GitHubComments(access),
             reactions=GitHubReactions(access),
             reviewers=GitHubReviewers(access),

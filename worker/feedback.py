@@ -36,7 +36,7 @@ REFUSED: Final = ""
 
 
 class Writer(Value):
-    """`newest`: the head that was announced last."""
+    """`newest`: the head that was announced last. `is_silent`: whoever runs Assay declined comments."""
 
     comments: Comments
     notes: Notes
@@ -44,6 +44,7 @@ class Writer(Value):
     newest: Callable[[PullRef], Sha | None]
     clock: Clock
     round_limit: int
+    is_silent: bool = False
 
     def tell(self, letter: Letter) -> None:
         """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
@@ -77,12 +78,16 @@ class Writer(Value):
 
     def can_look(self, letter: Letter, said: Says) -> bool:
         """Whether `tell_and_look` would change the comment, once this is on record."""
+        if self.is_silent:
+            return False
         note = self.notes.of(letter.pull)
         is_known = note is not None and note.comment_id is not None and bool(note.node_id)
         return is_known and is_news(said, letter.head_sha, note) and self._is_newest(letter)
 
     def _news(self, letter: Letter) -> "News | None":
-        """What the comment is to say; None: there is nothing new."""
+        """What the comment is to say; None: there is nothing new, or nothing is to be said."""
+        if self.is_silent:
+            return None
         entries = self.ledger.entries(letter.pull)
         entry = told_of(entries, letter.head_sha)
         if entry is None or not self._is_newest(letter):

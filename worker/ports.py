@@ -324,12 +324,12 @@ class Desk(Protocol):
     def react(self, ask: Ask, sign: str) -> None:
         """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing.
 
-        It may be in a review's own text. A button has no comment. Where GitHub does not let us, nothing is left.
+        It may be in a review's own text. A button has no comment. Where GitHub does not let us, or we are not to, nothing is left.
         """
         ...
 
     def say(self, ask: Ask, text: str) -> bool:
-        """Write a comment of our own; whether GitHub let us."""
+        """Write a comment of our own; whether it was written: GitHub may not let us, and we may not be to."""
         ...
 
 

@@ -36,12 +36,16 @@ MOST_ASKED: Final = 5
 
 
 class People(Value):
-    """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked."""
+    """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked.
+
+    `asks_nobody`: whoever runs Assay declined that.
+    """
 
     decisions: Decisions
     asks: Asks
     reviewers: Reviewers
     review_of: Callable[[Dossier], Review]
+    asks_nobody: bool = False
 
     def said(self, pull: PullRef, head_sha: Sha) -> Said:
         return self.decisions.of(pull, head_sha)
@@ -72,7 +76,7 @@ class People(Value):
         ) as refused:  # Gone: what we asked at; the check tells of the pull request itself
             LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
             return Called(refused=not isinstance(refused, Unavailable))
-        if called is not None:
+        if called is not None and not called.is_declined:
             self.decisions.call(request.pull, called.names)
         return called
 
@@ -107,6 +111,8 @@ class People(Value):
         owners = owners_at_base(self.reviewers, request.pull, dossier)
         if any(one.team is None and one.login.casefold() in approved for one in owners):
             return None
+        if self.asks_nobody:
+            return Called(is_declined=True, has_owners=bool(owners))
         others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MOST_ASKED]
         asked = self.reviewers.ask(request, others) if others else ()
         if review.label is not None:

@@ -13,20 +13,18 @@ from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from pydantic import SecretStr
 
 from worker.domain.config import Authors, Handling
 from worker.domain.money import Caps
 from worker.domain.pattern import pattern
+from worker.domain.permissions import SWITCHES, OptIn
 from worker.domain.value import Value
 from worker.errors import RetryRule, SettingError
 
-T = TypeVar("T")
-
 PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
-
 
 WRITES_A_MINUTE: Final = 80
 """GitHub's secondary limit of requests that create content."""
@@ -177,6 +175,7 @@ class Settings(Value):
     canary: Canary = Canary()
     server: ServerAccess | None = None
     authors: Authors = Authors()
+    declined: frozenset[OptIn] = frozenset()
     timing: Timing = Timing()
 
     @property
@@ -252,6 +251,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         canary=_canary(values),
         server=_server(values),
         authors=Authors(people=_handling(values, "ASSAY_PEOPLE"), bots=_handling(values, "ASSAY_BOTS")),
+        declined=frozenset(one for name, one in SWITCHES.items() if _one_of(values, name, ("1", "0")) == "0"),
         timing=_timing(values),
     )
 

@@ -177,6 +177,18 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "docs/triggers.md",
     ),
     Variable(
+        "ASSAY_COMMENTS",
+        "0 writes no comment, answers no command in words and asks nobody for a review, whatever the App may",
+        "1",
+        "docs/permissions.md",
+    ),
+    Variable(
+        "ASSAY_REACTIONS",
+        "0 leaves no reaction at commands, whatever the App may",
+        "1",
+        "docs/permissions.md",
+    ),
+    Variable(
         "ASSAY_SERVER", "the http(s) URL of a running Assay, for `assay wait`", "the records here", "whoever runs it"
     ),
     Variable("ASSAY_TOKEN", "a token that it made, for `assay wait`", "none", "`assay token create` there"),

@@ -168,6 +168,22 @@ def test_somebody_with_the_token_gets_an_app_and_all_its_settings_once(setup: Se
     assert setup.outcomes == ["begun", "created"]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "declined"),
+    [(["comments"], [OptIn.REACTIONS]), (["reactions", "merge_queue"], [OptIn.COMMENTS]), (["merge_queue"], [])],
+)
+def test_what_was_left_out_beside_what_takes_the_same_permission_is_among_the_settings(
+    setup: Setup, played: HTTPServer, chosen: list[str], declined: list[OptIn]
+) -> None:
+    confirm = setup.begin(opt_in=chosen)
+    conversion(played)
+    done = setup.back("c0de", parse_qs(urlsplit(action(confirm.text)).query)["state"][0])
+    pasted = re.search(r"<pre>(ASSAY_APP_ID.+?)</pre>", done.text, re.DOTALL)
+    assert pasted
+    settings = read_settings(dict(line.split("=", 1) for line in unescape(pasted[1]).splitlines()))
+    assert list(settings.declined) == declined
+
+
 def test_what_is_asked_is_shown_before_github_is_asked(setup: Setup) -> None:
     confirm = setup.begin(opt_in=["merge_queue"], deliveries="https://tunnel.example/x")
     made = posted(confirm.text)

@@ -56,8 +56,10 @@ Actions (read): read the logs of failing jobs.
 Commit statuses (read): see CI that reports statuses: nothing may pass while one fails.
 Checks (read and write): write the one check that Assay is, and see the others.
 Each of these is your choice, now or later:
-[comments checked] Pull requests (read and write): comment on pull requests, react to commands, set a label, ask for a review
-Without it the agent gets no comment, commands get neither a reaction nor an answer, and nobody is asked for a review; verdicts stand on the check alone.
+[comments checked] Pull requests (read and write): comment on pull requests, answer commands, set a label, ask for a review
+Without it the agent gets no comment, commands get no answer in words, and nobody is asked for a review; verdicts stand on the check alone.
+[reactions] Pull requests (read and write): react to commands, so that they are seen to be taken or refused
+Without it commands get no reaction: what follows shows on the check, and a refusal only in an answer.
 [merge_queue] Merge queues (read): hear of merge groups, and answer for them
 Without it merge groups get no answer: where Assay is required, a merge queue waits until it times out.
 Show me what GitHub will be asked
@@ -114,6 +116,14 @@ Choose the repositories that Assay judges.
 4. See that all is well
 assay doctor --repo OWNER/REPO checks every setting and connection, and says what is missing for the check to be required.
 """)
+
+
+def test_what_was_not_chosen_is_one_more_line_to_put_there() -> None:
+    assert lines(MADE, ["reactions"]) == [*lines(MADE), "ASSAY_REACTIONS=0"]
+    assert lines(MADE, ["made up", "merge_queue"]) == lines(MADE)
+    told = read(done_page(MADE, ["comments"]))
+    assert "\nASSAY_COMMENTS=0\nOr on Fly" in told
+    assert "ASSAY_APP_PRIVATE_KEY=UEVN ASSAY_COMMENTS=0\n" in told
 
 
 def test_a_secret_that_a_shell_would_misread_is_quoted() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.conversations.conftest import Open
 from tests.conversations.test_feedback import comments
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
@@ -486,6 +487,59 @@ def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) ->
     assert (pull.check.title, pull.answers) == ("Overridden by @alice: Seen.", [])
     refused = [one for one in world.github.requests(world.here.name) if one["status"] == 403]
     assert len(refused) <= 6, "no storm"
+
+
+def requested(world: World, ending: str) -> list[str]:
+    """What GitHub was asked to write, of paths that end so."""
+    asked = [one for one in world.github.requests(world.here.name) if one["method"] == "POST"]
+    return [one["path"] for one in asked if one["path"].endswith(ending) or one["operation"] == "AssayReact"]
+
+
+@pytest.mark.slow
+def test_who_chose_comments_without_reactions_is_obeyed_and_answered_and_no_reaction_is_asked_for(
+    another_world: Open,
+) -> None:
+    world = another_world({"ASSAY_REACTIONS": "0"})
+    pull = rejected(world)
+    assert len(comments(world)) == 1, "the agent is told"
+    world.mallory.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.answers == [
+        "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has read."
+    ]
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge force")
+    world.alice.reviews(pull, "COMMENT", "/assay help")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "`/override REASON`" in pull.answers[-1], "all commands are listed"
+    assert requested(world, "/reactions") == []
+    assert world.github.state(pull.repository.name)["reactions"] == []
+
+
+@pytest.mark.slow
+def test_who_chose_reactions_without_comments_sees_the_sign_alone_and_nobody_is_asked(another_world: Open) -> None:
+    world = another_world({"ASSAY_COMMENTS": "0"})
+    world.repository({**PROJECT, "CODEOWNERS": "* @bob\n", ".github/assay.yml": "review:\n  label: needs-review\n"})
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    refused, typo = world.mallory.comments(pull, "/rejudge"), world.bob.comments(pull, "/rejuge")
+    world.model.answers(cannot_tell())
+    taken = world.bob.comments(pull, "/rejudge force")
+    world.settles()
+
+    assert [reactions(world, one) for one in (refused, typo, taken)] == [
+        [("assay[bot]", "-1")],
+        [("assay[bot]", "confused")],
+        [("assay[bot]", "eyes")],
+    ]
+    assert pull.check.conclusion == "action_required"
+    assert "ASSAY_COMMENTS" in pull.text
+    assert [requested(world, one) for one in ("/comments", "/requested_reviewers", "/labels")] == [[], [], []]
+    assert comments(world) == []
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def created(door: Product, opt_ins: list[str]) -> Mapping[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
-@pytest.mark.parametrize("opt_ins", [[], [str(one) for one in OptIn]])
+@pytest.mark.parametrize("opt_ins", [[], ["comments"], [str(one) for one in OptIn]])
 def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     github: GitHub, anthropic_server: HTTPServer, another_world: Open, opt_ins: list[str]
 ) -> None:
@@ -71,7 +71,8 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     assert (
         "wrong Required check Assay is required on main by branch protection and a ruleset, but from any source" in said
     )
-    assert ("off: the App does not ask for merge_queues: read" in said) is (not opt_ins)
+    assert ("off: the App does not ask for merge_queues: read" in said) is ("merge_queue" not in opt_ins)
+    assert ("ok Reactions off: by choice (ASSAY_REACTIONS is 0)" in said) is (opt_ins == ["comments"])
 
 
 def test_both_secrets_and_both_keys_are_good_while_they_are_changed(github: GitHub, another_world: Open) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Caps
+from worker.domain.permissions import SWITCHES, OptIn
 from worker.errors import SettingError
 from worker.settings import MAY_BE_ZERO, PEM, Timing, read_settings
 from worker.variables import VARIABLES
@@ -29,6 +30,15 @@ def test_a_variable_set_to_nothing_counts_as_not_set() -> None:
 def test_the_data_folder_follows_the_users_state_folder() -> None:
     assert read_settings({"XDG_STATE_HOME": "/s"}).data_dir == Path("/s/assay")
     assert read_settings({"ASSAY_DATA_DIR": "/d"}).data_dir == Path("/d")
+
+
+def test_comments_and_reactions_are_on_unless_an_operator_declines_them() -> None:
+    assert read_settings({}).declined == frozenset()
+    assert read_settings({"ASSAY_COMMENTS": "1", "ASSAY_REACTIONS": "0"}).declined == {OptIn.REACTIONS}
+    assert read_settings(dict.fromkeys(SWITCHES, "0")).declined == {OptIn.COMMENTS, OptIn.REACTIONS}
+    assert set(SWITCHES) <= {variable.name for variable in VARIABLES}
+    with pytest.raises(SettingError, match=r'^ASSAY_REACTIONS is "no"\. Expected: '):
+        read_settings({"ASSAY_REACTIONS": "no"})
 
 
 def test_an_app_missing_is_told_only_when_it_is_needed() -> None:

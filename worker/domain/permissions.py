@@ -4,7 +4,7 @@ Does not ask GitHub (`worker.github.examine` does) and knows no words for people
 is not in these two tables is never asked for; docs/permissions.md, the manifest and `assay doctor` are made of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -49,15 +49,20 @@ CORE: Final = (
 
 class OptIn(StrEnum):
     COMMENTS = "comments"
+    REACTIONS = "reactions"
     MERGE_QUEUE = "merge_queue"
 
 
 class Extra(Value):
-    """A permission that judging does without. *lost*: what does not work without it."""
+    """A permission that judging does without. *lost*: what does not work without it.
+
+    *switch*: the setting that declines it where another opt-in brings its permission; "": it has that to itself.
+    """
 
     opt_in: OptIn
     permission: Permission
     lost: str
+    switch: str = ""
 
 
 EXTRAS: Final = (
@@ -67,10 +72,22 @@ EXTRAS: Final = (
             "pull_requests",
             Level.WRITE,
             "Pull requests",
-            "comment on pull requests, react to commands, set a label, ask for a review",
+            "comment on pull requests, answer commands, set a label, ask for a review",
         ),
-        "the agent gets no comment, commands get neither a reaction nor an answer, and nobody is asked for a review; "
+        "the agent gets no comment, commands get no answer in words, and nobody is asked for a review; "
         "verdicts stand on the check alone",
+        switch="ASSAY_COMMENTS",
+    ),
+    Extra(
+        OptIn.REACTIONS,
+        Permission(
+            "pull_requests",
+            Level.WRITE,
+            "Pull requests",
+            "react to commands, so that they are seen to be taken or refused",
+        ),
+        "commands get no reaction: what follows shows on the check, and a refusal only in an answer",
+        switch="ASSAY_REACTIONS",
     ),
     Extra(
         OptIn.MERGE_QUEUE,
@@ -78,6 +95,9 @@ EXTRAS: Final = (
         "merge groups get no answer: where Assay is required, a merge queue waits until it times out",
     ),
 )
+
+SWITCHES: Final[Mapping[str, OptIn]] = MappingProxyType({one.switch: one.opt_in for one in EXTRAS if one.switch})
+"""Each setting that declines an opt-in."""
 
 NEEDED_BY: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -120,6 +140,13 @@ def asked(opt_ins: Iterable[OptIn]) -> dict[str, str]:
         *(extra(one).permission for one in sorted(opt_ins)),
     ]  # an opt-in raises what is there, and lowers nothing
     return {one.name: str(one.level) for one in wanted}
+
+
+def declined_of(opt_ins: Collection[OptIn]) -> tuple[Extra, ...]:
+    """What was not chosen although its permission comes with what was: only a setting keeps it from being done."""
+    granted = asked(opt_ins)
+    left = [one for one in EXTRAS if one.opt_in not in opt_ins]
+    return tuple(one for one in left if one.switch and suffices(granted, one.permission))
 
 
 def events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:

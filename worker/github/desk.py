@@ -1,14 +1,16 @@
 """Who gives a command, by GitHub's own answer, and what they are told: a reaction, a comment.
 
 Does not know any command. Invariant: only GitHub's own answer about the repository gives somebody a role; where the App may
-not write, nothing is written and nothing fails; what is not sure to be unsaid is not said twice.
+not write, or whoever runs it declined that, nothing is written and nothing fails; what is not sure to be unsaid is not said twice.
 """
 
 import logging
+from collections.abc import Collection
 from typing import Final
 from urllib.parse import quote
 
 from worker.domain.authority import Role
+from worker.domain.permissions import OptIn
 from worker.domain.request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github import queries
@@ -47,8 +49,9 @@ class Granted(Permission):
 class GitHubDesk:
     """The Desk of the live App."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, declined: Collection[OptIn] = ()) -> None:
         self._access = access
+        self._declined = declined
 
     def role(self, ask: Ask) -> Role:
         """The role of the comment's author. An account that is gone has none.
@@ -72,6 +75,8 @@ class GitHubDesk:
 
     def react(self, ask: Ask, sign: str) -> None:
         """Leave a reaction at the comment, or at the review. GitHub keeps one of each kind, so that it may be left again."""
+        if OptIn.REACTIONS in self._declined:
+            return
         api = self._access.api(ask.pull.installation_id)
         try:
             if ask.comment_id is not None:
@@ -85,6 +90,8 @@ class GitHubDesk:
 
     def say(self, ask: Ask, text: str) -> bool:
         """Write a comment in the conversation. Raises RateLimited: it was surely not written, as it may have been in any other outage."""
+        if OptIn.COMMENTS in self._declined:
+            return False
         try:
             written(self._access, ask.pull, ask.repository, text)
         except RateLimited:

@@ -23,11 +23,12 @@ NAME_BYTES: Final = 100
 
 
 class Called(Value):
-    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask."""
+    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask; `is_declined`: whoever runs Assay."""
 
     names: tuple[str, ...] = ()
     refused: bool = False
     has_owners: bool = True
+    is_declined: bool = False
 
 
 def with_people(
@@ -135,6 +136,11 @@ def _called(called: Called) -> str:
         return (
             "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). "
             f"{way} {or_else}."
+        )
+    if called.is_declined and called.has_owners:
+        return (
+            "**A person has to decide.** Nobody was asked for a review: whoever runs Assay declined that "
+            f"({code('ASSAY_COMMENTS')}). {way} {or_else}."
         )
     if not called.names:
         missing = "no code owner could be asked" if called.has_owners else "this repository names no code owners"

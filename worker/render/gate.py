@@ -3,7 +3,7 @@
 Does not ask anybody. Invariant: what is not well is named with whose it is, what does not work because of it, and what to do.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 from worker.domain.check import CHECK_NAME
@@ -16,37 +16,46 @@ REQUIRED: Final = "Required check"
 QUEUE: Final = "Merge queue"
 OWNERS: Final = "Code owners"
 MOST_TEAMS: Final = 5
-OPT_INS: Final = {OptIn.COMMENTS: "Comments", OptIn.MERGE_QUEUE: QUEUE}
+OPT_INS: Final = {OptIn.COMMENTS: "Comments", OptIn.REACTIONS: "Reactions", OptIn.MERGE_QUEUE: QUEUE}
 SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
 
 
-def permission_lines(asked: Mapping[str, str]) -> Iterator[Examined]:
-    """What the App itself asks for: all that judging needs, and which opt-ins."""
+def permission_lines(asked: Mapping[str, str], declined: Collection[OptIn] = ()) -> Iterator[Examined]:
+    """What the App itself asks for: all that judging needs, and which opt-ins. *declined*: those that a setting keeps off."""
     lacks = lacking(asked)
     if lacks:
         words = "; ".join(f"{one.spelled} (to {one.reason})" for one in lacks)
         yield Examined(PERMISSIONS, Health.WRONG, f"the App lacks {words}. Add it in {SETTINGS}.")
     else:
         yield Examined(PERMISSIONS, Health.OK, "all there")
-    for one in switched_off(asked):
-        words = f"off: the App does not ask for {one.permission.spelled}, so {one.lost}"
+    lacking_permission = switched_off(asked)
+    for one in EXTRAS:
+        if one.opt_in in declined:
+            why = f"by choice ({one.switch} is 0)"
+        elif one in lacking_permission:
+            why = f"the App does not ask for {one.permission.spelled}"
+        else:
+            continue
+        words = f"off: {why}, so {one.lost}"
         yield Examined(OPT_INS[one.opt_in], Health.OK, words)
 
 
-def installation_lines(asked: Mapping[str, str], installed: Sequence[Installed], app_url: str) -> Iterator[Examined]:
-    """Each installation that is not as the App would have it, by name."""
+def installation_lines(
+    asked: Mapping[str, str], installed: Sequence[Installed], app_url: str, declined: Collection[OptIn] = ()
+) -> Iterator[Examined]:
+    """Each installation that is not as the App would have it, by name. What is *declined* is not missed."""
     if not installed:
         words = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
         yield Examined("Installations", Health.MISSING, words)
         return
-    lines = [line for one in installed for line in _of_one(asked, one)]
+    lines = [line for one in installed for line in _of_one(asked, one, declined)]
     yield from lines
     if not lines:
         number = f"{len(installed)} installation{'' if len(installed) == 1 else 's'}"
         yield Examined("Installations", Health.OK, f"{number}, with all that the App asks for")
 
 
-def _of_one(asked: Mapping[str, str], installed: Installed) -> Iterator[Examined]:
+def _of_one(asked: Mapping[str, str], installed: Installed, declined: Collection[OptIn]) -> Iterator[Examined]:
     name = f"Installation {installed.account}"
     if installed.is_suspended:
         words = f"is suspended (installation {installed.id}), so nothing is judged there. Its owner ends that at {installed.url}"
@@ -56,18 +65,18 @@ def _of_one(asked: Mapping[str, str], installed: Installed) -> Iterator[Examined
         them = "it" if len(lacks) == 1 else "them"
         words = (
             f"has not approved {', '.join(lacks)} (installation {installed.id}). ",
-            *_lost(installed.permissions, asked),
+            *_lost(installed.permissions, asked, declined),
             f"Its owner approves {them} at {installed.url}",
         )
         yield Examined(name, Health.WRONG, "".join(words))
 
 
-def _lost(granted: Mapping[str, str], asked: Mapping[str, str]) -> Iterator[str]:
+def _lost(granted: Mapping[str, str], asked: Mapping[str, str], declined: Collection[OptIn]) -> Iterator[str]:
     """What does not work without that, in whole sentences."""
     for needed in lacking(granted):
         yield f"Judging needs {needed.spelled}, to {needed.reason}. "
     for one in EXTRAS:
-        if suffices(asked, one.permission) and not suffices(granted, one.permission):
+        if one.opt_in not in declined and suffices(asked, one.permission) and not suffices(granted, one.permission):
             yield f"Without {one.permission.spelled}, {one.lost}. "
 
 

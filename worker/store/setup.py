@@ -6,6 +6,7 @@ closing makes every token and every state worthless at once, in every process.
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import timedelta
 from hmac import compare_digest
 from typing import Final
@@ -40,9 +41,12 @@ class Setup:
         mine = _hash(claimed).encode()
         return sum(compare_digest(mine, one) for one in self._tokens()) > 0
 
-    def begin(self, good_for: timedelta = AT_GITHUB) -> str | None:
-        """Make a state for one way to GitHub and back. None: setup was closed meanwhile."""
-        state = secrets.token_urlsafe(32)
+    def begin(self, good_for: timedelta = AT_GITHUB, declined: Iterable[str] = ()) -> str | None:
+        """Make a state for one way to GitHub and back. None: setup was closed meanwhile.
+
+        It carries the names of what was declined: GitHub sends it back whole, and another one is not taken.
+        """
+        state = ".".join([secrets.token_urlsafe(32), *sorted(declined)])
         made = run(self._wire, Script.SETUP_BEGIN, [keys.SETUP], _hash(state), _milliseconds(good_for))
         return state if whole(made) else None
 
@@ -63,6 +67,11 @@ class Setup:
     def _tokens(self) -> list[bytes]:
         names = [blob(one) for one in items(self._wire.call("HKEYS", keys.SETUP.name))]
         return [name.removeprefix(TOKEN) for name in names if name.startswith(TOKEN)]
+
+
+def declined_in(state: str) -> frozenset[str]:
+    """What was declined where this state began. Believe it of one that was taken."""
+    return frozenset(state.split(".")[1:])
 
 
 def _hash(secret: str) -> str:

@@ -7,10 +7,12 @@ from worker.domain.permissions import (
     CORE,
     EXTRAS,
     NEEDED_BY,
+    SWITCHES,
     UNASKED,
     Level,
     OptIn,
     asked,
+    declined_of,
     events,
     extra,
     lacking,
@@ -33,7 +35,8 @@ def test_judging_alone_writes_nothing_but_checks() -> None:
 
 def test_an_opt_in_adds_its_one_permission_and_raises_what_is_there() -> None:
     assert asked([OptIn.MERGE_QUEUE]) == asked([]) | {"merge_queues": "read"}
-    assert asked([OptIn.COMMENTS]) == asked([]) | {"pull_requests": "write"}
+    for either in (OptIn.COMMENTS, OptIn.REACTIONS):
+        assert asked([either]) == asked([]) | {"pull_requests": "write"}
     assert asked(OptIn) == asked([]) | {"pull_requests": "write", "merge_queues": "read"}
 
 
@@ -74,6 +77,31 @@ def test_a_higher_level_is_enough_and_a_lower_one_is_not(granted: str, is_enough
 def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
     assert lacking(asked([])) == ()
     assert [one.spelled for one in lacking(asked([]) | {"checks": "read"})] == ["checks: write"]
-    assert [one.opt_in for one in switched_off(asked([]))] == [OptIn.COMMENTS, OptIn.MERGE_QUEUE]
+    assert [one.opt_in for one in switched_off(asked([]))] == [
+        OptIn.COMMENTS,
+        OptIn.REACTIONS,
+        OptIn.MERGE_QUEUE,
+    ]
     assert switched_off(asked(OptIn)) == ()
     assert extra(OptIn.MERGE_QUEUE).permission.spelled == "merge_queues: read"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "declined"),
+    [
+        ([OptIn.COMMENTS], [OptIn.REACTIONS]),
+        ([OptIn.REACTIONS, OptIn.MERGE_QUEUE], [OptIn.COMMENTS]),
+        ([OptIn.COMMENTS, OptIn.REACTIONS], []),
+        ([OptIn.MERGE_QUEUE], []),
+        ([], []),
+    ],
+)
+def test_what_was_not_chosen_is_declined_where_another_choice_brings_its_permission(
+    chosen: list[OptIn], declined: list[OptIn]
+) -> None:
+    assert [one.opt_in for one in declined_of(chosen)] == declined
+
+
+def test_a_choice_that_has_its_permission_to_itself_needs_no_switch() -> None:
+    alone = [one for one in EXTRAS if [two.permission.name for two in EXTRAS].count(one.permission.name) == 1]
+    assert {one.opt_in for one in EXTRAS if one not in alone} == set(SWITCHES.values())

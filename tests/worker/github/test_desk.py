@@ -7,6 +7,7 @@ import pytest
 from tests.worker.github.conftest import INSTALLATION, Opened, Place
 from worker.domain.authority import Role
 from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.permissions import OptIn
 from worker.domain.request import Ask, CommandName, PullRef, ReviewRef
 from worker.errors import Gone, RateLimited
 from worker.github.client import AppAccess
@@ -150,3 +151,9 @@ def test_a_comment_waits_for_the_rate_limit(place: Place, access: AppAccess) -> 
     place.github.fault("POST .*/comments", kind="secondary")
     with pytest.raises(RateLimited):
         GitHubDesk(access).say(ask(place, "bob"), "Hello")
+
+
+def test_what_the_operator_declined_is_not_asked_of_github(place: Place, access: AppAccess) -> None:
+    GitHubDesk(access, {OptIn.REACTIONS}).react(ask(place, "bob"), "eyes")
+    assert GitHubDesk(access, {OptIn.COMMENTS}).say(ask(place, "bob"), "No.") is False
+    assert place.asked() == []

@@ -10,9 +10,10 @@ from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker.board import Look
-from worker.domain.feedback import Letter, Note, mark
+from worker.domain.feedback import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request import PullRef
+from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.feedback import REFUSED, Riding, Writer
@@ -269,3 +270,23 @@ def test_a_comment_whose_name_is_not_known_or_was_refused_is_left_to_the_errand(
     assert due(store, there, accepted()) is None
     tell(store, there, accepted(), NEWER)
     assert is_noted(store) == (NEWER, "IC_1" if node_id is None else REFUSED)
+
+
+def test_where_comments_are_declined_none_is_written_or_changed_and_nothing_is_lost_for_later(
+    store: Store, there: Conversation
+) -> None:
+    silent = replace(writer(store, there, HEAD), is_silent=True)
+    on_record(store, rejected(), HEAD)
+    letter = Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
+    silent.tell(letter)
+    assert (there.texts, store.notes.of(pull())) == ({}, None)
+
+    again(store, there)
+    assert list(there.texts) == [1]
+    on_record(store, accepted(), NEWER)
+    later = letter.model_copy(update={"head_sha": NEWER})
+    able = writer(store, there, NEWER)
+    assert able.can_look(later, Says.OVER)
+    assert not replace(able, is_silent=True).can_look(later, Says.OVER)
+    assert replace(able, is_silent=True).tell_and_look(later) is None
+    assert (there.looks, there.changes) == (0, 0)

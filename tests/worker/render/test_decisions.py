@@ -172,8 +172,20 @@ def test_a_contest_is_told_and_a_press_says_how_to_give_a_reason() -> None:
                 "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
             ),
         ),
+        (
+            Called(is_declined=True, has_owners=False),
+            snapshot(
+                "**A person has to decide**, and this repository names no code owners. `/override REASON` (roles maintain and admin) lets this commit pass.\n\n"
+            ),
+        ),
+        (
+            Called(is_declined=True),
+            snapshot(
+                "**A person has to decide.** Nobody was asked for a review: whoever runs Assay declined that (`ASSAY_COMMENTS`). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
+            ),
+        ),
     ],
-    ids=["asked", "no owners", "nobody could be", "refused"],
+    ids=["asked", "no owners", "nobody could be", "refused", "declined without owners", "declined"],
 )
 def test_the_way_back_is_told(called: Called, note: str) -> None:
     assert shown(NOTHING, NEEDS_ONE, called)[1] == note

@@ -49,10 +49,41 @@ def test_an_app_with_everything_and_one_with_nothing_but_the_core() -> None:
     assert told(permission_lines(asked([]))) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
-                                 comment, commands get neither a reaction nor an answer, and nobody is asked
-                                 for a review; verdicts stand on the check alone
+                                 comment, commands get no answer in words, and nobody is asked for a review;
+                                 verdicts stand on the check alone
+ok       Reactions               off: the App does not ask for pull_requests: write, so commands get no
+                                 reaction: what follows shows on the check, and a refusal only in an answer
 ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
                                  answer: where Assay is required, a merge queue waits until it times out
+""")
+
+
+def test_what_is_off_by_choice_is_told_apart_from_what_lacks_a_permission() -> None:
+    assert told(permission_lines(ALL, {OptIn.REACTIONS})) == snapshot("""\
+ok       App permissions         all there
+ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so commands get no reaction: what
+                                 follows shows on the check, and a refusal only in an answer
+""")
+    assert told(permission_lines(asked([]), {OptIn.REACTIONS})) == snapshot("""\
+ok       App permissions         all there
+ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
+                                 comment, commands get no answer in words, and nobody is asked for a review;
+                                 verdicts stand on the check alone
+ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so commands get no reaction: what
+                                 follows shows on the check, and a refusal only in an answer
+ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
+                                 answer: where Assay is required, a merge queue waits until it times out
+""")
+
+
+def test_an_installation_misses_nothing_of_what_was_declined() -> None:
+    before = ALL | {"pull_requests": "read"}
+    assert told(installation_lines(ALL, [installed(before)], "https://x", {OptIn.REACTIONS})) == snapshot("""\
+wrong    Installation acme       has not approved pull_requests: write (installation 100). Without
+                                 pull_requests: write, the agent gets no comment, commands get no answer in
+                                 words, and nobody is asked for a review; verdicts stand on the check alone.
+                                 Its owner approves it at
+                                 https://github.com/organizations/acme/settings/installations/100
 """)
 
 
@@ -98,11 +129,12 @@ wrong    Installation acme       is suspended (installation 100), so nothing is 
 wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write
                                  (installation 100). Judging needs checks: write, to write the one check that
                                  Assay is, and see the others. Without pull_requests: write, the agent gets no
-                                 comment, commands get neither a reaction nor an answer, and nobody is asked
-                                 for a review; verdicts stand on the check alone. Without merge_queues: read,
-                                 merge groups get no answer: where Assay is required, a merge queue waits
-                                 until it times out. Its owner approves them at
-                                 https://github.com/organizations/acme/settings/installations/100
+                                 comment, commands get no answer in words, and nobody is asked for a review;
+                                 verdicts stand on the check alone. Without pull_requests: write, commands get
+                                 no reaction: what follows shows on the check, and a refusal only in an
+                                 answer. Without merge_queues: read, merge groups get no answer: where Assay
+                                 is required, a merge queue waits until it times out. Its owner approves them
+                                 at https://github.com/organizations/acme/settings/installations/100
 """)
 
 

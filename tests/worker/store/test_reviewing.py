@@ -17,6 +17,7 @@ from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
+from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
@@ -142,6 +143,21 @@ def test_what_github_refuses_stops_nothing_and_is_tried_again(
     assert one.call(wish(), NEEDS_ONE, of()) == Called(refused=refused)
     reviewers.error = None
     assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+
+
+def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_they_are(
+    store: Store, reviewers: Reviewers
+) -> None:
+    one = people(store, reviewers, Review(label="needs a person"))
+    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(is_declined=True)
+    reviewers.file, owned = None, reviewers.file
+    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(is_declined=True, has_owners=False)
+    assert (reviewers.asked, reviewers.labels) == ([], [])
+    reviewers.file = owned
+    assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    asked = len(reviewers.asked)
+    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    assert len(reviewers.asked) == asked
 
 
 @pytest.mark.parametrize("error", [Forbidden("no"), Gone("deleted")], ids=["forbidden", "not there"])

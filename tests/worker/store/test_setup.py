@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from worker.domain import keys
 from worker.store.connection import Store
+from worker.store.setup import declined_in
 
 
 def test_a_token_opens_until_an_app_was_made(store: Store) -> None:
@@ -50,6 +51,18 @@ def test_a_state_that_was_given_back_may_be_taken_again_but_not_by_a_stranger(st
     setup.give_back(state, "another")
     assert setup.take(state) is None
     setup.give_back(state, taker)
+    assert setup.take(state) is not None
+
+
+def test_a_state_brings_back_what_was_not_chosen_and_nothing_that_was_put_into_it(store: Store) -> None:
+    setup = store.setup()
+    setup.open()
+    plain, state = setup.begin(), setup.begin(declined=["reactions", "comments"])
+    assert plain is not None
+    assert state is not None
+    assert (declined_in(plain), declined_in(state)) == (frozenset(), {"comments", "reactions"})
+    assert setup.take(f"{state},more") is None
+    assert setup.take(f"{plain}.comments") is None
     assert setup.take(state) is not None
 
 
