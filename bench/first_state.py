@@ -80,7 +80,7 @@ def token(github: GitHub) -> str:
     ready, now = github.ready, int(time.time())
     signed = jwt.encode({"iat": now - 30, "exp": now + 300, "iss": str(ready.app_id)}, ready.private_key, "RS256")
     path = f"/app/installations/{ready.installation_id}/access_tokens"
-    answer = github.client.post(path, headers={"Authorization": f"Bearer {signed}"})
+    answer = httpx.post(github.url + path, headers={"Authorization": f"Bearer {signed}"})
     return str(answer.raise_for_status().json()["token"])
 
 
@@ -106,10 +106,10 @@ class Paced:
         return left
 
 
-def bare(github: GitHub, credential: str, about: Opened) -> httpx.Response:
+def bare(client: httpx.Client, credential: str, about: Opened) -> httpx.Response:
     body = {"name": "Bare", "head_sha": about.head_sha, "status": "queued", "external_id": f"bare:{about.number}"}
     headers = {"Authorization": f"token {credential}"}
-    return github.client.post(f"/repos/{about.repository}/check-runs", json=body, headers=headers)
+    return client.post(f"/repos/{about.repository}/check-runs", json=body, headers=headers)
 
 
 def created(asked: Sequence[Exchange]) -> Iterator[tuple[str, str, int]]:
@@ -137,11 +137,11 @@ def measured(world: World, wanted: Sequence[Opened], rate: float) -> bool:
     ours: dict[str, float] = {}
     loop: dict[str, float] = {}
     size = -(-len(wanted) // TURNS)
-    with ThreadPoolExecutor(HANDS) as hands:
+    with ThreadPoolExecutor(HANDS) as hands, httpx.Client(base_url=github.url, timeout=PATIENCE_S) as client:
         paced = Paced(rate, hands)
         for start in range(0, len(wanted), size):
             turn = wanted[start : start + size]
-            loop |= paced.post(turn, lambda about: bare(github, credential, about))
+            loop |= paced.post(turn, lambda about: bare(client, credential, about))
             ours |= paced.post(turn, lambda about: sender.sends_bytes("pull_request", about.body))
     asked, deadline = traffic.since(), time.monotonic() + PATIENCE_S
     while sum(name == "Assay" for name, *_ in created(asked)) < len(wanted) and time.monotonic() < deadline:

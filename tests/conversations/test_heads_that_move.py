@@ -142,10 +142,7 @@ def test_a_reopened_pull_request_is_judged(world: World) -> None:
 
 
 def deletes_branch(world: World, pull: Pull) -> None:
-    headers = {"Authorization": f"token {world.github.ready.tokens['alice']}"}
-    world.github.client.delete(
-        f"/repos/{pull.repository.name}/git/refs/heads/{pull.branch}", headers=headers
-    ).raise_for_status()
+    world.github.user("alice", "DELETE", f"/repos/{pull.repository.name}/git/refs/heads/{pull.branch}")
 
 
 def restores_branch(world: World, pull: Pull, head: str) -> None:

@@ -222,7 +222,7 @@ class GitHub:
         answer = self.line.ask(method, path, body, headers)
         if not 200 <= answer.status < 300:
             raise Refused(f"{method} {self.url}{path}", answer)
-        return answer.json()
+        return answer.json() if answer.content else None
 
 
 def _is_push_to(delivery: Delivery, head: str) -> bool:
