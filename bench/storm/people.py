@@ -7,13 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-import httpx
-
 from bench.storm.plan import Act, Content, Step
 from tests.world.changes import PROJECT, RETRY, STUB
 from tests.world.github_bench import GitHub, Refused
 from tests.world.people import Person
 from tests.world.pulls import CiCheck, Group, Pull, Repository
+from tests.world.spoken import BROKEN
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
 
@@ -86,7 +85,7 @@ class Crowd:
         """One act. What GitHub refuses a person is written down."""
         try:
             self._does(step)
-        except (Refused, httpx.TransportError) as refused:
+        except (Refused, *BROKEN) as refused:
             self.refused.append(f"{step}: {refused}")
 
     def installation(self, repository: Repository) -> int:
@@ -217,6 +216,6 @@ class Crowd:
 def _head_of(pull: Pull) -> str:
     """People meet GitHub's faults too, and ask again."""
     for _ in range(PERSISTS):
-        with suppress(Refused, httpx.TransportError):
+        with suppress(Refused, *BROKEN):
             return pull.head
     return pull.head

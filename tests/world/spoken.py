@@ -8,10 +8,13 @@ import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPMessage
+from http.client import HTTPConnection, HTTPException, HTTPMessage
 from select import POLLIN, poll
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
+
+BROKEN: Final = (OSError, HTTPException)
+"""What is raised where a question got no whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
