@@ -7,6 +7,7 @@ holds a secret.
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from worker.render.doctor import Examined, Health, budget_words, doctor_report, 
 from worker.render.gate import gate_lines, installation_lines, permission_lines
 from worker.render.pause import Listed
 from worker.render.pause import words as pause_words
+from worker.render.scanning import refused_words
 from worker.rulebook import load_prompt, load_rubric, shipped_rubrics
 from worker.settings import Settings, Timing, environment, missing, read_settings
 from worker.store.connection import Store, open_store
@@ -49,6 +51,7 @@ def doctor(arguments: argparse.Namespace) -> Answer:
     examined += timing_lines(settings.timing)
     examined += [_week(settings, repository)] if repository is not None else []
     examined += _gate(settings, arguments.repo) if arguments.repo is not None else []
+    examined += _scanning(settings, arguments.repo) if arguments.repo is not None and has_place else []
     is_well = all(one.health is Health.OK for one in examined)
     return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
 
@@ -242,6 +245,14 @@ def _gate(settings: Settings, repository: str) -> Iterator[Examined]:
         yield Examined("Required check", Health.WRONG, words)
     else:
         yield from gate_lines(gate, settings.app.app_id, "your App")
+
+
+def _scanning(settings: Settings, repository: str) -> Iterator[Examined]:
+    """Why SARIF that this repository wants was not uploaded when it was tried last. Who can't be asked was told of before."""
+    with suppress(AssayError), open_store(settings) as store:
+        yield from (
+            Examined("SARIF", Health.WRONG, refused_words(one)) for one in store.scan_notes.refusals(repository)
+        )
 
 
 def _token(settings: Settings) -> Examined:

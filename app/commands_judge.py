@@ -51,12 +51,10 @@ def judge(arguments: argparse.Namespace) -> Answer:
 def _sarif(verdict: Verdict, dossier: Dossier) -> str:
     from importlib.metadata import version
 
-    from worker.judge.heuristics.registry import SIGNALS
-    from worker.judge.heuristics.signal import Kind
-    from worker.render.sarif import Rule, sarif
+    from worker.render.sarif import sarif
+    from worker.sarif_rules import sarif_rules
 
-    rules = [Rule(one.name, one.category, one.kind is Kind.FACT, one.sees) for one in SIGNALS]
-    return sarif(verdict, dossier, rules, version("assay"))
+    return sarif(verdict, dossier, sarif_rules(), version("assay"))
 
 
 def code_of(verdict: Verdict) -> Exit:

@@ -14,7 +14,7 @@ from typing import Final
 
 from app.setup_exchange import Made
 from worker.domain.manifest import Manifest, Wish, is_here
-from worker.domain.permissions import CORE, EXTRAS, SWITCHES, Level, OptIn
+from worker.domain.permissions import CORE, EXTRAS, OFFERED, SWITCHES, Level, OptIn
 from worker.domain.value import Value
 
 STYLE: Final = (
@@ -44,7 +44,7 @@ class Form(Value):
     address: str = ""
     deliveries: str = ""
     organization: str = ""
-    opt_ins: frozenset[str] = frozenset(OptIn)
+    opt_ins: frozenset[str] = OFFERED
 
 
 def form_page(form: Form, wrong: str = "") -> str:

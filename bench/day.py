@@ -92,6 +92,7 @@ KEPT: Mapping[str, str] = {
     "resting": "30 days: heads whose check says that judging has not begun",
     "rolled": "with its figures: what they remember of each pull request",
     "rollup": "figures by hour and day",
+    "scanned": "90 days: of which head and verdict SARIF was sent",
     "shown": "30 days: what the checks of a commit say",
     "solving": "90 days: which pull requests close an issue",
     "spent": "with its ledger: what a pull request cost",

@@ -7,7 +7,7 @@ made here is made anew, so that it may run in a forked job.
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from worker.domain.feedback import Letter
     from worker.domain.greeting import Greeting
     from worker.domain.merge_group import MergeGroup
+    from worker.domain.scanning import Scan
     from worker.domain.siblings import Place
     from worker.feedback import Writer
     from worker.github.client import AppAccess
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from worker.publish import CheckDesk, LiveSource
     from worker.reactions import Reactions
     from worker.reception import Reception
+    from worker.scanning import Scans
     from worker.store.groups import OpenGroup, TakenGroup
     from worker.store.outcomes import Due
 
@@ -55,6 +57,7 @@ OF_JOBS: Final = (
     "worker.outcomes",
     "worker.publish",
     "worker.reviewing",
+    "worker.scanning",
     "worker.store.checks",
     "worker.store.decisions",
     "worker.store.outcomes",
@@ -78,14 +81,16 @@ class Court(Value):
     comments: Comments
     reactions: "Reactions"
     reviewers: Reviewers
+    scans: "Scans"
     groups: "GroupCourt"
     listing: "GitHubListing"
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
         from worker.configuring import config_of
         from worker.feedback import Riding, letter_of
-        from worker.publish import CheckBoard
+        from worker.publish import Beside, CheckBoard
         from worker.reviewing import People
+        from worker.scanning import refusal_for, scan_of
 
         people = People(
             self.store.decisions,
@@ -94,6 +99,7 @@ class Court(Value):
             lambda dossier: config_of(dossier).review,
             asks_nobody=OptIn.COMMENTS in self.settings.declined,
         )
+        unscanned = partial(refusal_for, self.store.scan_notes)
         site = web_url(self.settings.github_api_url)
         timing = self.settings.timing
         payer = Payer(self.store, request.pull)
@@ -102,7 +108,7 @@ class Court(Value):
                 request,
                 Deps(
                     source=self.source,
-                    board=CheckBoard(self.source, self._checks_under, lease, site, people),
+                    board=CheckBoard(self.source, self._checks_under, lease, site, Beside(people, unscanned)),
                     ledger=self.store.ledger,
                     keepers=replace(keepers_of(self.settings, self.store, lease), watch=self.store.outcomes),
                     bench=bench,
@@ -120,6 +126,8 @@ class Court(Value):
         people.heard(request, outcome, self.store.happenings)
         if letter := letter_of(request, outcome):
             self.store.letters.put(letter)
+        if scan := scan_of(request, outcome):
+            self.store.scans.put(scan)
         return outcome
 
     def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
@@ -199,6 +207,13 @@ class Court(Value):
         """Tell a pull request's author what to do next, if that is news. May be called again."""
         self._writer().tell(letter)
 
+    def scan(self, scan: "Scan") -> None:
+        """Upload a verdict's SARIF, if that was not done. May be called again."""
+        from worker.scanning import Scanner
+
+        store = self.store
+        Scanner(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest).upload(scan)
+
     def close_group(self, group: "MergeGroup", check: CheckRunId) -> None:
         """Close the check of a merge group that nobody answered in time."""
         self.groups.expire(group, check)
@@ -253,6 +268,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
     from worker.github.listing import GitHubListing
     from worker.github.reactions import GitHubReactions
     from worker.github.reviews import GitHubReviewers
+    from worker.github.scanning import GitHubScans
     from worker.group_court import GroupCourt
 
     _prepare()
@@ -269,6 +285,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
             comments=GitHubComments(access),
             reactions=GitHubReactions(access),
             reviewers=GitHubReviewers(access),
+            scans=GitHubScans(access),
             groups=GroupCourt(settings, store, clock, access),
             listing=GitHubListing(access),
         )

@@ -36,6 +36,7 @@ from worker.store.letters import OpenLetter
 from worker.store.measures import Count
 from worker.store.outcomes import Due
 from worker.store.pulls import RELEASED, Limits, ToOpen
+from worker.store.scans import OpenScan
 from worker.traces import about, carrying
 
 LOG: Final = logging.getLogger(__name__)
@@ -168,6 +169,8 @@ class Dispatcher:
             self._start(pool, self._answering_group(opened))
         while Todo.WRITE in due and len(self._errands) < ERRANDS and (letter := self._store.letters.next()):
             self._start(pool, self._telling(letter))
+        while Todo.SCAN in due and len(self._errands) < ERRANDS and (scan := self._store.scans.next()):
+            self._start(pool, self._scanning(scan))
         self._look_into(pool, due)
         if time.monotonic() >= self._next_tidying:
             self._next_tidying = time.monotonic() + self._timing.tidy
@@ -277,6 +280,23 @@ class Dispatcher:
                 "repository_id": letter.pull.repository_id,
                 "number": letter.pull.number,
                 "head_sha": letter.head_sha,
+            },
+        )
+
+    def _scanning(self, opened: OpenScan) -> Errand:
+        scan = opened.scan
+        return Errand(
+            name="upload SARIF",
+            work=lambda clerk: clerk.scan(scan),
+            done=lambda: self._store.scans.done(scan),
+            later=lambda delay: self._store.scans.later(scan, delay),
+            attempt=opened.attempt,
+            installation=scan.pull.installation_id,
+            fields={
+                "delivery_id": scan.delivery_id,
+                "repository_id": scan.pull.repository_id,
+                "number": scan.pull.number,
+                "head_sha": scan.head_sha,
             },
         )
 

@@ -15,6 +15,7 @@ from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest
+from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.domain.value import replace
 from worker.errors import RetryRule
@@ -44,6 +45,8 @@ class Clerk(Protocol):
     def close_group(self, group: MergeGroup, check: CheckRunId) -> None: ...
 
     def tell(self, letter: Letter) -> None: ...
+
+    def scan(self, scan: Scan) -> None: ...
 
     def greet(self, greeting: Greeting) -> None: ...
 

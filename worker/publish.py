@@ -10,7 +10,7 @@ head, none of their check runs lets a merge pass that another one's stands in th
 import contextlib
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from worker.board import Look, Wait
 from worker.domain.check import CheckContent
@@ -18,6 +18,7 @@ from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
+from worker.domain.scanning import Refusal
 from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
@@ -33,6 +34,7 @@ from worker.render.check import (
     waiting_out,
 )
 from worker.render.decisions import Called, unjudged, with_people
+from worker.render.scanning import with_unscanned
 from worker.render.siblings import together
 from worker.render.standing import begun, said_why
 
@@ -43,6 +45,16 @@ class People(Protocol):
     def said(self, pull: PullRef, head_sha: Sha) -> Said: ...
 
     def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None: ...
+
+
+class Beside(NamedTuple):
+    """What a verdict's check tells besides the verdict. *unscanned*: why its repository's SARIF was not taken, if it wants any."""
+
+    people: People | None
+    unscanned: Callable[[PullRef, Dossier], Refusal | None] | None
+
+
+NOTHING_BESIDE: Final = Beside(None, None)
 
 
 class LiveSource(PullSource, Protocol):
@@ -66,9 +78,9 @@ class CheckBoard:
         desk: "Callable[[Fence], CheckDesk]",
         lease: Lease,
         site_url: str,
-        people: People | None = None,
+        beside: Beside | None = None,
     ) -> None:
-        self._people = people
+        self._people, self._unscanned = beside or NOTHING_BESIDE
         self._source = source
         self._lease = lease
         self._desk = desk(lease.keep)
@@ -123,7 +135,8 @@ class CheckBoard:
         """
         head_sha = verdict.subject.head_sha
         made = check_content(verdict, dossier, self._site_url, again_at, request.delivery_id)
-        content = said_why(made, request.trigger)
+        refusal = self._unscanned(request.pull, dossier) if self._unscanned else None
+        content = with_unscanned(said_why(made, request.trigger), refusal)
         if self._is_overtaken(request, head_sha, content):
             return False
         if self._people is not None:

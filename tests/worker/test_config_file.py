@@ -90,7 +90,7 @@ def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
     (said,) = problems(f"{'mode' * 40}: 1")
     assert said == (
         f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, "
-        "signals, never_send, model, authors, feedback, review, quiet_window, ci_wait, ci_expect, ci_ignore"
+        "signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore"
     )
 
 

@@ -91,6 +91,8 @@ class State(TypedDict):
     reactions: list[dict[str, Any]]
     pulls: list[dict[str, Any]]
     statuses: list[dict[str, Any]]
+    uploads: list[dict[str, Any]]
+    alerts: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ OPERATIONS = {
     "actions/list-workflow-runs-for-repo",
     "actions/list-jobs-for-workflow-run",
     "actions/download-job-logs-for-workflow-run",
+    "code-scanning/upload-sarif",
     "users/get-by-username",
 }
 METHODS = {"get", "post", "put", "patch", "delete"}

@@ -23,7 +23,7 @@ from tests.world.sender import Sender
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
-from worker.domain.waiting import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS
+from worker.domain.waiting import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS, SCANS
 
 SECONDS = 40.0
 """How long a world may take to settle before the test calls it broken."""
@@ -227,15 +227,16 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
         for line in (ASKS, HAPPENINGS, GROUPS, COMMITS):
             questions.hvals(line.texts.name)
         questions.hkeys(LETTERS.texts.name)
+        questions.hkeys(SCANS.texts.name)
         questions.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
         for key in known:
             questions.hget(key, "state")
-        opening, commands, happenings, groups, commits, letters, ahead, *states = questions.execute()
+        opening, commands, happenings, groups, commits, letters, scans, ahead, *states = questions.execute()
     found = dict(zip(known, states, strict=True))
     asks = [one for one in opening if one.startswith(pattern.removesuffix("*"))]
     asks += [text for text in commands if repository.name in text]
     asks += [text for text in (*happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
-    asks += [one for one in letters if one.startswith(pattern[:-1])]
+    asks += [one for one in (*letters, *scans) if one.startswith(pattern[:-1])]
     watch = keys.watch(every).name.removesuffix("0")
     asks += [one for one in ahead if one.startswith(watch)]
     return [f"{key} {state}" for key, state in found.items() if state] + asks

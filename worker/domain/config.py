@@ -62,6 +62,7 @@ class RepositoryConfig(Frozen):
     authors: Authors = Authors()
     feedback: Feedback = Feedback()
     review: Review = Review()
+    sarif: bool = False
     quiet_window: Seconds | None = None
     ci_wait: Seconds | None = None
     ci_expect: CheckNames = ()

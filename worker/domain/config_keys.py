@@ -127,6 +127,12 @@ class ConfigKeys(Frozen):
     review: Review = _key(
         Review(), "Whom a verdict that needs a person asks, once.", {"codeowners": True, "label": "needs-review"}
     )
+    sarif: bool = _key(
+        default=False,
+        description="Upload each accept and reject as SARIF to GitHub's code scanning: alerts at the pull request, which an "
+        "accept closes. It takes the choice `code_scanning` (docs/permissions.md); what is in it: docs/verdict.md.",
+        example=True,
+    )
     quiet_window: Duration | None = _key(
         None,
         f"How long after the last push judging starts: {DURATION}. It holds from the next pull request on once one was "

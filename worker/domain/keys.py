@@ -321,6 +321,11 @@ def note(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'note')}", "string", ttl=QUARTER)
 
 
+def scanned(installation: InstallationId, repository: RepositoryId, number: int | None) -> Key:
+    """Of which verdict SARIF was sent last, by pull request; None: why a repository's was not taken, in a word of a closed set."""
+    return Key(f"assay:{installation}:scanned:{repository}:{number or 'all'}", "string", ttl=QUARTER)
+
+
 def commit(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """Whose accepted head, or whose merge, this commit is."""
     return Key(f"assay:{installation}:commit:{repository}:{head_sha}", "string", ttl=MONTH)
@@ -351,7 +356,7 @@ def solving_any(installation: InstallationId) -> str:
 
 OF_PULLS: Final = (
     "pull", "ledger", "checks", "check", "spent", "watch", "outcomes", "added", "commit", "merges", "heads",
-    "arrival", "shown", "note", "window", "into", "resting", "config", "decisions", "answered", "group",
+    "arrival", "shown", "note", "window", "into", "resting", "config", "decisions", "answered", "group", "scanned",
 )  # fmt: skip
 """What is kept of a pull request, and goes when its repository is forgotten."""
 

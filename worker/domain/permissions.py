@@ -51,6 +51,7 @@ class OptIn(StrEnum):
     COMMENTS = "comments"
     REACTIONS = "reactions"
     MERGE_QUEUE = "merge_queue"
+    CODE_SCANNING = "code_scanning"
 
 
 class Extra(Value):
@@ -94,10 +95,20 @@ EXTRAS: Final = (
         Permission("merge_queues", Level.READ, "Merge queues", "hear of merge groups, and answer for them"),
         "merge groups get no answer: where Assay is required, a merge queue waits until it times out",
     ),
+    Extra(
+        OptIn.CODE_SCANNING,
+        Permission(
+            "security_events", Level.WRITE, "Code scanning alerts", "upload SARIF where a repository sets `sarif: true`"
+        ),
+        "no SARIF is uploaded; where a repository wants it, its checks say so",
+    ),
 )
 
 SWITCHES: Final[Mapping[str, OptIn]] = MappingProxyType({one.switch: one.opt_in for one in EXTRAS if one.switch})
 """Each setting that declines an opt-in."""
+
+OFFERED: Final = frozenset(OptIn) - {OptIn.CODE_SCANNING}
+"""What /setup has ticked already."""
 
 NEEDED_BY: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -38,6 +38,9 @@ HAPPENINGS: Final = _line("happenings")
 LETTERS: Final = _line("letters")
 """Pull requests whose author may have to be told of a verdict, by the name of the `pull` key: numbers and ids."""
 
+SCANS: Final = _line("scans")
+"""Pull requests whose verdict is to be uploaded as SARIF, by the name of the `pull` key: numbers and ids."""
+
 GROUPS: Final = _line("groups")
 """Merge groups nobody answered yet: what each is and how far it got, and how often it was looked at since somebody put it off.
 

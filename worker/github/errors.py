@@ -42,6 +42,7 @@ PERMISSIONS: Final = (
     (re.compile(r"/pulls\b"), "pull_requests"),
     (re.compile(r"/issues\b.*/(reactions|comments|labels)\b"), "pull_requests"),  # of pull requests, which are ours
     (re.compile(r"/issues\b"), "issues"),
+    (re.compile(r"/code-scanning/"), "security_events"),
     (re.compile(r"/(contents|git|compare|commits)\b"), "contents"),
     (re.compile(r"/repos/"), "metadata"),
 )

@@ -16,7 +16,12 @@ REQUIRED: Final = "Required check"
 QUEUE: Final = "Merge queue"
 OWNERS: Final = "Code owners"
 MOST_TEAMS: Final = 5
-OPT_INS: Final = {OptIn.COMMENTS: "Comments", OptIn.REACTIONS: "Reactions", OptIn.MERGE_QUEUE: QUEUE}
+OPT_INS: Final = {
+    OptIn.COMMENTS: "Comments",
+    OptIn.REACTIONS: "Reactions",
+    OptIn.MERGE_QUEUE: QUEUE,
+    OptIn.CODE_SCANNING: "SARIF",
+}
 SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
 
 

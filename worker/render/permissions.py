@@ -16,7 +16,6 @@ NEVER: Final = (
         "what a branch requires can be read with *Contents* and *Metadata*; nothing is changed there",
     ),
     ("Members", "who may command is asked per command, of the repository"),
-    ("Security events", "Assay uploads no SARIF; a workflow of yours may (`assay judge --format sarif`)"),
     ("Workflows, Secrets, Variables, Environments, Webhooks", "nothing there is needed to judge"),
 )
 
@@ -47,7 +46,7 @@ def permissions_page() -> str:
             "",
             "Each can be left out at `/setup`, or taken out in the App's settings, and be added later: GitHub then asks the owner of",
             "each installation to approve it, and until they do, nothing of it works there. Whoever installed Assay before merge",
-            "queues were supported has to approve *Merge queues* that way.",
+            "queues were supported has to approve *Merge queues* that way. `code_scanning` is not ticked at `/setup`; the others are.",
             "",
             "| choice | permission | level | why | without it |",
             "|---|---|---|---|---|",

@@ -1,6 +1,6 @@
 """The verdict as SARIF 2.1.0, for code scanning and other viewers: one rule a signal, one result a place.
 
-Does not upload it. Invariant: a result stands at a line of the head or says in words where it stood; what has no place is told
+Does not upload it (`worker.scanning` does). Invariant: a result stands at a line of the head or says in words where it stood; what has no place is told
 in a notification; words of models and of pull requests hold no link.
 """
 
@@ -14,6 +14,7 @@ from urllib.parse import quote
 from worker.domain.diff import DiffError, diff_of, text_lines
 from worker.domain.dossier import Dossier
 from worker.domain.pattern import pattern
+from worker.domain.scanning import MOST_RESULTS
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words
@@ -53,9 +54,14 @@ class Result(Value):
 class _Texts:
     """The lines of the change, as far as the dossier knows them."""
 
-    def __init__(self, dossier: Dossier) -> None:
-        self._files = {one.path: text_lines(one.text) for one in dossier.files or () if one.text}
+    def __init__(self, dossier: Dossier | None) -> None:
+        self._files: dict[str, list[str]] = {}
         self._shown: dict[tuple[str, Side, int], str] = {}
+        if dossier is not None:
+            self._read(dossier)
+
+    def _read(self, dossier: Dossier) -> None:
+        self._files = {one.path: text_lines(one.text) for one in dossier.files or () if one.text}
         try:
             files = diff_of(dossier.diff).files
         except DiffError:
@@ -76,11 +82,30 @@ class _Texts:
 
 def sarif(verdict: Verdict, dossier: Dossier, rules: Sequence[Rule], version: str) -> str:
     """One run of Assay at this head, as a JSON text that ends in a newline."""
-    listed = [_rule(one) for one in rules] + [_category(one) for one in Category]
+    return json.dumps(_log(verdict, dossier, rules, version, [*_results(verdict)]), indent=2) + "\n"
+
+
+def uploaded(verdict: Verdict, dossier: Dossier | None, rules: Sequence[Rule], version: str) -> str:
+    """The same for code scanning: as much as it shows. An accept has no results, so that every alert before it closes.
+
+    *dossier* None: it is not kept. Then alerts are told apart by their words, and not by the lines that they stand at.
+    """
+    results = (
+        []
+        if isinstance(verdict, Accept)
+        else sorted(_results(verdict), key=lambda one: one.level != "error")[:MOST_RESULTS]
+    )
+    return json.dumps(_log(verdict, dossier, rules, version, results), separators=(",", ":"))
+
+
+def _log(
+    verdict: Verdict, dossier: Dossier | None, rules: Sequence[Rule], version: str, listed: Sequence[Result]
+) -> dict[str, Any]:
+    described = [_rule(one) for one in rules] + [_category(one) for one in Category]
     texts, seen = _Texts(dossier), Counter[str]()
-    results = [_result(one, texts, seen) for one in _results(verdict)]
+    results = [_result(one, texts, seen) for one in listed]
     run = {
-        "tool": {"driver": {"name": "Assay", "version": version, "rules": listed, "notifications": _NOTICES}},
+        "tool": {"driver": {"name": "Assay", "version": version, "rules": described, "notifications": _NOTICES}},
         "automationDetails": {"id": f"assay/{verdict.subject.head_sha}"},
         "invocations": [_invocation(verdict, dossier)],
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
@@ -88,7 +113,7 @@ def sarif(verdict: Verdict, dossier: Dossier, rules: Sequence[Rule], version: st
         "results": results,
         "properties": {"evalId": verdict.eval_id, "decision": verdict.decision, "score": verdict.score},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(one: Rule) -> dict[str, Any]:
@@ -186,10 +211,11 @@ _NOTICES: Final = [{"id": "verdict", "shortDescription": {"text": "What was deci
 _LEVELS: Final = {"accept": "note", "reject": "error", "abstain": "warning"}
 
 
-def _invocation(verdict: Verdict, dossier: Dossier) -> dict[str, Any]:
+def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
     """Where nobody judged, nothing was executed successfully: no result is no pass."""
     step = "" if verdict.next_step is None else f" Next step: {verdict.next_step}"
-    said = f"{words.headline(verdict, dossier)}. {_ended(verdict.concern)}{step}"
+    first = "" if dossier is None else f"{words.headline(verdict, dossier)}. "
+    said = f"{first}{_ended(verdict.concern)}{step}"
     notices = [{"descriptor": {"id": "verdict"}, **_notice(said, _LEVELS[verdict.decision])}]
     for one in verdict.findings:
         if not one.path:

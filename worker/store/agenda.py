@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS
+from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, whole
 
@@ -25,6 +25,7 @@ class Todo(Enum):
     CONCLUDE = keys.LOOKAHEAD
     SETTLE = COMMITS.order
     GREET = GREETINGS.order
+    SCAN = SCANS.order
 
 
 _JUDGE, *_OTHERS = Todo

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from worker.store.records import Records
     from worker.store.rollups import Rollups
     from worker.store.rubrics import Rubrics
+    from worker.store.scans import DueScans, RedisScanNotes
     from worker.store.setup import Setup
     from worker.store.shelf import Shelf
     from worker.store.siblings import RedisSiblings
@@ -138,6 +139,20 @@ class Store(Value):
         from worker.store.letters import RedisNotes  # noqa: PLC0415 - as above
 
         return RedisNotes(self.wire)
+
+    @property
+    def scans(self) -> "DueScans":
+        """Verdicts whose SARIF is due."""
+        from worker.store.scans import DueScans  # noqa: PLC0415 - a laptop uploads nothing
+
+        return DueScans(self.wire, self.timing)
+
+    @property
+    def scan_notes(self) -> "RedisScanNotes":
+        """What is known of those that were sent."""
+        from worker.store.scans import RedisScanNotes  # noqa: PLC0415 - as above
+
+        return RedisScanNotes(self.wire)
 
     @property
     def decisions(self) -> "Decisions":

@@ -16,7 +16,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.value import Value
-from worker.domain.waiting import ASKS, GREETINGS, GROUPS, HAPPENINGS, LETTERS
+from worker.domain.waiting import ASKS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
@@ -59,6 +59,7 @@ QUEUES: Final = MappingProxyType(
         "happening": HAPPENINGS.order,
         "greeting": GREETINGS.order,
         "letter": LETTERS.order,
+        "scan": SCANS.order,
         "merge_group": GROUPS.order,
     }
 )

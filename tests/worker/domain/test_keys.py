@@ -25,6 +25,7 @@ ARGUMENTS = {
     "repository": RepositoryId(2),
     "base": "b" * 32,
     "what": "pull",
+    "number": 3,
 }
 
 

@@ -7,6 +7,7 @@ from worker.domain.permissions import (
     CORE,
     EXTRAS,
     NEEDED_BY,
+    OFFERED,
     SWITCHES,
     UNASKED,
     Level,
@@ -37,7 +38,11 @@ def test_an_opt_in_adds_its_one_permission_and_raises_what_is_there() -> None:
     assert asked([OptIn.MERGE_QUEUE]) == asked([]) | {"merge_queues": "read"}
     for either in (OptIn.COMMENTS, OptIn.REACTIONS):
         assert asked([either]) == asked([]) | {"pull_requests": "write"}
-    assert asked(OptIn) == asked([]) | {"pull_requests": "write", "merge_queues": "read"}
+    assert asked(OptIn) == asked([]) | {"pull_requests": "write", "merge_queues": "read", "security_events": "write"}
+
+
+def test_sarif_is_offered_and_not_chosen() -> None:
+    assert frozenset(OptIn) - OFFERED == {OptIn.CODE_SCANNING}
 
 
 def test_no_opt_in_lowers_what_judging_needs() -> None:
@@ -81,6 +86,7 @@ def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
         OptIn.COMMENTS,
         OptIn.REACTIONS,
         OptIn.MERGE_QUEUE,
+        OptIn.CODE_SCANNING,
     ]
     assert switched_off(asked(OptIn)) == ()
     assert extra(OptIn.MERGE_QUEUE).permission.spelled == "merge_queues: read"

@@ -24,6 +24,7 @@ from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
@@ -289,6 +290,9 @@ class ScriptedCourt:
 
     def catch_up(self) -> None:
         """Nothing is missed here."""
+
+    def scan(self, scan: Scan) -> None:
+        """Nobody here wants SARIF."""
 
     def tell(self, letter: Letter) -> None:
         """Nobody here wants to be told."""

@@ -127,7 +127,7 @@ def test_who_set_what_is_told() -> None:
             "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n" * 1,
             None,
             snapshot(
-                "`.github/assay.yml` at the base commit can't be used, and it sets nothing: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. `assay config check` shows what is wrong"
+                "`.github/assay.yml` at the base commit can't be used, and it sets nothing: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. `assay config check` shows what is wrong"
             ),
         ),
     ],

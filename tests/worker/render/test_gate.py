@@ -55,6 +55,8 @@ ok       Reactions               off: the App does not ask for pull_requests: wr
                                  reaction: what follows shows on the check, and a refusal only in an answer
 ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
                                  answer: where Assay is required, a merge queue waits until it times out
+ok       SARIF                   off: the App does not ask for security_events: write, so no SARIF is
+                                 uploaded; where a repository wants it, its checks say so
 """)
 
 
@@ -73,6 +75,8 @@ ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so comma
                                  follows shows on the check, and a refusal only in an answer
 ok       Merge queue             off: the App does not ask for merge_queues: read, so merge groups get no
                                  answer: where Assay is required, a merge queue waits until it times out
+ok       SARIF                   off: the App does not ask for security_events: write, so no SARIF is
+                                 uploaded; where a repository wants it, its checks say so
 """)
 
 
@@ -126,15 +130,17 @@ def test_an_installation_that_lacks_more_says_what_does_not_work() -> None:
     assert told(installation_lines(ALL, [installed(lacks, is_suspended=True)], "https://x")) == snapshot("""\
 wrong    Installation acme       is suspended (installation 100), so nothing is judged there. Its owner ends
                                  that at https://github.com/organizations/acme/settings/installations/100
-wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write
-                                 (installation 100). Judging needs checks: write, to write the one check that
-                                 Assay is, and see the others. Without pull_requests: write, the agent gets no
-                                 comment, commands get no answer in words, and nobody is asked for a review;
-                                 verdicts stand on the check alone. Without pull_requests: write, commands get
-                                 no reaction: what follows shows on the check, and a refusal only in an
-                                 answer. Without merge_queues: read, merge groups get no answer: where Assay
-                                 is required, a merge queue waits until it times out. Its owner approves them
-                                 at https://github.com/organizations/acme/settings/installations/100
+wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write,
+                                 security_events: write (installation 100). Judging needs checks: write, to
+                                 write the one check that Assay is, and see the others. Without pull_requests:
+                                 write, the agent gets no comment, commands get no answer in words, and nobody
+                                 is asked for a review; verdicts stand on the check alone. Without
+                                 pull_requests: write, commands get no reaction: what follows shows on the
+                                 check, and a refusal only in an answer. Without merge_queues: read, merge
+                                 groups get no answer: where Assay is required, a merge queue waits until it
+                                 times out. Without security_events: write, no SARIF is uploaded; where a
+                                 repository wants it, its checks say so. Its owner approves them at
+                                 https://github.com/organizations/acme/settings/installations/100
 """)
 
 

@@ -7,9 +7,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HEAD, HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.dossier import HeadFile
+from worker.domain.dossier import Dossier, HeadFile
+from worker.domain.scanning import MOST_RESULTS
 from worker.domain.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
-from worker.render.sarif import TEXT_BYTES, Rule, sarif
+from worker.render.sarif import TEXT_BYTES, Rule, sarif, uploaded
 
 RULES = (
     Rule("stub_body", Category.HALF_FINISHED, is_fact=True, sees="A stub.\n\n    False alarms: 2 of 5658 clean.\n"),
@@ -115,6 +116,35 @@ def test_a_fact_is_an_error_and_a_suspicion_a_warning_each_at_its_line() -> None
         ]
     )
     assert run["automationDetails"] == {"id": f"assay/{HEAD}"}
+
+
+def upload_of(verdict: Verdict, known: Dossier | None = KNOWN) -> dict[str, Any]:
+    log = json.loads(uploaded(verdict, known, RULES, "0.1.0"))
+    check(log)
+    return log["runs"][0]
+
+
+def test_what_is_uploaded_of_a_reject_is_what_is_printed() -> None:
+    assert upload_of(rejected()) == run_of(rejected())
+
+
+def test_an_accept_uploads_no_result_so_that_every_alert_closes() -> None:
+    suspected = accepted(findings=rejected().findings[1:])
+    assert run_of(suspected)["results"]
+    assert upload_of(suspected) == {**run_of(suspected), "results": []}
+
+
+def test_where_no_dossier_is_kept_a_reject_still_has_its_places() -> None:
+    run = upload_of(rejected(), None)
+    assert told(run) == told(run_of(rejected()))
+    assert notices(run)[0][1].startswith("`retry` is added and never implemented. Next step:")
+
+
+def test_no_more_is_uploaded_than_github_shows() -> None:
+    [fact, *_] = rejected().findings
+    many = tuple(fact.model_copy(update={"line": line}) for line in range(1, MOST_RESULTS + 2))
+    assert len(run_of(rejected(findings=many, evidence=()))["results"]) == MOST_RESULTS + 1
+    assert len(upload_of(rejected(findings=many, evidence=()))["results"]) == MOST_RESULTS
 
 
 def test_every_signal_and_every_category_is_a_rule() -> None:

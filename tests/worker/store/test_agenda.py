@@ -7,21 +7,23 @@ import pytest
 from tests.worker.store.played import becomes_due, command, pull, wish
 from tests.worker.store.test_groups import group
 from tests.worker.store.test_letters import letter
+from tests.worker.store.test_scans import scan
 from tests.worker.store.watching import revert
 from worker.domain import keys
-from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS
+from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS
 from worker.store.agenda import Todo, things_to_do
 from worker.store.connection import Store
 from worker.store.pulls import Limits
 
 LIMITS = Limits.of_workers(2)
 SOON = 4_000_000_000_000
-ORDERS = (ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS)
+ORDERS = (ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS)
 
 
 PUTS: list[tuple[Todo, Callable[[Store], object], Callable[[Store], object]]] = [
     (Todo.ANSWER, lambda store: store.asks.put(command()), lambda store: store.asks.next()),
     (Todo.WRITE, lambda store: store.letters.put(letter()), lambda store: store.letters.next()),
+    (Todo.SCAN, lambda store: store.scans.put(scan()), lambda store: store.scans.next()),
     (Todo.FOLLOW, lambda store: store.happenings.put(revert()), lambda store: store.happenings.next()),
     (Todo.ANSWER_GROUP, lambda store: store.groups.put(group()), lambda store: store.groups.next()),
 ]

@@ -135,7 +135,7 @@ def test_a_merge_is_told_though_reactions_can_not_be_read(store: Store, rejected
     no: Any = None
     wall = Wall(up(rejected.created_at), fails=Unavailable("GitHub", "down"))
     known = {"settings": no, "clock": no, "source": no, "checks": no, "desk": no, "comments": no, "reviewers": no}
-    court = Court(**known, store=store, reactions=wall, groups=no, listing=no)
+    court = Court(**known, store=store, reactions=wall, scans=no, groups=no, listing=no)
     with pytest.raises(Unavailable):
         court.follow(merge())
     assert outcomes(store) == [(1, "merged")]

@@ -22,6 +22,7 @@
 //   pulls    moving heads, diffs, merge gate              hooks   signed deliveries
 //   installations  the App from a manifest, what was granted it
 //   people   reactions, permissions, App endpoints        git     real diffs       verbs   /_bench/...
+//   scanning SARIF that is uploaded, and its alerts
 //   graphql  queries against GitHub's own schema; its answers are in graphql-fields and -things, its errors in graphql-words
 
 import { readFileSync } from "node:fs";
@@ -107,7 +108,7 @@ async function main() {
   world.tokens.keys = [seed.app.private_key];
   const routes = new Routes();
   verbs(world, routes);
-  for (const part of [world.checks, world.pulls, world.people, world.installations, world.graphql]) part.routes(routes);
+  for (const part of [world.checks, world.pulls, world.people, world.installations, world.scanning, world.graphql]) part.routes(routes);
   handle = (req, res) =>
     serve(world, routes, req, res).catch((error) => {
       console.error(error);

@@ -21,7 +21,7 @@ export class Emulator {
     const people = seed.users.map((login) => ({ login }));
     const admin = [{ login: "admin", role: "admin" }];
     const installations = Object.entries(seed.installations).map(([account, installation_id]) => ({ installation_id, account }));
-    const app = { ...seed.app, permissions: seed.permissions, events: ["*"], webhook_url: SINK, installations };
+    const app = { ...seed.app, permissions: { ...seed.permissions, security_events: "write" }, events: ["*"], webhook_url: SINK, installations };
     const github = { users: people, orgs: Object.keys(seed.installations).map((login) => ({ login, members: admin })), apps: [app] };
     const port = await freePort();
     const emulator = await createEmulator({ service: "github", port, baseUrl: url, seed: { tokens, github } });

@@ -85,6 +85,7 @@ export class Installations {
   /** What the installation's owner approved, and what the App itself asks for. */
   set({ installation = this.world.seed.installation_id, permissions, asked, events }) {
     if (permissions) this.granted.set(installation, permissions);
+    if (permissions === null) this.granted.delete(installation); // as at first
     if (asked) this.world.app.permissions = asked;
     if (events) this.world.app.events = events;
     this.world.tokens.expireInstallations();

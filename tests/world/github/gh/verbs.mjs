@@ -170,6 +170,7 @@ function deliveries(on, world, table) {
   on("key/take-back", (body) => world.installations.takeBack(body));
   on("suspend", (body) => world.installations.suspend(body));
   on("permissions", (body) => world.installations.set(body));
+  on("scanning", (body) => world.scanning.set(body));
   table.on("GET /_bench/manifests", () => json(world.installations.posted));
   on("install", async ({ action = "created", repositories: names = [] }) => {
     const installation = await world.installation();
@@ -297,6 +298,8 @@ async function state(world, repo, wanted) {
       world.hooks.deliveries.filter((one) => mine(one) || !one.repo).map((one) => ({ ...one, headers: undefined })),
     heard: () => world.hooks.deliveries.filter((one) => mine(one) || !one.repo).length,
     requests: () => world.log.length,
+    uploads: () => world.scanning.uploads.filter(mine),
+    alerts: () => world.scanning.alerts(repo),
   };
   const named = wanted.length ? wanted : Object.keys(parts);
   return json(Object.fromEntries(await Promise.all(named.map(async (name) => [name, await parts[name]()]))));

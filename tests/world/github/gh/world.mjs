@@ -8,6 +8,7 @@ import { GraphQL } from "./graphql.mjs";
 import { Refusal, notFound } from "./http.mjs";
 import { People } from "./people.mjs";
 import { Pulls } from "./pulls.mjs";
+import { Scanning } from "./scanning.mjs";
 import { Faults, RateLimit, Tokens, need } from "./traffic.mjs";
 import { Traps } from "./traps.mjs";
 
@@ -37,6 +38,7 @@ export class World {
     this.checks = new Checks(this);
     this.pulls = new Pulls(this);
     this.people = new People(this);
+    this.scanning = new Scanning(this);
     this.installations = new Installations(this);
     this.graphql = new GraphQL(this);
     for (const user of seed.users) this.tokens.add(`bench-${user}`, { kind: "user", name: user, login: user });

@@ -1,0 +1,123 @@
+"""SARIF for GitHub's code scanning, where a repository wants it."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.conversations.test_configuration import PLACE
+from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.product import run
+from tests.world.pulls import Pull
+from tests.world.replies import accept, reject
+from tests.world.tester import World
+from worker.domain.permissions import OptIn, asked
+
+WANTED = {**PROJECT, PLACE: "sarif: true\n"}
+BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
+
+
+@contextmanager
+def granted(world: World, *opt_ins: OptIn) -> Generator[None]:
+    """While this lasts, the installation's owner has approved these choices beside comments and merge queues."""
+    world.github.verb("permissions", permissions=asked({OptIn.COMMENTS, OptIn.MERGE_QUEUE, *opt_ins}))
+    try:
+        yield
+    finally:
+        world.github.verb("permissions", permissions=None)
+
+
+def uploads(world: World) -> list[dict[str, Any]]:
+    return world.github.state(world.here.name, "uploads")["uploads"]
+
+
+def alerts(world: World) -> list[tuple[str, str, int]]:
+    found = world.github.state(world.here.name, "alerts")["alerts"]
+    return [(one["rule"], one["path"], one["line"]) for one in found]
+
+
+def tries(world: World) -> int:
+    return sum("/code-scanning/" in one["path"] for one in world.github.requests(world.here.name))
+
+
+def rejected(world: World) -> Pull:
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    return pull
+
+
+def mended(world: World, pull: Pull) -> None:
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, BETTER)
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+
+def test_a_reject_raises_an_alert_and_the_mend_closes_it(world: World) -> None:
+    world.repository(WANTED)
+    with granted(world, OptIn.CODE_SCANNING):
+        pull = rejected(world)
+        [first] = uploads(world)
+        path, _, line = RETRY_AT.rpartition(":")
+        assert alerts(world) == [("weak_test", path, int(line))]
+        assert (first["commit_sha"], first["ref"]) == (pull.head, f"refs/pull/{pull.number}/head")
+        assert (first["tool_name"], first["category"]) == ("Assay", "assay/")
+
+        pull.press_rerun()
+        world.settles()
+        assert tries(world) == 1, "once per head and verdict"
+
+        mended(world, pull)
+    assert alerts(world) == []
+    assert [one["commit_sha"] for one in uploads(world)] == [first["commit_sha"], pull.head]
+    assert "SARIF" not in pull.text
+
+
+def test_without_the_permission_the_next_check_says_so_and_the_verdict_stands(world: World) -> None:
+    world.repository(WANTED)
+    pull = rejected(world)
+    assert (uploads(world), tries(world)) == ([], 1), "a refusal is not asked for again"
+    mended(world, pull)
+    line = "**SARIF was not uploaded** (`sarif: true`): the App lacks the permission *Code scanning alerts: write*"
+    assert line in pull.text
+    assert tries(world) == 2
+
+
+@pytest.mark.slow
+def test_where_code_scanning_is_off_the_next_check_says_so_until_it_is_on(world: World) -> None:
+    here = world.repository(WANTED)
+    world.github.verb("scanning", repo=here.name, enabled=False)
+    with granted(world, OptIn.CODE_SCANNING):
+        pull = rejected(world)
+        told = run(world.product.environment, "doctor", "--repo", here.name).stdout
+        assert "SARIF not uploaded when it was tried last: code scanning is not enabled" in " ".join(told.split())
+        world.github.verb("scanning", repo=here.name, enabled=True)
+        mended(world, pull)
+        assert "code scanning is not enabled for this repository" in pull.text
+        assert [one["results"] for one in uploads(world)] == [[]]
+
+        world.model.answers(accept(RETRY_AT))
+        world.agent.pushes(pull, {"notes.md": "Retried thrice.\n"})
+        world.settles()
+    assert "SARIF" not in pull.text
+
+
+@pytest.mark.slow
+def test_an_upload_that_github_failed_at_is_tried_again(world: World) -> None:
+    here = world.repository(WANTED)
+    world.github.fault(rf"POST /repos/{here.name}/code-scanning/sarifs", kind="status", status=503, count=1)
+    world.expected_errors = ("errand waits",)
+    with granted(world, OptIn.CODE_SCANNING):
+        rejected(world)
+    assert (len(uploads(world)), tries(world)) == (1, 2)
+
+
+@pytest.mark.slow
+def test_nobody_is_asked_to_take_sarif_where_no_repository_wants_it(world: World) -> None:
+    world.repository(PROJECT)
+    with granted(world, OptIn.CODE_SCANNING):
+        rejected(world)
+    assert (uploads(world), tries(world)) == ([], 0)

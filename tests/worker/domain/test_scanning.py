@@ -1,0 +1,32 @@
+"""What becomes of SARIF, in words of a closed set."""
+
+import pytest
+
+from tests.worker.store.played import HEAD, NEWER, pull
+from worker.domain.ids import DeliveryId, EvalId
+from worker.domain.scanning import Refusal, Scan, Scanned, ref_of, refusal_of
+
+
+@pytest.mark.parametrize(
+    ("message", "refusal"),
+    [
+        ("Resource not accessible by integration", Refusal.PERMISSION),
+        ("Code Security must be enabled for this repository to use code scanning.", Refusal.NOT_ENABLED),
+        ("Advanced Security must be enabled for this repository.", Refusal.NOT_ENABLED),
+        ("Repository was archived so is read-only.", Refusal.FORBIDDEN),
+    ],
+)
+def test_githubs_words_beside_a_403_say_what_a_person_has_to_change(message: str, refusal: Refusal) -> None:
+    assert refusal_of(f'GitHub refuses POST /x: "{message}".') is refusal
+
+
+def test_the_head_of_a_pull_request_stands_in_the_base_repository() -> None:
+    assert ref_of(pull(7)) == "refs/pull/7/head"
+
+
+def test_a_verdict_is_sent_once_a_head_also_where_it_was_carried_over() -> None:
+    first, again = EvalId("first"), EvalId("again")
+    scan = Scan(pull=pull(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
+    assert Scanned(head_sha=HEAD, origin=first).is_of(scan)
+    assert not Scanned(head_sha=NEWER, origin=first).is_of(scan)
+    assert not Scanned(head_sha=HEAD, origin=again).is_of(scan)

@@ -1,0 +1,124 @@
+"""The errand that uploads SARIF: once for each head and verdict, and never for what nobody wants."""
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.worker.render.samples import abstained, accepted, dossier, rejected
+from tests.worker.store.played import HEAD, NEWER, pull, wish
+from tests.worker.store.test_kept import entry, judging
+from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
+from worker.domain.request import PullRef
+from worker.domain.scanning import Refusal, Scan
+from worker.domain.verdict import AbstainReason, Accept, Reject, Verdict
+from worker.errors import Unavailable
+from worker.pipeline import Dropped, Judged, Outcome
+from worker.scanning import Scanner, refusal_for, scan_of
+from worker.store.connection import Store
+from worker.store.pulls import Finish
+
+EVAL = EvalId("eval-1")
+SCAN = Scan(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))
+
+
+@dataclass
+class CodeScanning:
+    """What GitHub was given. *answers*: what it says to the next one."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    answers: Refusal | Exception | None = None
+
+    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> Refusal | None:
+        assert (pull.number, repository, head_sha) == (1, "acme/widgets", HEAD)
+        [run] = json.loads(gzip.decompress(base64.b64decode(sarif)))["runs"]
+        self.runs.append(run)
+        answer, self.answers = self.answers, None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def there() -> CodeScanning:
+    return CodeScanning()
+
+
+def on_record(store: Store, verdict: Verdict) -> None:
+    taken = judging(store)
+    kept = {"verdict": verdict, "head_sha": HEAD, "eval_id": EVAL}
+    store.ledger.append(pull(), entry(EVAL, taken.lease.fence).model_copy(update=kept))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def scanner(store: Store, there: CodeScanning, newest: Sha = HEAD) -> Scanner:
+    return Scanner(there, store.scan_notes, store.ledger, store.archive, lambda _: newest)
+
+
+def wanting(text: str = "sarif: true\n") -> Dossier:
+    return dossier(config=(ConfigText(origin=ConfigOrigin.REPOSITORY, text=text),))
+
+
+def test_what_was_sent_is_not_sent_again_though_its_dossier_is_not_kept(store: Store, there: CodeScanning) -> None:
+    on_record(store, rejected())
+    scanner(store, there).upload(SCAN)
+    scanner(store, there).upload(SCAN)
+    [run] = there.runs
+    assert [one["ruleId"] for one in run["results"]] == ["stub_body", "no_assertions"]
+    assert store.scan_notes.refusal(pull()) is None
+
+
+def test_a_refusal_is_noted_and_not_asked_for_again(store: Store, there: CodeScanning) -> None:
+    on_record(store, rejected())
+    there.answers = Refusal.NOT_ENABLED
+    scanner(store, there).upload(SCAN)
+    scanner(store, there).upload(SCAN)
+    assert len(there.runs) == 1
+    assert refusal_for(store.scan_notes, pull(), wanting()) is Refusal.NOT_ENABLED
+    assert refusal_for(store.scan_notes, pull(), wanting("sarif: false\n")) is None
+
+
+def test_what_an_outage_stopped_is_sent_again(store: Store, there: CodeScanning) -> None:
+    on_record(store, accepted())
+    there.answers = Unavailable("GitHub", "reset")
+    with pytest.raises(Unavailable):
+        scanner(store, there).upload(SCAN)
+    scanner(store, there).upload(SCAN)
+    assert [run["results"] for run in there.runs] == [[], []]
+
+
+def test_a_head_that_was_superseded_and_a_verdict_that_was_forgotten_are_left_out(
+    store: Store, there: CodeScanning
+) -> None:
+    scanner(store, there).upload(SCAN)
+    on_record(store, rejected())
+    scanner(store, there, NEWER).upload(SCAN)
+    assert there.runs == []
+
+
+@pytest.mark.parametrize("verdict", [accepted(), rejected()])
+def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> None:
+    scan = scan_of(wish(), Judged(verdict, wanting()))
+    assert scan is not None
+    assert (scan.eval_id, scan.origin, scan.head_sha) == (verdict.eval_id, verdict.eval_id, verdict.subject.head_sha)
+    carried = verdict.model_copy(update={"carried_from": EVAL})
+    again = scan_of(wish(), Judged(carried, wanting()))
+    assert again is not None
+    assert again.origin == EVAL
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Judged(rejected(), dossier()),
+        Judged(rejected(), wanting("sarif: false\n")),
+        Judged(abstained(AbstainReason.NEEDS_HUMAN), wanting()),
+        Dropped("closed"),
+    ],
+)
+def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: Outcome) -> None:
+    assert scan_of(wish(), outcome) is None

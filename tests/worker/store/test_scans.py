@@ -1,0 +1,85 @@
+"""Verdicts whose SARIF is due, and the notes of what became of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.worker.store.played import HEAD, NEWER, on_record, pull
+from worker.domain import keys
+from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.scanning import Refusal, Scan, Scanned
+from worker.store.connection import Store
+
+SENT = Scanned(head_sha=HEAD, origin=EvalId("e"))
+NAME = "acme/widgets"
+
+
+def scan(number: int = 1, head_sha: Sha = HEAD) -> Scan:
+    eval_id = EvalId(f"eval-{head_sha[0]}")
+    return Scan(pull=pull(number), head_sha=head_sha, eval_id=eval_id, origin=eval_id, delivery_id=DeliveryId("d"))
+
+
+def named(store: Store) -> None:
+    store.wire.call("SADD", keys.named(NAME).name, f"{pull().installation_id}:{pull().repository_id}")
+
+
+def test_a_scan_comes_again_until_it_is_done(store: Store) -> None:
+    store.scans.put(scan())
+    first = store.scans.next()
+    assert first is not None
+    assert (first.scan, first.attempt) == (scan(), 1)
+    assert store.scans.next() is None
+
+    store.scans.later(scan(), timedelta(0))
+    again = store.scans.next()
+    assert again is not None
+    assert again.attempt == 2
+
+    store.scans.done(scan())
+    store.scans.later(scan(), timedelta(0))
+    assert store.scans.next() is None
+
+
+def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
+    store.scans.put(scan())
+    store.scans.put(scan(head_sha=NEWER))
+    store.scans.done(scan())
+    found = store.scans.next()
+    assert found is not None
+    assert found.scan.head_sha == NEWER
+
+
+def test_a_refusal_is_the_repositorys_until_something_of_it_is_taken(store: Store) -> None:
+    on_record(store, pull())
+    on_record(store, pull(2))
+    named(store)
+    store.scan_notes.note(pull(), SENT, Refusal.PERMISSION)
+    assert store.scan_notes.scanned(pull()) == SENT
+    assert store.scan_notes.scanned(pull(2)) is None
+    assert store.scan_notes.refusal(pull(2)) is Refusal.PERMISSION
+    assert store.scan_notes.refusals(NAME) == (Refusal.PERMISSION,)
+
+    store.scan_notes.note(pull(2), SENT, None)
+    assert store.scan_notes.refusal(pull()) is None
+    assert store.scan_notes.refusals(NAME) == ()
+
+
+@pytest.mark.parametrize("number", [1, None])
+def test_what_is_noted_goes_by_itself(store: Store, number: int | None) -> None:
+    on_record(store, pull())
+    store.scan_notes.note(pull(), SENT, Refusal.NOT_ENABLED)
+    key = keys.scanned(pull().installation_id, pull().repository_id, number)
+    left = store.wire.call("TTL", key.name)
+    assert isinstance(left, int)
+    assert left > 0
+
+
+def test_nothing_is_noted_of_a_pull_request_that_was_forgotten(store: Store) -> None:
+    store.scan_notes.note(pull(), SENT, Refusal.PERMISSION)
+    assert store.scan_notes.scanned(pull()) is None
+    assert store.scan_notes.refusal(pull()) is None
+
+
+def test_a_word_of_a_later_version_is_none_that_is_told(store: Store) -> None:
+    store.wire.call("SET", keys.scanned(pull().installation_id, pull().repository_id, None).name, "moon_phase")
+    assert store.scan_notes.refusal(pull()) is None

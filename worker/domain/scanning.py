@@ -1,0 +1,66 @@
+"""SARIF for GitHub's code scanning: of which verdict it is due, what became of it, and why GitHub did not take it.
+
+Does not make or send any. Invariant: due only where the repository wants it (`sarif`), of an accept or a reject at a pull
+request's head; a refusal is a word of a closed set, and none of them says anything about the verdict.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from worker.domain.frozen import Frozen
+from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.request import PullRef
+
+TOOL: Final = "Assay"
+MOST_BYTES: Final = 10_000_000
+"""What GitHub takes of one file, gzipped."""
+MOST_RESULTS: Final = 5_000
+"""What GitHub shows of one run. It takes five times as many, and refuses all of them where there are more."""
+
+
+class Refusal(StrEnum):
+    """Why GitHub has no SARIF of a verdict. Trying again helps none of them before a person acts."""
+
+    PERMISSION = "permission"
+    NOT_ENABLED = "not_enabled"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    NOT_TAKEN = "not_taken"
+    TOO_LARGE = "too_large"
+
+
+_LACKING: Final = "not accessible by integration"
+_OFF: Final = ("code scanning", "code security", "advanced security")
+
+
+def refusal_of(message: str) -> Refusal:
+    """What GitHub's words beside a 403 mean."""
+    said = message.casefold()
+    if _LACKING in said:
+        return Refusal.PERMISSION
+    return Refusal.NOT_ENABLED if any(words in said for words in _OFF) else Refusal.FORBIDDEN
+
+
+class Scan(Frozen):
+    """The SARIF of this verdict is due. *origin*: the verdict that it was carried over from, or itself."""
+
+    pull: PullRef
+    head_sha: Sha
+    eval_id: EvalId
+    origin: EvalId
+    delivery_id: DeliveryId
+
+
+class Scanned(Frozen):
+    """Of which verdict, at which head, it was sent last; it is not sent again."""
+
+    head_sha: Sha
+    origin: EvalId
+
+    def is_of(self, scan: Scan) -> bool:
+        return (self.head_sha, self.origin) == (scan.head_sha, scan.origin)
+
+
+def ref_of(pull: PullRef) -> str:
+    """Where the head stands in the base repository, a fork's, too."""
+    return f"refs/pull/{pull.number}/head"

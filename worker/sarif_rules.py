@@ -1,0 +1,12 @@
+"""The signals of the heuristic tier as rules of SARIF.
+
+Does not make any SARIF (`worker.render.sarif` does). Invariant: every signal is one rule, by its own name.
+"""
+
+from worker.judge.heuristics.registry import SIGNALS
+from worker.judge.heuristics.signal import Kind
+from worker.render.sarif import Rule
+
+
+def sarif_rules() -> list[Rule]:
+    return [Rule(one.name, one.category, one.kind is Kind.FACT, one.sees) for one in SIGNALS]

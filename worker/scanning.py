@@ -1,0 +1,105 @@
+"""Hands the SARIF of a verdict to GitHub's code scanning, where the repository wants it.
+
+Does not word it (`worker.render.sarif` does) and is no part of judging: an errand that follows the verdict. Invariant: one
+request for each head and verdict, unless its answer is lost; a head that was superseded is left out; what GitHub refuses is
+not asked for again before the next verdict, and is noted for the check that shows that one.
+"""
+
+import base64
+import gzip
+import logging
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final, Protocol
+
+from worker.configuring import config_of
+from worker.domain.dossier import Dossier
+from worker.domain.ids import EvalId, RepositoryName, Sha
+from worker.domain.ledger import LedgerEntry
+from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.scanning import MOST_BYTES, Refusal, Scan, Scanned
+from worker.domain.value import Value
+from worker.domain.verdict import Abstain
+from worker.pipeline import Judged, Outcome
+from worker.ports import Ledger
+
+LOG: Final = logging.getLogger(__name__)
+
+
+class Scans(Protocol):
+    """GitHub's code scanning. Raises Gone and Unavailable."""
+
+    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> Refusal | None:
+        """Hand it over, gzipped and in base64; why it was not taken, or None."""
+        ...
+
+
+class ScanNotes(Protocol):
+    """What is known of SARIF that was sent. May be called twice; raises Unavailable."""
+
+    def scanned(self, pull: PullRef) -> Scanned | None: ...
+
+    def note(self, pull: PullRef, scanned: Scanned, refusal: Refusal | None) -> None: ...
+
+    def refusal(self, pull: PullRef) -> Refusal | None:
+        """Why the last of this repository was not taken."""
+        ...
+
+
+class Kept(Protocol):
+    """What verdicts were made from, as long as that is kept."""
+
+    def find(self, eval_id: EvalId) -> Dossier | None: ...
+
+
+class Scanner(Value):
+    """`newest`: the head that was announced last."""
+
+    scans: Scans
+    notes: ScanNotes
+    ledger: Ledger
+    archive: Kept
+    newest: Callable[[PullRef], Sha | None]
+
+    def upload(self, scan: Scan) -> None:
+        """May be called again. Raises what GitHub's outages raise."""
+        before = self.notes.scanned(scan.pull)
+        if self.newest(scan.pull) not in (None, scan.head_sha) or (before is not None and before.is_of(scan)):
+            return
+        entry = next((one for one in self.ledger.entries(scan.pull) if one.eval_id == scan.eval_id), None)
+        if entry is None:  # forgotten meanwhile
+            return
+        refusal = self._upload(scan, entry)
+        if refusal is not None:
+            LOG.warning("SARIF was not uploaded: %s", refusal, extra={"number": scan.pull.number})
+        self.notes.note(scan.pull, Scanned(head_sha=scan.head_sha, origin=scan.origin), refusal)
+
+    def _upload(self, scan: Scan, entry: LedgerEntry) -> Refusal | None:
+        from worker.render.sarif import uploaded  # noqa: PLC0415 - most repositories want none
+        from worker.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
+
+        text = uploaded(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
+        packed = gzip.compress(text.encode(), mtime=0)
+        if len(packed) > MOST_BYTES:
+            return Refusal.TOO_LARGE
+        repository = entry.verdict.subject.repository
+        return self.scans.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
+
+
+def scan_of(request: JudgeRequest, outcome: Outcome) -> Scan | None:
+    """What is due after this judging; None: nobody judged, or the repository wants no SARIF."""
+    if not isinstance(outcome, Judged) or isinstance(outcome.verdict, Abstain) or not config_of(outcome.dossier).sarif:
+        return None
+    verdict = outcome.verdict
+    return Scan(
+        pull=request.pull,
+        head_sha=verdict.subject.head_sha,
+        eval_id=verdict.eval_id,
+        origin=verdict.carried_from or verdict.eval_id,
+        delivery_id=request.delivery_id,
+    )
+
+
+def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> Refusal | None:
+    """Why the SARIF of this repository was not taken when it was last tried; None: it was, or is not wanted."""
+    return notes.refusal(pull) if config_of(dossier).sarif else None

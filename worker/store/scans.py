@@ -1,0 +1,94 @@
+"""Verdicts whose SARIF is due, and what is known of those that were sent.
+
+Does not send any. Invariant: a scan stays until it is `done`; a newer one of the same pull request takes its place, and is not
+done with the older; nothing is noted of a pull request that was forgotten.
+"""
+
+from datetime import timedelta
+
+from worker.domain import keys
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request import PullRef
+from worker.domain.scanning import Refusal, Scan, Scanned
+from worker.domain.value import Value
+from worker.domain.waiting import SCANS
+from worker.settings import Timing
+from worker.store.door import lifetime_s
+from worker.store.lua import Script, run
+from worker.store.reading import read
+from worker.store.waiting import Waiting
+from worker.store.wire import Wire, items, text
+
+
+class OpenScan(Value):
+    """SARIF to upload; *attempt* counts from 1."""
+
+    scan: Scan
+    attempt: int
+
+
+class DueScans:
+    """What is due, in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: Wire, timing: Timing) -> None:
+        self._waiting = Waiting(wire, timing, Scan, SCANS)
+
+    def put(self, scan: Scan) -> None:
+        self._run(Script.LETTER_PUT, scan)
+
+    def next(self) -> OpenScan | None:
+        found = self._waiting.next()
+        return OpenScan(*found) if found else None
+
+    def later(self, scan: Scan, delay: timedelta) -> None:
+        self._waiting.later(_name(scan), delay)
+
+    def done(self, scan: Scan) -> None:
+        self._run(Script.LETTER_DONE, scan)
+
+    def _run(self, script: Script, scan: Scan) -> None:
+        run(self._waiting.wire, script, SCANS.keys, _name(scan), scan.model_dump_json())
+
+
+class RedisScanNotes:
+    """The ScanNotes of `worker.scanning`."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def scanned(self, pull: PullRef) -> Scanned | None:
+        found = self._wire.call("GET", _key(pull).name)
+        return read(Scanned, text(found)) if found else None
+
+    def note(self, pull: PullRef, scanned: Scanned, refusal: Refusal | None) -> None:
+        """The repository's word first: whoever dies in between tries once more."""
+        refused = keys.scanned(pull.installation_id, pull.repository_id, None)
+        if refusal is None:
+            self._wire.call("DEL", refused.name)
+        else:
+            run(self._wire, Script.NOTE, [refused, keys.pull(pull)], refusal, lifetime_s(refused))
+        key = _key(pull)
+        run(self._wire, Script.NOTE, [key, keys.pull(pull)], scanned.model_dump_json(), lifetime_s(key))
+
+    def refusal(self, pull: PullRef) -> Refusal | None:
+        return self._refusal(pull.installation_id, pull.repository_id)
+
+    def refusals(self, repository: str) -> tuple[Refusal, ...]:
+        """Of all that was ever judged under this name."""
+        pairs = [text(one).split(":") for one in items(self._wire.call("SMEMBERS", keys.named(repository).name))]
+        found = (self._refusal(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)
+        return tuple(one for one in found if one is not None)
+
+    def _refusal(self, installation: InstallationId, repository: RepositoryId) -> Refusal | None:
+        """A word that only a later version knows is none that this one can tell."""
+        found = self._wire.call("GET", keys.scanned(installation, repository, None).name)
+        word = text(found) if found else ""
+        return Refusal(word) if word in set(Refusal) else None
+
+
+def _key(pull: PullRef) -> keys.Key:
+    return keys.scanned(pull.installation_id, pull.repository_id, pull.number)
+
+
+def _name(scan: Scan) -> str:
+    return keys.pull(scan.pull).name
