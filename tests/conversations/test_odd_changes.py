@@ -132,7 +132,8 @@ def test_three_thousand_files_are_judged_or_listed_as_too_many(world: World) -> 
     world.settles(300)
 
     assert pull.verdict["abstain_reason"] == "too_large"
-    assert not_read(pull), "how many fit into the questions depends on what replies have taught by then"
+    # how many fit into the questions depends on what replies have taught by then; the check's text lists those that did not
+    assert "coverage" in pull.verdict.get("cut", ()) or not_read(pull)
     assert re.search(r"^- [\d,]+ files? (?:in part|not at all)", pull.text, re.MULTILINE)
     assert "lib/part" in pull.text
     assert len(world.github.requests(here.name)) < 60
