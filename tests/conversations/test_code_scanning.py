@@ -76,6 +76,7 @@ def test_a_reject_raises_an_alert_and_the_mend_closes_it(world: World) -> None:
     assert "SARIF" not in pull.text
 
 
+@pytest.mark.slow
 def test_without_the_permission_the_next_check_says_so_and_the_verdict_stands(world: World) -> None:
     world.repository(WANTED)
     pull = rejected(world)

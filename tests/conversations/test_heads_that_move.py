@@ -76,6 +76,7 @@ def test_a_push_that_is_told_after_a_newer_one_leaves_the_newer_one_the_head(wor
     assert (waited(second), waited(third)) == (("done", None), ("superseded", second))
 
 
+@pytest.mark.slow
 def test_an_override_of_the_newest_commit_counts_though_an_older_one_was_told_of_last(world: World) -> None:
     here = world.repository(PROJECT)
     world.model.decides(lambda _: reject("weak_test", RETRY_AT))

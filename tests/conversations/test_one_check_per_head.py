@@ -93,6 +93,7 @@ def test_an_expired_installation_token_is_replaced(world: World) -> None:
     assert pull.check.conclusion == "success"
 
 
+@pytest.mark.slow
 def test_a_secondary_rate_limit_is_waited_out(world: World) -> None:
     world.repository(PROJECT)
     world.github.fault("POST /graphql", kind="secondary", retry_after=1)

@@ -61,6 +61,7 @@ def test_live_command_line_and_recorded_dossier_decide_alike(world: World, tmp_p
     assert world.here.checks == checks, "nothing is posted"
 
 
+@pytest.mark.slow
 def test_without_a_token_a_public_pull_request_takes_few_requests(world: World, tmp_path: Path) -> None:
     here = world.repository(PROJECT)
     pull = world.agent.opens(STUB)

@@ -154,6 +154,7 @@ def test_what_an_agent_makes_of_the_issue_once_it_was_rejected_is_not_judged_by_
     assert EDITED not in pull.text.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_what_an_agent_calls_the_issue_once_it_was_rejected_is_not_judged_by_and_a_persons_title_is(
     world: World,
 ) -> None:
@@ -216,6 +217,7 @@ def test_a_description_that_says_what_is_asked_for_is_judged_by_anew_when_it_is_
     assert len(world.model.asked) == 2
 
 
+@pytest.mark.slow
 def test_an_edit_that_asks_for_nothing_else_leaves_the_verdict(world: World) -> None:
     here = world.repository(PROJECT)
     issue = world.alice.writes_issue("Retry uploads", ISSUE)
@@ -261,6 +263,7 @@ def test_ten_edits_in_a_row_are_one_judging_by_the_last_of_them(another_world: O
     assert len(world.model.asked) == 2
 
 
+@pytest.mark.slow
 def test_a_case_that_goes_from_a_draft_has_nobody_judge_it_and_elsewhere_it_is_judged_without(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
@@ -452,6 +455,7 @@ def test_what_was_edited_while_a_judge_thought_about_it_is_accepted_only_as_it_r
     assert passes_written(world, here.name) == ["success"], "never for what nobody judged"
 
 
+@pytest.mark.slow
 def test_an_issue_that_is_edited_while_the_first_verdict_is_made_by_it_is_judged_by_as_it_reads_now(
     world: World,
 ) -> None:

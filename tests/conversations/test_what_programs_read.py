@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.conversations.conftest import Open
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.product import run
@@ -53,6 +55,7 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
     agrees(world, pull)
 
 
+@pytest.mark.slow
 def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(reject("weak_test", RETRY_AT))
@@ -70,6 +73,7 @@ def test_an_agent_reads_that_it_was_rejected_and_then_that_a_person_let_it_pass(
     agrees(world, pull)
 
 
+@pytest.mark.slow
 def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None:
     world.repository(PROJECT)
     thought = world.model.thinks_about(accept(RETRY_AT))
@@ -88,6 +92,7 @@ def test_a_commit_that_was_pushed_over_names_the_newer_one(world: World) -> None
     assert (read(pull)["decision"], pull.block["reason"]) == ("accept", None)
 
 
+@pytest.mark.slow
 def test_who_is_left_alone_is_told_so_in_a_word(world: World) -> None:
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
     pull = world.bob.opens(RETRY)
@@ -96,6 +101,7 @@ def test_who_is_left_alone_is_told_so_in_a_word(world: World) -> None:
     assert (block["state"], block["reason"], block["conclusion"]) == ("none", "skipped", "skipped")
 
 
+@pytest.mark.slow
 def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> None:
     world = another_world({"ASSAY_OUTAGE_RETRIES": "2", "ASSAY_OUTAGE_DELAY": "600", "ASSAY_MODEL_ATTEMPTS": "1"})
     world.model.fails(529).answers(accept(RETRY_AT))
@@ -113,6 +119,7 @@ def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> N
     assert (read(pull)["state"], pull.block["decision"], pull.block["until"]) == ("done", "accept", None)
 
 
+@pytest.mark.slow
 def test_a_merge_group_says_what_its_pull_request_says(world: World) -> None:
     here = world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
