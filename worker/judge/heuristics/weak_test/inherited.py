@@ -3,12 +3,12 @@
 Does not read the type above, which may be of another repository. Invariant: a test with work of its own turns off none.
 """
 
-import re
 from typing import Final
 
 from worker.domain.pattern import pattern
+from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.tests import Test
 
 
@@ -18,11 +18,17 @@ def turns_off_an_inherited_one(test: Test) -> bool:
     if len(function.statements) > 1:
         return False
     if test.source.language is Language.GO:
-        embeds = rf"\btype {re.escape(function.type_name)} struct \{{[^}}]*?\n\s+\*?[\w.]+\n"
-        return bool(function.type_name) and re.search(embeds, test.source.text) is not None
+        return function.type_name in test.source.once(_embedding)
     if test.source.language is Language.JAVA:
         return "@Override" in function.attributes
     return owner is not None and _TESTS_ABOVE.search(text_of(owner.child_by_field_name("superclasses"))) is not None
+
+
+def _embedding(source: Source) -> frozenset[str]:
+    """The types of Go that take over the methods of another one: a field of theirs has a type and no name."""
+    unnamed = (one for one in source.nodes.find(("field_declaration",)) if one.child_by_field_name("name") is None)
+    owners = (around for field in unnamed for around in ancestors(field) if around.type == "type_spec")
+    return frozenset(text_of(one.child_by_field_name("name")) for one in owners)
 
 
 _TESTS_ABOVE: Final = pattern(r"\w*(?:Test|Suite|Base|Mixin|Compliance|Common)\w*(?<!TestCase)(?=[,)\]\s])")

@@ -55,3 +55,16 @@ def test_an_empty_test_turns_off_an_inherited_one_only_below_a_class_of_tests() 
         "test_empty",
         "test_without_assertion",
     ]
+
+
+def test_a_test_of_go_turns_off_one_of_a_type_that_its_own_takes_over_and_of_no_other() -> None:
+    types = "type (\n\tS struct {\n\t\tname string\n\t\t*Suite\n\t}\n\tT struct {\n\t\tone, other string\n\t}\n)\n"
+    skipped = 'package a\n\n%s\nfunc (s *%s) TestA(c *C) {\n\tc.Skip("no transactions")\n}\n'
+    assert names(seen_new("a_test.go", skipped % (types, "S"))) == ["new_test_may_fail"]
+    assert names(seen_new("a_test.go", skipped % (types, "T"))) == ["new_test_skipped"]
+
+
+def test_what_a_type_of_go_takes_over_is_found_in_one_look_at_it() -> None:
+    types = "type S struct {" + "\n" * 150_000 + "}\n"
+    text = f'package a\n\n{types}\nfunc (s *S) TestA(c *C) {{\n\tc.Skip("x")\n}}\n'
+    assert names(seen_new("a_test.go", text)) == ["new_test_skipped"]
