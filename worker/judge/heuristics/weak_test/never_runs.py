@@ -6,6 +6,7 @@ Does not judge a test that was there before. Invariant: what is skipped on some 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
@@ -83,14 +84,18 @@ def _skipped(change: Change) -> tuple[tuple[Look, int], ...]:
 
 def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
     """It names where the fault is looked after, turns off a test of the type above, or is run by another command."""
-    test, source = look.test, look.test.source
+    test = look.test
     if any(map(names_a_report, _reason(test, line))):
         return True
-    if source.language is Language.RUST:
-        return _RUN_ELSEWHERE.search(" ".join(change.added_texts)) is not None or any(
-            _RUN_ELSEWHERE.search(text) for text in change.texts.values()
-        )
+    if test.source.language is Language.RUST:
+        return change.once(_runs_ignored)
     return turns_off_an_inherited_one(test)
+
+
+def _runs_ignored(change: Change) -> bool:
+    """Whether a command of the change, or of a text beside it, runs what Rust ignores otherwise."""
+    added = (text for file in change.files for text in file.diff.added_texts)
+    return any(_RUN_ELSEWHERE.search(text) for text in chain(added, change.texts.values()))
 
 
 def _reason(test: Test, line: int) -> list[str]:
