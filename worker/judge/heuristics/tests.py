@@ -424,20 +424,21 @@ def _titles(call: "Node") -> Iterable[str]:
     return reversed([_title(of[0]) for of in given if of and "string" in of[0].type])
 
 
-__all__ = [
-    "Pair",
-    "Test",
-    "all_paired",
-    "base_sources",
-    "may_hold_tests",
-    "paired",
-    "tests_of",
-]
-
-
 def names_a_report(text: str) -> bool:
     """Whether it says where a fault is looked after: an address, or an issue by its number."""
     return _REPORT.search(text) is not None
 
 
 _REPORT: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
+
+
+__all__ = [
+    "Pair",
+    "Test",
+    "all_paired",
+    "base_sources",
+    "may_hold_tests",
+    "names_a_report",
+    "paired",
+    "tests_of",
+]
