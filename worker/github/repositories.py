@@ -53,7 +53,7 @@ class GitHubRepositories:
     def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         """One page of its repositories that are in use, and whether there are more pages."""
         params: dict[str, str | int] = {"per_page": REPOSITORIES, "page": number}
-        call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP)
+        call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP, is_polled=True)
         found = self._access.api(installation).fetch(call, Page)
         used = tuple(
             Repository(RepositoryId(one.id), one.full_name, is_busy=one.open_issues_count > 0)
