@@ -16,8 +16,10 @@ from typing import Final, assert_never
 
 from worker import measuring
 from worker.apart import Apart, Turn
+from worker.domain.feedback import Letter
 from worker.domain.ids import InstallationId
 from worker.domain.merge_group import MergeGroup
+from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.errand import Clerk, Errand, rule_of
 from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
@@ -29,14 +31,13 @@ from worker.store.agenda import Todo, things_to_do
 from worker.store.asks import OpenAsk
 from worker.store.checks import OverdueCheck, RedisChecks
 from worker.store.connection import Store
+from worker.store.follow_ups import F, FollowUps, Opened
 from worker.store.greetings import OpenGreeting
 from worker.store.groups import OpenGroup
 from worker.store.happenings import OpenHappening
-from worker.store.letters import OpenLetter
 from worker.store.measures import Count
 from worker.store.outcomes import Due
 from worker.store.pulls import RELEASED, Limits, ToOpen
-from worker.store.scans import OpenScan
 from worker.traces import about, carrying
 
 LOG: Final = logging.getLogger(__name__)
@@ -266,39 +267,13 @@ class Dispatcher:
             fields=about_group(group),
         )
 
-    def _telling(self, opened: OpenLetter) -> Errand:
-        letter = opened.letter
-        return Errand(
-            name="tell the author",
-            work=lambda clerk: clerk.tell(letter),
-            done=lambda: self._store.letters.done(letter),
-            later=lambda delay: self._store.letters.later(letter, delay),
-            attempt=opened.attempt,
-            installation=letter.pull.installation_id,
-            fields={
-                "delivery_id": letter.delivery_id,
-                "repository_id": letter.pull.repository_id,
-                "number": letter.pull.number,
-                "head_sha": letter.head_sha,
-            },
-        )
+    def _telling(self, opened: Opened[Letter]) -> Errand:
+        letter = opened.follow_up
+        return _following(opened, self._store.letters, "tell the author", lambda clerk: clerk.tell(letter))
 
-    def _scanning(self, opened: OpenScan) -> Errand:
-        scan = opened.scan
-        return Errand(
-            name="upload SARIF",
-            work=lambda clerk: clerk.scan(scan),
-            done=lambda: self._store.scans.done(scan),
-            later=lambda delay: self._store.scans.later(scan, delay),
-            attempt=opened.attempt,
-            installation=scan.pull.installation_id,
-            fields={
-                "delivery_id": scan.delivery_id,
-                "repository_id": scan.pull.repository_id,
-                "number": scan.pull.number,
-                "head_sha": scan.head_sha,
-            },
-        )
+    def _scanning(self, opened: Opened[Scan]) -> Errand:
+        scan = opened.follow_up
+        return _following(opened, self._store.scans, "upload SARIF", lambda clerk: clerk.scan(scan))
 
     def _opening(self, opening: ToOpen) -> Errand:
         request, head_sha = opening.request, opening.head_sha
@@ -443,3 +418,21 @@ class Dispatcher:
 def about_group(group: MergeGroup) -> dict[str, object]:
     """Which merge group the log tells of."""
     return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}
+
+
+def _following(opened: Opened[F], line: FollowUps[F], name: str, work: Callable[[Clerk], None]) -> Errand:
+    one = opened.follow_up
+    return Errand(
+        name=name,
+        work=work,
+        done=lambda: line.done(one),
+        later=lambda delay: line.later(one, delay),
+        attempt=opened.attempt,
+        installation=one.pull.installation_id,
+        fields={
+            "delivery_id": one.delivery_id,
+            "repository_id": one.pull.repository_id,
+            "number": one.pull.number,
+            "head_sha": one.head_sha,
+        },
+    )

@@ -29,7 +29,7 @@ from worker.domain.dossier import ConfigOrigin
 from worker.domain.feedback import Letter, Note
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
 from worker.store.connection import Store, open_store
-from worker.store.letters import Letters, RedisNotes
+from worker.store.letters import RedisNotes
 
 __all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations
 
@@ -139,7 +139,7 @@ def keep_everything(store: Store) -> None:
         pull(), base_mark("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
     )
     letter = Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
-    Letters(store.wire, store.timing).put(letter)
+    store.letters.put(letter)
     RedisNotes(store.wire).put(pull(), Note(nonce="4f" * 16, comment_id=5, head_sha=HEAD))
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
     private = entry("e", taken.lease.fence).model_copy(update={"diff_summary": CANARY})

@@ -9,10 +9,10 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.config import Feedback
+from worker.domain.follow_up import FollowUp
 from worker.domain.frozen import Frozen
-from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
@@ -60,13 +60,9 @@ class Says(StrEnum):
     OVER = "over"
 
 
-class Letter(Frozen):
-    """That the author of a pull request may have to be told of this verdict, or that a person overrode it. Numbers and ids only."""
+class Letter(FollowUp):
+    """That the author of a pull request may have to be told of this verdict, or that a person overrode it."""
 
-    pull: PullRef
-    head_sha: Sha
-    eval_id: EvalId
-    delivery_id: DeliveryId
     is_overridden: bool = False
 
 

@@ -7,8 +7,9 @@ request's head; a refusal is a word of a closed set, and none of them says anyth
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.follow_up import FollowUp
 from worker.domain.frozen import Frozen
-from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.ids import EvalId, Sha
 from worker.domain.request import PullRef
 
 TOOL: Final = "Assay"
@@ -41,14 +42,10 @@ def refusal_of(message: str) -> Refusal:
     return Refusal.NOT_ENABLED if any(words in said for words in _OFF) else Refusal.FORBIDDEN
 
 
-class Scan(Frozen):
+class Scan(FollowUp):
     """The SARIF of this verdict is due. *origin*: the verdict that it was carried over from, or itself."""
 
-    pull: PullRef
-    head_sha: Sha
-    eval_id: EvalId
     origin: EvalId
-    delivery_id: DeliveryId
 
 
 class Scanned(Frozen):

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from worker.domain import keys
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
+from worker.domain.waiting import LETTERS, SCANS
 from worker.errors import SettingError, Unavailable
 from worker.settings import Settings, Timing, missing
 from worker.store.archive import RedisArchive, Vault
@@ -31,7 +32,9 @@ from worker.store.wire import Wire, text
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from worker.domain.feedback import Letter
     from worker.domain.money import Caps
+    from worker.domain.scanning import Scan
     from worker.ports import Clock
     from worker.store.arrivals import Arrivals
     from worker.store.book import RedisBook
@@ -39,11 +42,12 @@ if TYPE_CHECKING:
     from worker.store.configs import RedisConfigs
     from worker.store.decisions import Decisions
     from worker.store.demotions import Demotions
+    from worker.store.follow_ups import FollowUps
     from worker.store.greetings import Greetings
     from worker.store.groups import Groups
     from worker.store.happenings import Happenings
     from worker.store.leaving import Leaving
-    from worker.store.letters import Letters, RedisNotes
+    from worker.store.letters import RedisNotes
     from worker.store.measures import Measures
     from worker.store.outcomes import Outcomes
     from worker.store.purse import RedisPurse
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
     from worker.store.records import Records
     from worker.store.rollups import Rollups
     from worker.store.rubrics import Rubrics
-    from worker.store.scans import DueScans, RedisScanNotes
+    from worker.store.scans import RedisScanNotes
     from worker.store.setup import Setup
     from worker.store.shelf import Shelf
     from worker.store.siblings import RedisSiblings
@@ -120,11 +124,12 @@ class Store(Value):
         return Groups(self.wire, self.timing)
 
     @property
-    def letters(self) -> "Letters":
+    def letters(self) -> "FollowUps[Letter]":
         """Verdicts whose author may have to be told."""
-        from worker.store.letters import Letters  # noqa: PLC0415 - a laptop tells nobody
+        from worker.domain.feedback import Letter  # noqa: PLC0415 - a laptop tells nobody
+        from worker.store.follow_ups import FollowUps  # noqa: PLC0415 - as above
 
-        return Letters(self.wire, self.timing)
+        return FollowUps(self.wire, self.timing, Letter, LETTERS)
 
     @property
     def rates(self) -> "RedisRates":
@@ -141,11 +146,12 @@ class Store(Value):
         return RedisNotes(self.wire)
 
     @property
-    def scans(self) -> "DueScans":
+    def scans(self) -> "FollowUps[Scan]":
         """Verdicts whose SARIF is due."""
-        from worker.store.scans import DueScans  # noqa: PLC0415 - a laptop uploads nothing
+        from worker.domain.scanning import Scan  # noqa: PLC0415 - a laptop uploads nothing
+        from worker.store.follow_ups import FollowUps  # noqa: PLC0415 - as above
 
-        return DueScans(self.wire, self.timing)
+        return FollowUps(self.wire, self.timing, Scan, SCANS)
 
     @property
     def scan_notes(self) -> "RedisScanNotes":

@@ -1,53 +1,16 @@
-"""Verdicts whose SARIF is due, and what is known of those that were sent.
+"""What is known of the SARIF that was sent to code scanning.
 
-Does not send any. Invariant: a scan stays until it is `done`; a newer one of the same pull request takes its place, and is not
-done with the older; nothing is noted of a pull request that was forgotten.
+Does not send any. Invariant: nothing is noted of a pull request that was forgotten.
 """
-
-from datetime import timedelta
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
-from worker.domain.scanning import Refusal, Scan, Scanned
-from worker.domain.value import Value
-from worker.domain.waiting import SCANS
-from worker.settings import Timing
+from worker.domain.scanning import Refusal, Scanned
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
 from worker.store.reading import read
-from worker.store.waiting import Waiting
 from worker.store.wire import Wire, items, text
-
-
-class OpenScan(Value):
-    """SARIF to upload; *attempt* counts from 1."""
-
-    scan: Scan
-    attempt: int
-
-
-class DueScans:
-    """What is due, in Redis. All methods raise Unavailable, and all may be called twice."""
-
-    def __init__(self, wire: Wire, timing: Timing) -> None:
-        self._waiting = Waiting(wire, timing, Scan, SCANS)
-
-    def put(self, scan: Scan) -> None:
-        self._run(Script.LETTER_PUT, scan)
-
-    def next(self) -> OpenScan | None:
-        found = self._waiting.next()
-        return OpenScan(*found) if found else None
-
-    def later(self, scan: Scan, delay: timedelta) -> None:
-        self._waiting.later(_name(scan), delay)
-
-    def done(self, scan: Scan) -> None:
-        self._run(Script.LETTER_DONE, scan)
-
-    def _run(self, script: Script, scan: Scan) -> None:
-        run(self._waiting.wire, script, SCANS.keys, _name(scan), scan.model_dump_json())
 
 
 class RedisScanNotes:
@@ -88,7 +51,3 @@ class RedisScanNotes:
 
 def _key(pull: PullRef) -> keys.Key:
     return keys.scanned(pull.installation_id, pull.repository_id, pull.number)
-
-
-def _name(scan: Scan) -> str:
-    return keys.pull(scan.pull).name

@@ -22,7 +22,7 @@ def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
     assert store.letters.is_waiting(pull())
     assert not store.letters.is_waiting(pull(2))
     assert first is not None
-    assert (first.letter, first.attempt) == (letter(), 1)
+    assert (first.follow_up, first.attempt) == (letter(), 1)
     assert store.letters.next() is None
 
     store.letters.later(letter(), timedelta(0))
@@ -44,13 +44,13 @@ def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(st
     store.letters.done(letter())
     found = store.letters.next()
     assert found is not None
-    assert (found.letter.head_sha, found.attempt) == (NEWER, 1)
+    assert (found.follow_up.head_sha, found.attempt) == (NEWER, 1)
 
 
 def test_letters_of_other_pull_requests_stay_apart(store: Store) -> None:
     store.letters.put(letter(1))
     store.letters.put(letter(2))
-    assert {found.letter.pull.number for found in (store.letters.next(), store.letters.next()) if found} == {1, 2}
+    assert {found.follow_up.pull.number for found in (store.letters.next(), store.letters.next()) if found} == {1, 2}
 
 
 def test_a_note_is_kept_of_a_pull_request_that_is_known(store: Store) -> None:

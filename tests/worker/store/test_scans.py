@@ -27,7 +27,7 @@ def test_a_scan_comes_again_until_it_is_done(store: Store) -> None:
     store.scans.put(scan())
     first = store.scans.next()
     assert first is not None
-    assert (first.scan, first.attempt) == (scan(), 1)
+    assert (first.follow_up, first.attempt) == (scan(), 1)
     assert store.scans.next() is None
 
     store.scans.later(scan(), timedelta(0))
@@ -46,7 +46,7 @@ def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(st
     store.scans.done(scan())
     found = store.scans.next()
     assert found is not None
-    assert found.scan.head_sha == NEWER
+    assert found.follow_up.head_sha == NEWER
 
 
 def test_a_refusal_is_the_repositorys_until_something_of_it_is_taken(store: Store) -> None:

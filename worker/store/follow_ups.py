@@ -1,0 +1,61 @@
+"""Verdicts about which something is still to be done, one line for each kind of it.
+
+Does not do it. Invariant: one of them stays until it is `done`; a newer one of the same pull request takes its place, and is not
+done with the older.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from worker.domain import keys
+from worker.domain.follow_up import FollowUp
+from worker.domain.request import PullRef
+from worker.domain.waiting import Line
+from worker.settings import Timing
+from worker.store.lua import Script, run
+from worker.store.waiting import Waiting
+from worker.store.wire import Wire
+
+F = TypeVar("F", bound=FollowUp)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Generic[F]):
+    """One to see to; *attempt* counts from 1."""
+
+    follow_up: F
+    attempt: int
+
+
+class FollowUps(Generic[F]):
+    """One line of them, in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: Wire, timing: Timing, kind: type[F], line: Line) -> None:
+        self._waiting = Waiting(wire, timing, kind, line)
+        self._wire = wire
+        self._line = line
+
+    def put(self, follow_up: F) -> None:
+        self._run(Script.FOLLOW_UP_PUT, follow_up)
+
+    def next(self) -> Opened[F] | None:
+        found = self._waiting.next()
+        return Opened(*found) if found else None
+
+    def is_waiting(self, pull: PullRef) -> bool:
+        """Whether there is one of this pull request that was not done yet: somebody may be at it."""
+        return self._wire.call("HEXISTS", self._line.texts.name, keys.pull(pull).name) == 1
+
+    def later(self, follow_up: F, delay: timedelta) -> None:
+        self._waiting.later(_name(follow_up), delay)
+
+    def done(self, follow_up: F) -> None:
+        self._run(Script.FOLLOW_UP_DONE, follow_up)
+
+    def _run(self, script: Script, follow_up: F) -> None:
+        run(self._wire, script, self._line.keys, _name(follow_up), follow_up.model_dump_json())
+
+
+def _name(follow_up: FollowUp) -> str:
+    return keys.pull(follow_up.pull).name
