@@ -50,7 +50,7 @@ class PullSource(Protocol):
 
 
 Fence = Callable[[], object]
-"""Asked right before each request that writes, and again before that is sent again. Raises LeaseLost: it is not sent."""
+"""Asked right before each request that writes, sent again or not. It is not sent where this raises LeaseLost (a group: Unsettled)."""
 
 
 class CheckPublisher(Protocol):
