@@ -42,9 +42,13 @@ def site_left_out(change: Change) -> Iterator[Place]:
         most = _MOST_ASKED_LEFT if change.once(_asked).issuperset(swap) else _MOST_LEFT
         if 0 < len(left) <= most:
             for path, lines in _by_file(left).items():
-                more = f", and at {len(lines) - 1} more places of this file" if len(lines) > 1 else ""
-                yield Place(f"`{swap.old}` became `{swap.new}` elsewhere, but not here{more}", path, lines[0])
+                note = f"`{swap.old}` became `{swap.new}` elsewhere, but not here{_more(len(lines) - 1)}"
+                yield Place(note, path, lines[0])
     yield from _named(change)
+
+
+def _more(count: int) -> str:
+    return f", and at {count} more {'place' if count == 1 else 'places'} of this file" if count else ""
 
 
 def _by_file(places: list[tuple[str, int]]) -> dict[str, list[int]]:

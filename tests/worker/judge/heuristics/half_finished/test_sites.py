@@ -89,12 +89,13 @@ def test_an_issue_that_names_both_words_asks_for_all_places() -> None:
 
 
 def test_the_places_of_one_file_are_told_in_one_finding() -> None:
-    many = {"d.py": "old_name\n" * 3}
+    many = {"d.py": "old_name\n" * 3, "e.py": "old_name\n" * 2}
     change = change_of({**BEFORE, **many}, {**AFTER, **many}, issue="Call it new_name and not old_name")
-    assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 2), ("d.py", 1)]
+    assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 2), ("d.py", 1), ("e.py", 1)]
     assert [one.note.partition(", but ")[2] for one in site_left_out.findings(change)] == [
         "not here",
         "not here, and at 2 more places of this file",
+        "not here, and at 1 more place of this file",
     ]
 
 
