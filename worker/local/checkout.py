@@ -134,6 +134,11 @@ class CheckoutSource:
         merge_base = self._repository.ask("merge-base", base, head)
         if merge_base is None:
             raise InputError(_no_common_history(self._repository, self._base, self._head))
+        if merge_base == head and not self._is_base_given and self._branch == self._base:
+            raise InputError(
+                f'"{self._base}" is what changes are compared with: nothing to judge. '
+                "Switch to the branch to judge, or name what to compare with: --base."
+            )
         if merge_base == head and not self._is_base_given:
             raise InputError(
                 f'"{self._branch}" has no commits that "{self._base}" lacks: nothing to judge. '

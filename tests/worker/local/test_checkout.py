@@ -321,6 +321,14 @@ def test_a_branch_without_own_commits_is_nothing_to_judge_unless_a_base_is_named
     assert laptop.dossier(base="main").pull_request.title == "retry"
 
 
+def test_on_the_default_branch_itself_nothing_is_to_judge_and_both_ways_on_are_named(laptop: Laptop) -> None:
+    laptop.git("switch", "--quiet", "main")
+    assert refused(laptop.folder) == (
+        '"main" is what changes are compared with: nothing to judge. '
+        "Switch to the branch to judge, or name what to compare with: --base."
+    )
+
+
 def test_branches_without_a_common_commit_are_refused(laptop: Laptop) -> None:
     laptop.git("checkout", "--quiet", "--orphan", "fresh")
     laptop.commits({"a.py": "one\n"})
