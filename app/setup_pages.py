@@ -7,6 +7,7 @@ well on a telephone.
 import base64
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Collection
 from html import escape
@@ -158,8 +159,13 @@ def _tick(opt_in: OptIn, ticked: Collection[str]) -> str:
     asks = _level(one.permission.title, one.permission.level)
     return (
         f'<label class="tick"><input type="checkbox" name="opt_in" value="{opt_in}"{is_on}> '
-        f"{escape(asks)}: {escape(one.permission.reason)}<small>Without it {escape(one.lost)}.</small></label>"
+        f"{escape(asks)}: {_with_code(one.permission.reason)}<small>Without it {escape(one.lost)}.</small></label>"
     )
+
+
+def _with_code(words: str) -> str:
+    """What stands between backticks as code, as the same words show in Markdown."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
 def _level(title: str, level: Level) -> str:

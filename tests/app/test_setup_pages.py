@@ -62,10 +62,16 @@ Without it the agent gets no comment, commands get no answer in words, and nobod
 Without it commands get no reaction: what follows shows on the check, and a refusal only in an answer.
 [merge_queue] Merge queues (read): hear of merge groups, and answer for them
 Without it merge groups get no answer: where Assay is required, a merge queue waits until it times out.
-[code_scanning] Code scanning alerts (read and write): upload SARIF where a repository sets `sarif: true`
+[code_scanning] Code scanning alerts (read and write): upload SARIF where a repository sets sarif: true
 Without it no SARIF is uploaded; where a repository wants it, its checks say so.
 Show me what GitHub will be asked
 """)
+
+
+def test_what_is_to_be_typed_is_shown_as_code() -> None:
+    html = form_page(Form(address=HOME))
+    assert "where a repository sets <code>sarif: true</code><small>" in html
+    assert "`" not in html
 
 
 def test_what_github_will_be_asked() -> None:
