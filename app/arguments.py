@@ -13,14 +13,14 @@ from typing import Any, Final, NamedTuple, NoReturn
 from app.exits import Answer
 
 EXITS: Final = """\
-exit codes: 0 accept, 1 reject, 2 something in the call or the settings has to change,
+exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,
             3 abstain (nobody judged), 4 Assay itself failed, 130 interrupted"""
 
 EXAMPLES: Final = """\
 examples:
-  assay judge --example                  a tiny repository with a half finished change
-  assay judge --issue ISSUE.md           this branch against its merge base
-  assay judge acme/widgets#12            a pull request on GitHub; nothing is posted
+  assay judge --example           a tiny repository with a half finished change
+  assay judge --issue ISSUE.md    this branch against its merge base
+  assay judge acme/widgets#12     a pull request on GitHub; nothing is posted
 """
 
 FILES_AND_TEXTS: Final = (
@@ -307,7 +307,7 @@ COMMANDS: Final = (
     Command(
         "judge", "judge a branch, a pull request or a recorded dossier; posts nothing",
         "app.commands_judge:judge", judge_options,
-        "Judge the current branch, a pull request on GitHub, or a recorded dossier. Posts nothing.", EXAMPLES + EXITS,
+        "Judge the current branch, a pull request on GitHub, or a recorded dossier.\nPosts nothing.", EXAMPLES + EXITS,
     ),
     Command(
         "bench", "judge recorded dossiers by the hundred, and report how right that was",
@@ -356,7 +356,7 @@ def parser(called: str | None = None) -> argparse.ArgumentParser:
     """The options of all commands, or of the one that is *called*, which is made sooner."""
     top = argparse.ArgumentParser(
         prog="assay",
-        description="Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
+        description="Judges agent-written pull requests:\na proper solution, or does it just happen to pass?",
         epilog=EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -61,6 +61,15 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     assert "assay judge --example" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", [None, *(one.name for one in COMMANDS)])
+def test_no_line_of_a_help_is_wider_than_a_terminal_of_80_columns(
+    command: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert exit_code(*filter(None, (command,)), "--help") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("--version") == 0
     assert capsys.readouterr().out == "assay 0.1.0\n"
