@@ -58,6 +58,8 @@ class Edge:
         match error:
             case LeaseLost():
                 return self._say("Another process took this judging over. Judge again.", Exit.FAILED)
+            case Unavailable(what="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
+                return self._say(f"{error}. Check REDIS_URL, and that the server runs.", Exit.FAILED)
             case Unavailable():
                 return self._say(f"{error}. Try again later.", Exit.FAILED)
             case Gone():

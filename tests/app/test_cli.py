@@ -95,19 +95,31 @@ def ends_with(error: BaseException) -> int:
     return edge.code
 
 
-def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     errors = [
         KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), Gone("deleted"),
-        Unavailable("GitHub", "status 502"),
+        Unavailable("GitHub", "status 502"), Unavailable("Redis", "Connection refused at 127.0.0.1:1"),
     ]  # fmt: skip
-    assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4]
+    assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4, 4]
     assert capsys.readouterr().err == snapshot("""\
 assay: Interrupted.
 assay: --issue: x can't be read.
 assay: no
 assay: There is nothing to judge: deleted.
 assay: GitHub is unavailable: status 502. Try again later.
+assay: Redis is unavailable: Connection refused at 127.0.0.1:1. Check REDIS_URL, and that the server runs.
 """)
+
+
+def test_a_server_that_assay_started_itself_is_no_matter_of_redis_url(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    assert ends_with(Unavailable("Redis", "no answer")) == 4
+    assert capsys.readouterr().err == "assay: Redis is unavailable: no answer. Try again later.\n"
 
 
 class Interrupted:
