@@ -16,6 +16,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from worker.domain.markdown import within_bounds
 from worker.domain.request import LONGEST_REASON, CommandName
 
 LONGEST: Final = 65_536
@@ -82,7 +83,7 @@ class Line:
 
 def paragraphs(text: str) -> Iterator[list[Line]]:
     """The paragraphs at the top level, line by line."""
-    tokens = _parser().parse(text)
+    tokens = _parser().parse(within_bounds(text))
     for opening, inline in pairwise(tokens):
         if opening.type == "paragraph_open" and opening.level == 0:
             yield [*_lines(inline.children or ())]

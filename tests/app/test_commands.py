@@ -205,3 +205,9 @@ def test_a_fence_hides_all_it_holds(inside: str) -> None:
 def test_a_paragraph_of_its_own_is_seen_after_any_plain_paragraph(words: str) -> None:
     plain = "".join(letter for letter in words if letter.isalnum()) or "x"
     assert parse_command(f"Note {plain}\n\n/contest {plain}") == Command(CommandName.CONTEST, plain)
+
+
+def test_a_comment_of_ever_so_many_quotations_is_read_as_if_they_were_blank_lines() -> None:
+    """A parser would look through all that follows for each of them: four seconds for one comment."""
+    for lines, expected in ((30, None), (3_000, Command(CommandName.REJUDGE))):
+        assert parse_command("> " * 100 + "a\n" + "b\n" * lines + "/rejudge\n") == expected

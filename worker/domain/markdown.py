@@ -39,10 +39,11 @@ def blocks(text: str) -> "list[Token]":
 
     Where there are too many quotations to read, their lines count as blank ones.
     """
-    return _parser().parse(_within_bounds(text))
+    return _parser().parse(within_bounds(text))
 
 
-def _within_bounds(text: str) -> str:
+def within_bounds(text: str) -> str:
+    """The text as a parser of Markdown can read it in time."""
     if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_LOOKS:
         return text
     lines = NEWLINE.split(text)
