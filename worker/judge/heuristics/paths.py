@@ -87,7 +87,7 @@ _FOREIGN_NAMES: Final = pattern(
 _FURTHER_TESTS: Final = {
     Language.RUBY: pattern(r"(?:^|/)(?:features|step_definitions)/|(?:^|/)(?:spec|test)_helper\.rb$"),
     Language.CSHARP: pattern(
-        r"(?:^|/)(?:[\w.]+[._-])?(?:\w*(?:Tests?|Specs|Testing)|tests?)/|(?:Facts?|Specs|Fixtures?|Scenarios?)\.cs$"
+        r"(?:^|/)(?:[\w.]{1,100}[._-])?(?:\w{0,60}(?:Tests?|Specs|Testing)|tests?)/|(?:Facts?|Specs|Fixtures?|Scenarios?)\.cs$"
     ),
     Language.PHP: pattern(r"(?:^|/)(?:Tests?|Fixtures?|Testing)/|(?:^|/)Pest\.php$"),
     Language.KOTLIN: pattern(r"(?:^|/)[a-z]\w*Tests?/|(?:^|/)test[A-Z]\w*/|Tests?Base\.kt$"),

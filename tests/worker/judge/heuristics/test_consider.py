@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Policy
+from worker.domain.dossier import Dossier, Policy
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict import Category
 from worker.judge.heuristics import FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
@@ -267,3 +268,57 @@ def modules(*paths: str) -> set[str]:
 def test_only_the_grammars_of_the_changed_languages_are_loaded() -> None:
     assert modules("README.md", "Makefile") == set()
     assert modules("a.go") == {"tree_sitter", "tree_sitter_go"}
+
+
+LINES = "\n" * 40_000
+DOCUMENTED = 'def f():\n    """%s"""\n    return 1\n' + LINES
+HOSTILE: dict[str, dict[str, str]] = {
+    "a long name of a class above": {
+        "test_a.py": f"class TestA({'Aa' * 20_000}):\n    def test_a(self):\n        pytest.skip('x')\n"
+    },
+    "blank lines below a double": {
+        "test_a.py": f"def test_a():\n    x.y.return_value = 3\n{LINES}    assert x.y() == 3\n"
+    },
+    "a long name in a test": {"test_a.py": f"def test_a():\n    got = {'a' * 40_000} + 1\n    assert got == run(1)\n"},
+    "blank lines in a comment of PHP": {
+        "tests/ATest.php": f"<?php\nclass ATest extends TestCase {{\n/*\n{LINES}*/\n  public function a() {{ f(); }}\n}}\n"
+    },
+    "a long folder": {f"src/{'_' * 3_900}/{number}.cs": "x\n" for number in range(60)},
+    "blank lines in a last comment": {"a.test.ts": "test('a', () => {\n  load()\n  /* " + " \n" * 20_000 + "*/\n})\n"},
+}
+
+
+@pytest.mark.parametrize("after", HOSTILE.values(), ids=HOSTILE)
+def test_no_file_makes_it_look_again_from_each_of_its_places(after: dict[str, str]) -> None:
+    assert seconds(dossier_of({}, after)) < PATIENCE
+
+
+def test_no_text_makes_it_look_again_from_each_of_its_places() -> None:
+    words = {"README.md": "odl\n"}, {"README.md": "old\n"}
+    documents = {"a.py": DOCUMENTED % "One."}, {"a.py": DOCUMENTED % "Two."}
+    banned = [{"path": "AGENTS.md", "text": "# Rules\n\n- Never use `compile()`.\n"}]
+    cited = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "tests/test_a.py::TestB::testc"}]}
+    issues = [{"number": 7, "title": "Typo in the README", "body": "a-" * 30_000}]
+    besides = [{"id": "AC1", "text": f"Fix typos and then{' ' * 19_000}x", "inferred": True}]
+    made = {
+        "names in an issue": dossier_of(*words, issues=issues),
+        "spaces in a body": dossier_of(*words, title="docs: fix typos", criteria=besides),
+        "blank lines below documentation": dossier_of(*documents, title="docs: fix typos"),
+        "blank lines before what a rule forbids": dossier_of(
+            {}, {"src/a.py": f"x = 1\n{LINES}y = compile(x)\n"}, guidance=banned
+        ),
+        "blank lines in a file that is cited": dossier_of(
+            {}, {"tests/test_a.py": f"def test_a():\n    f()\n{LINES}x = 1\n"}, case=cited
+        ),
+    }
+    assert {name: took for name, one in made.items() if (took := seconds(one)) >= PATIENCE} == {}
+
+
+PATIENCE = 5
+"""Seconds of one processor: what is looked at once takes a tenth of it, what is looked at from each place a minute."""
+
+
+def seconds(dossier: Dossier) -> float:
+    started = time.process_time()
+    consider(dossier, RUBRIC)
+    return time.process_time() - started

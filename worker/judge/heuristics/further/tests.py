@@ -54,7 +54,7 @@ def _is_private(node: "Node") -> bool:
 
 
 _PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
-_PHP_TAG: Final = pattern(r"^\W*@test\b", 8)
+_PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
 _HELPS: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
 
 

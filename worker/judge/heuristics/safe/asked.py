@@ -38,9 +38,9 @@ _BEHAVIOUR: Final = pattern(
     re.IGNORECASE,
 )
 _DOCS: Final = pattern(r"\s*(\w+: )?docs?(\(|:|!|/)", re.IGNORECASE)
-_DOCS_FILE: Final = pattern(r"\b[\w-]+\.(md|rst|adoc)\b", re.IGNORECASE)
+_DOCS_FILE: Final = pattern(r"\b[\w-]{1,100}\.(md|rst|adoc)\b", re.IGNORECASE)
 _FILE: Final = pattern(
-    r"\b[\w-]+\.(md|rst|adoc|pyi?|jsx?|mjs|tsx?|go|rs|java|kt|rb|php|cs|cc?|cpp|hp?p?|sql|ya?ml|toml|json|sh)\b",
+    r"\b[\w-]{1,100}\.(md|rst|adoc|pyi?|jsx?|mjs|tsx?|go|rs|java|kt|rb|php|cs|cc?|cpp|hp?p?|sql|ya?ml|toml|json|sh)\b",
     re.IGNORECASE,
 )
 
@@ -51,8 +51,8 @@ _TOPIC: Final = pattern(
 """What words are about is not what is done: "fix a typo in the retry tests"."""
 
 _DEMAND: Final = pattern(
-    r"(?:(?:^|\n)[ \t]*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ x]\][ \t]*)?|\b(?:also|additionally|moreover|besides|furthermore|and then|while at it),?[ \t]+(?:this|it|we|i)?[ \t]*)"
-    r"(?:(?:feat|fix|perf|refactor|build|ci|test)(?:\([^)\n]*\))?!?:|(?:make|implement|handle|support|retry|prevent|avoid|ensure|return|raise|throw|allow|enable|disable"
+    r"(?:(?:^|\n)[ \t]*+(?:[-*+]|\d++[.)])[ \t]++(?:\[[ x]\][ \t]*+)?|\b(?:also|additionally|moreover|besides|furthermore|and then|while at it),?[ \t]++(?:(?:this|it|we|i)[ \t]*+)?)"
+    r"(?:(?:feat|fix|perf|refactor|build|ci|test)(?:\([^)\n]{0,100}\))?!?:|(?:make|implement|handle|support|retry|prevent|avoid|ensure|return|raise|throw|allow|enable|disable"
     r"|refactor|introduce|upgrade|bump|extend|rewrite|validate|migrate|deprecate|replace|rename|add|fix|remove|drop|use|change|speed)(?:s|es|ed|d|ing)?\b)[^\n]*",
     re.IGNORECASE,
 )

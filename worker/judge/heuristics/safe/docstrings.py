@@ -21,7 +21,7 @@ _DEEPEST: Final = 20
 
 _READS: Final = pattern(
     r"__doc__|\bgetdoc\b|\bdocopt\(|\bget_docstring\b|\bdocstring_parser\b|\buse_attribute_docstrings\b"
-    r"|^\s*(?:import|from)\s+(fire|plac|defopt|cyclopts|tyro|clize|baker|argh|pydantic_ai|langchain\w*|crewai|autogen\w*|smolagents|agents|mcp|fastmcp"
+    r"|^[^\S\n]*(?:import|from)\s+(fire|plac|defopt|cyclopts|tyro|clize|baker|argh|pydantic_ai|langchain\w*|crewai|autogen\w*|smolagents|agents|mcp|fastmcp"
     r"|llama_index|dspy|marvin|instructor|google\.adk|strands|semantic_kernel|haystack|openai|anthropic|langgraph|controlflow|agno|inspect_ai)\b",
     re.MULTILINE,
 )

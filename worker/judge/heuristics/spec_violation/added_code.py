@@ -125,8 +125,8 @@ def _is_own_name(ban: _Ban, source: Source) -> bool:
         return name not in _WELL_KNOWN
     word = rf"\b{re.escape(name)}\b"
     made = (
-        rf"\b(?:def|function|func|fn|class)\s+(?:\([^)\n]{{0,200}}\)\s*)?{word}|^\s*(?:from\s.{{0,300}}\bimport|import|(?:pub )?use)\b.{{0,300}}{word}"
-        rf"|^\s*(?:let |const |var )?{word}\s*:?=[^=]|^\s+{word}(?: as \w+)?,?$|\bas {word}"
+        rf"\b(?:def|function|func|fn|class)\s+(?:\([^)\n]{{0,200}}\)\s*)?{word}|^[^\S\n]*(?:from\s.{{0,300}}\bimport|import|(?:pub )?use)\b.{{0,300}}{word}"
+        rf"|^[^\S\n]*(?:let |const |var )?{word}\s*:?=[^=]|^[^\S\n]+{word}(?: as \w+)?,?$|\bas {word}"
     )
     return re.search(made, source.text, re.MULTILINE) is not None
 

@@ -34,7 +34,7 @@ _MADE_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
 """How a file of Python comes to names that it does not spell."""
 
 _INHERITS: Final = pattern(
-    r"\bextends\b|^\s*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^\s*export \* from|\bpub use\b|import \*(?! as\b)",
+    r"\bextends\b|^[^\S\n]*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^[^\S\n]*export \* from|\bpub use\b|import \*(?! as\b)",
     re.MULTILINE,
 )
 

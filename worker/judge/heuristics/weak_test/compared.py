@@ -103,11 +103,19 @@ def _is_one(one: str, other: str, values: list[str]) -> bool:
     """Both have one value, or one is the other's."""
     if is_literal(values[0]) or is_literal(values[1]) or not all(_TELLING.search(value) for value in values):
         return False
-    return values[0] == values[1] or _COPIED.sub("", values[0]) == other or _COPIED.sub("", values[1]) == one
+    return values[0] == values[1] or _copied(values[0]) == other or _copied(values[1]) == one
 
 
-_TELLING: Final = pattern(r"^[A-Za-z_]\w*[\w.]*(?:$|[(.\[])")
-_COPIED: Final = pattern(r"(?:\.(?:clone|copy|to_owned|to_vec|to_string|toString|slice)\(\))+$")
+def _copied(value: str) -> str:
+    """What a value is a copy of, looked at from its end: a pattern would try each of a thousand copies anew."""
+    end = len(value)
+    while copy := next((one for one in _COPIES if value.endswith(one, 0, end)), ""):
+        end -= len(copy)
+    return value[:end]
+
+
+_TELLING: Final = pattern(r"^[A-Za-z_]\w*+(?:$|[(.\[])")
+_COPIES: Final = (".clone()", ".copy()", ".to_owned()", ".to_vec()", ".to_string()", ".toString()", ".slice()")
 
 
 def _bindings(look: Look) -> dict[str, Binding]:
@@ -123,7 +131,7 @@ def _bindings(look: Look) -> dict[str, Binding]:
     return found
 
 
-_ASSIGNED: Final = pattern(r"\b([A-Za-z_]\w*)(?:, ?\w+)*(?:: ?[\w<>\[\], ]{1,60})? ?(?::=|[-+*/|&]?=(?![=>]))")
+_ASSIGNED: Final = pattern(r"\b([A-Za-z_]\w*+)(?:, ?\w++){0,20}+(?:: ?[\w<>\[\], ]{1,60})? ?(?::=|[-+*/|&]?=(?![=>]))")
 
 
 def _field(node: "Node", names: tuple[str, ...]) -> str:
@@ -158,7 +166,7 @@ _VALUE: Final = r"([^\n;]{1,200}?)"
 _RETURNS: Final = r"(?:mock(?:Return|Resolved)Value(?:Once)?|returns|resolves)"
 _RETURNING: Final = ("mockre", "returns", "resolves")
 _TOLD: Final = (
-    pattern(rf"^\s*([\w.]{{1,80}})\.return_value = {_VALUE}$", 8, needs=("return_value",)),
+    pattern(rf"^[^\S\n]*([\w.]{{1,80}})\.return_value = {_VALUE}$", 8, needs=("return_value",)),
     pattern(rf"([\w.]{{1,80}}) = (?:\w+\.)?(?:Magic|Async)?Mock\(return_value={_VALUE}\)$", 8, needs=("return_value",)),
     pattern(
         rf"([\w.]{{1,80}})(?: = (?:jest|vi|sinon|mock)\.(?:fn|stub)\(\))?\.{_RETURNS}\({_VALUE}\);?$",

@@ -31,4 +31,6 @@ def _embedding(source: Source) -> frozenset[str]:
     return frozenset(text_of(one.child_by_field_name("name")) for one in owners)
 
 
-_TESTS_ABOVE: Final = pattern(r"\w*(?:Test|Suite|Base|Mixin|Compliance|Common)\w*(?<!TestCase)(?=[,)\]\s])")
+_TESTS_ABOVE: Final = pattern(
+    r"(?<!\w)(?=\w*?(?:Test|Suite|Base|Mixin|Compliance|Common))\w++(?<!TestCase)(?=[,)\]\s])"
+)

@@ -133,7 +133,7 @@ def _last(body: "Node") -> "Node | None":
 
 
 _ANNOUNCES: Final = pattern(
-    r"(?:#|//|/\*)[\s*]*(?:then|and then|now|finally)?[,:]?\s*(?:then\b|assert|check|verif|expect|ensure|validat|make sure|should\b|must\b|the result|it should)",
+    r"(?:#|//|/\*)[\s*]*+(?:then|and then|now|finally)?[,:]?\s*+(?:then\b|assert|check|verif|expect|ensure|validat|make sure|should\b|must\b|the result|it should)",
     2,
 )
 _EXPLAINS: Final = pattern(
