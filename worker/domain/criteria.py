@@ -36,7 +36,7 @@ PLACEHOLDER: Final = pattern(
 STRUCK, NO_WORD = "~~", pattern(r"\W*")
 BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
-SCENARIO: Final = pattern(r"^\s*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
+SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
 NEWLINE: Final = pattern(r"\r\n?|\n")  # as markdown-it counts lines
 TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 

@@ -20,7 +20,7 @@ UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
 """Nothing of it is worth a score."""
 
-_ITEM: Final = pattern(r"(?:^|\n)\s*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
+_ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
 _WORD: Final = pattern(r"\w+")
 
 

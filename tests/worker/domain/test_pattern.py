@@ -18,6 +18,37 @@ from worker.domain import pattern as patterns
 from worker.domain.pattern import Needing, compile_patterns, may_match, pattern
 
 ROOT = Path(patterns.__file__).parents[2]
+SIGNALS = "judge.heuristics"
+BLANK, SPACES = "\n" * 50_000, " " * 50_000
+HOSTILE = {
+    "domain.criteria.SCENARIO": "\x0c\n" * 50_000,
+    "domain.rules.reading._END": f"a{SPACES}x",
+    "judge.contradictions._ITEM": BLANK,
+    f"{SIGNALS}.further.tests._PHP_TAG": BLANK,
+    f"{SIGNALS}.half_finished.commented._PROSE": "a" * 80_000,
+    f"{SIGNALS}.overriding._TESTS": "#[cfg(test" * 4_000,
+    f"{SIGNALS}.safe.asked._DEMAND": f"and then{SPACES}x",
+    f"{SIGNALS}.safe.asked._DOCS_FILE": "a-" * 40_000,
+    f"{SIGNALS}.safe.asked._FILE": "a-" * 40_000,
+    f"{SIGNALS}.safe.directives._ANYWHERE": "-b" * 40_000,
+    f"{SIGNALS}.safe.docstrings._READS": BLANK,
+    f"{SIGNALS}.safe.rust_docs._HARMLESS": "#[cfg_attr(" * 20_000,
+    f"{SIGNALS}.spec_violation.citations._INHERITS": BLANK,
+    f"{SIGNALS}.spec_violation.missing._BOUND": BLANK,
+    f"{SIGNALS}.spec_violation.missing._NAMED": "a" * 80_000,
+    f"{SIGNALS}.tests_pass_but_wrong.ci._MASK": f"{SPACES}x",
+    f"{SIGNALS}.tests_pass_but_wrong.doubles._MODULE": f"jest.mock({SPACES}x",
+    f"{SIGNALS}.tests_pass_but_wrong.doubles._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
+    f"{SIGNALS}.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
+    f"{SIGNALS}.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
+    f"{SIGNALS}.weak_test.compared._ASSIGNED": "a, " * 20_000,
+    f"{SIGNALS}.weak_test.compared._TELLING": "a" * 50_000 + " ",
+    f"{SIGNALS}.weak_test.inherited._TESTS_ABOVE": "Aa" * 40_000,
+    f"{SIGNALS}.weak_test.remnants._ANNOUNCES": f"//{SPACES}x",
+    f"{SIGNALS}.weak_test.swallowed._PYTHON_ALL": f"except{SPACES}x",
+    f"{SIGNALS}.weak_test.unreached._ENDS": f"if 1{SPACES}x",
+}
+"""A text for each pattern that was found to be tried anew, or to be gone back in, from each place of it."""
 
 
 def test_a_pattern_does_what_the_compiled_one_does() -> None:
@@ -97,6 +128,15 @@ def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.Da
     one = data.draw(st.sampled_from(needing()))
     text = data.draw(st.from_regex(one.compiled))
     assert any(word in text.casefold() for word in one.needs), f"{one.needs} is not all that {one.pattern} can match"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "text"), HOSTILE.items(), ids=HOSTILE)
+def test_a_pattern_is_not_tried_anew_from_each_place_of_a_text(name: str, text: str) -> None:
+    """Each of these took minutes for its text before it was bounded or made not to go back."""
+    module, _, attribute = name.rpartition(".")
+    held = getattr(import_module(f"worker.{module}"), attribute)
+    assert [*held.finditer(text)] == []
 
 
 def test_what_every_judging_imports_compiles_nothing_by_that() -> None:

@@ -29,7 +29,8 @@ _LONGEST_FILE: Final = 500_000
 _SHOWN: Final = 160
 
 _END: Final = pattern(
-    r"[.!?;](?=\s|$)\s*|\s+(?:—|–|--|-|\|)\s+|(?<=[^\s:]):\s+(?=(?:do not|don't|never|no|must not)\b)", re.IGNORECASE
+    r"[.!?;](?=\s|$)\s*|(?<!\s)\s++(?:—|–|--|-|\|)\s+|(?<=[^\s:]):\s+(?=(?:do not|don't|never|no|must not)\b)",
+    re.IGNORECASE,
 )
 _LABEL: Final = pattern(r"([^:«»]{1,60}):\s+(.*)", re.DOTALL)
 _NOT_ENDS: Final = pattern(r"\b(?:e\.g|i\.e|etc|vs|cf)\.\s*$", re.IGNORECASE)

@@ -27,7 +27,7 @@ _RUNNING: Final = pattern(
 )
 """Decorators of Python that run the body as it stands."""
 
-_TESTS: Final = pattern(r"#\[(cfg\(.*\btest\b.*\)|(\w+::)*test\b.*|bench)\]")
+_TESTS: Final = pattern(r"#\[(?:cfg\((?>.{0,300}?\btest\b).{0,300}?\)|(?:\w{1,60}::){0,6}test\b.{0,300}?|bench)\]")
 _ABSTRACT_BASES: Final = pattern(r"\b(Protocol|ABC|ABCMeta|Interface)\b")
 _ABSTRACT_NAME: Final = pattern(
     r"^_*(Base|Abstract|Null|NoOp|Noop|Dummy)|Ignor(ed|es|ing)$|Disabled$|(Base|Abstract|Mixin|Interface|Protocol|Template|Hooks?|Stub|Fake|Mock|Null|NoOp|Noop)$"

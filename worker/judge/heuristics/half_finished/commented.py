@@ -30,7 +30,7 @@ _CODE: Final = pattern(
     r"|pass|break|continue|\.\w+\(.*"
     r")"
 )
-_PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$")
+_PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$")
 
 
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)

@@ -24,7 +24,7 @@ _ANYWHERE: Final = pattern(
     r"|\bNOSONAR\b|\bCHECKSTYLE|\bNOPMD\b|\bPMD\b|\bnoinspection\b|\$NON-NLS|\bSPOTBUGS|\bFINDBUGS|\bLCOV_|\bGCOV_|\bjacoco\b|\bgrcov|\bJSCPD"
     r"|\b(run|check|build)-(pass|fail)\b|\bcompile-flags|do not edit|\bIWYU\b|clang-format"
     r"|\bCODEGEN\b|\bcog\b|\[\[\[|\]\]\]|<reference\b|<amd-|\bTODO\(bot\)|\bbuildifier|\bkeep-sorted|\bLINT\.|\brenovate\b|\bdependabot|x-release-please"
-    r"|\b(ignore|disable|enable|suppress|exclude|skip)[-_](next|line|file|start|end|stop)|\b[\w-]+:\s?(ignore|disable|off|skip|noqa|no-?lint)\b"
+    r"|\b(ignore|disable|enable|suppress|exclude|skip)[-_](next|line|file|start|end|stop)|\w-*+:\s?(ignore|disable|off|skip|noqa|no-?lint)\b"
     r"|\b(tag|end)::|\[(START|END)\b|\bANCHOR(_END)?:|\bsnippet[-:]|\bdoc(s|tag|region)-?(start|end|region|tag)\b"
     r"|PYTHON_ARGCOMPLETE_OK|\bskip file\b|\bskip-file\b)"
     r"|\bSAFETY\b|\bDeprecated:"

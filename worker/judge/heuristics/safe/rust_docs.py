@@ -23,7 +23,7 @@ _PLAIN_DERIVES: Final = pattern(
 _HARMLESS: Final = pattern(
     r"#!?\[\s*(doc|cfg|allow|deny|warn|expect|inline|must_use|deprecated|non_exhaustive|test|should_panic|cold|track_caller|repr|no_mangle|ignore"
     r"|automatically_derived|forbid|no_std)\b.*?\](?=\s|$)"
-    r"|#!?\[\s*cfg_attr\([^\]]*?,\s*(doc|allow|deny|warn|must_use|inline|ignore|track_caller|non_exhaustive|test|no_std)\b[^\]]*\]",
+    r"|#!?\[\s*cfg_attr\([^\]]{0,500}?,\s*(doc|allow|deny|warn|must_use|inline|ignore|track_caller|non_exhaustive|test|no_std)\b[^\]]*\]",
     re.DOTALL,
 )
 _WORD: Final = pattern(r"[A-Za-z_]{2,}")

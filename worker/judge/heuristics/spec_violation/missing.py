@@ -193,7 +193,7 @@ _OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\
 
 
 _DEFINED: Final = pattern(r"\bdef\s+(\w+)\s*\(")
-_NAMED: Final = pattern(r"(\w+)\s*\(")
+_NAMED: Final = pattern(r"\b(\w++)\s*+\(")
 
 
 def _languages(rule: Rule) -> frozenset[Language]:
@@ -258,7 +258,7 @@ def _classes(source: Source) -> "dict[str, _Class]":
     return found
 
 
-_BOUND: Final = pattern(r"^\s+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
+_BOUND: Final = pattern(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
 _BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
 
 

@@ -32,7 +32,7 @@ from worker.judge.heuristics.tests_pass_but_wrong.configuration import (
 )
 
 _MASK: Final = pattern(
-    r"\s*(\|\||;)\s*(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*;?\s*\)?$"
+    r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
 )
 """What swallows the failure of the command before it."""
 

@@ -18,7 +18,7 @@ from worker.judge.heuristics.tests import Test, all_paired
 
 _PATCHES: Final = pattern(
     r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"
-    r"|\b(?:spyOn|stub|replace)\(\s*[\w.]{1,80},\s*[\"'`](\w{3,80})[\"'`]\s*\)?\s*\.?(?:mock(?:Return|Resolved|Rejected|Implementation)|returns|resolves|callsFake|and\.return)"
+    r"|\b(?:spyOn|stub|replace)\(\s*[\w.]{1,80},\s*[\"'`](\w{3,80})[\"'`]\s*+\)?\s*+\.?(?:mock(?:Return|Resolved|Rejected|Implementation)|returns|resolves|callsFake|and\.return)"
     r"|^\s*[\w.]{1,80}\.(\w{3,80})\s*=\s*(?:(?:jest|vi|sinon)\.(?:fn|stub|mock)\(|(?:Magic|Async)?Mock\()"
     r"|\b(?:when|doReturn\([^)\n]{0,80}\)\.when)\(\s*(?:sut|subject|underTest|target|testee)\)?\.(\w{3,80})\(",
     needs=("patch", "setattr", "spyon", "stub", "replace", "mock", ".fn(", "when"),
@@ -29,7 +29,7 @@ _SHADOWS: Final = pattern(
 """A function of the test's own, under the name of another."""
 
 _MODULE: Final = pattern(
-    r"^\s*(?:jest|vi|vitest)\.(?:mock|doMock)\(\s*(?:import\()?\s*[\"'`](\.{1,2}/[\w./-]{1,200})[\"'`]\)?\s*(?:,|\))"
+    r"^\s*(?:jest|vi|vitest)\.(?:mock|doMock)\(\s*+(?:import\()?\s*+[\"'`](\.{1,2}/[\w./-]{1,200})[\"'`]\)?\s*(?:,|\))"
 )
 _PARTLY: Final = pattern(r"requireActual|importActual|importOriginal|importOriginalModule|spy:\s*true")
 _MOCKED_TYPE: Final = pattern(

@@ -179,7 +179,7 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
     names = frozenset(
         found[1]
         for line in file.once(_hinting)
-        if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text))
+        if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text[:_LONGEST]))
     )
     return frozenset(line for source in file.sources for line in _answers(source, names) if line in file.added_lines)
 

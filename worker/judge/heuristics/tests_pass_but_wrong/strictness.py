@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _DEMANDS: Final = pattern(
     r"^\s*(?:run:\s*)?set -[a-z]*e[a-z]*\b|^\s*(?:run:\s*)?set -o (?:errexit|pipefail)|^\s*(?:-\s+)?[\"']?error(?:::?\w*)*[\"']?,?\s*$"
-    r"|filterwarnings\s*=\s*\[?\s*[\"']?error|(?:PYTHONWARNINGS|RUSTFLAGS|RUSTDOCFLAGS|CFLAGS|CXXFLAGS|GOFLAGS)[\"']?\s*[:=].*(?:error|-D\s?warnings|-Werror)"
+    r"|filterwarnings\s*+=\s*+\[?\s*+[\"']?error|(?:PYTHONWARNINGS|RUSTFLAGS|RUSTDOCFLAGS|CFLAGS|CXXFLAGS|GOFLAGS)[\"']?\s*[:=].*(?:error|-D\s?warnings|-Werror)"
     r"|-W\s?error\b|-Werror\b|-D\s?warnings\b|#!\[deny\(|--strict\b(?!=)|-race\b|--max-warnings[= ]0|--check-untyped-defs|--disallow-\S+|--noEmitOnError|--typecheck\b|-Xlint:all"
     r"|xfail_strict\s*=\s*true|--strict-(?:markers|config)|[\"']strict[\"']\s*:\s*true|^\s*strict\s*=\s*true|[\"']noUnchecked\w+[\"']\s*:\s*true|typeCheckingMode[\"']?\s*[:=]\s*[\"']strict"
     r"|[\"'](?:extends|presets?)[\"']\s*:.*strict|shell:\s*bash -[a-z]*e|allWarningsAsErrors\s*=\s*true|<failOnWarning>true"
 )
 _OF_RULE: Final = pattern(
-    r"^\s*[\"']?([@\w/-]{3,80})[\"']?\s*[:=]\s*\[?\s*[\"']?(error|deny|forbid|warn|off|allow|none|2|1|0)\b[\"']?"
+    r"^\s*[\"']?([@\w/-]{3,80})[\"']?\s*+[:=]\s*+\[?\s*+[\"']?(error|deny|forbid|warn|off|allow|none|2|1|0)\b[\"']?"
 )
 _RANKS: Final = {"error": 2, "deny": 2, "forbid": 2, "2": 2, "warn": 1, "1": 1, "off": 0, "allow": 0, "none": 0, "0": 0}
 _RULED: Final = pattern(r"(?:eslint|stylelint|biome|Cargo\.toml|clippy|pyright|pyproject|\.oxlint)")

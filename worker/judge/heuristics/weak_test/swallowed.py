@@ -109,7 +109,7 @@ def _is_dropped(node: "Node") -> bool:
     )
 
 
-_PYTHON_ALL: Final = pattern(r"except\s*(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
+_PYTHON_ALL: Final = pattern(r"except\s*+(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
 _JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
 
 _EXCEPTION: Final = pattern(

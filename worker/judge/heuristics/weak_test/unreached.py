@@ -39,7 +39,7 @@ def assertion_unreached(change: Change) -> Iterator[Place]:
             yield Place("the assertions in here are never reached", body.file.path, line, line)
 
 
-_ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*\{?\s*return;?\s*\}?)")
+_ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
 
 
 def _end(look: Look) -> "Node | None":
