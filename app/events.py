@@ -152,7 +152,7 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
             "repository",
         ),
         ("repository", "renamed"): nothing(
-            "repositories are known by number; later events bring the name", "repository"
+            "repositories are known by number; later events, or the sweep, bring the name", "repository"
         ),
         ("member", "added"): nothing(NO_MEMORY, "permissions"),
         ("member", "edited"): nothing(NO_MEMORY, "permissions"),

@@ -221,6 +221,7 @@ def swept(installation: InstallationId) -> Key:
 def arrival(installation: InstallationId, repository: RepositoryId) -> Key:
     """Since when the App sees a repository, and at which head each pull request from before was greeted, by number.
 
+    `named`: the key of what it was called when it was seen last.
     As `N served`: in which run of Redis' server GitHub was asked about the check of one that nobody asked for.
     Stays as long as the App sees it; then it says that it is `gone`.
     """

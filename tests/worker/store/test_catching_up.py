@@ -26,6 +26,7 @@ from worker.forgotten import Forgotten
 from worker.reception import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
+from worker.store.histories import numbers_of
 from worker.store.progress import MOST_TIMES, RedisProgress
 from worker.store.wire import items
 from worker.watch_court import RedisEnds
@@ -478,6 +479,18 @@ def test_a_repository_that_was_judged_before_that_was_noted_is_as_old_as_the_ins
     assert book.store.arrivals.since(HERE, NEW_HERE) is None
     assert book.store.arrivals.seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: NOW}
     assert book.store.arrivals.seen(HERE, [], A_YEAR_AGO, NOW) == {}
+
+
+def test_what_is_on_record_of_a_renamed_repository_is_found_by_its_new_name_too(book: Book) -> None:
+    book.store.pulls.want(wish(9, head_sha=NEWER))
+    other, was = RepositoryId(8), wish().repository
+    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, was), Repository(other, "acme/other")], NOW, NOW)
+    assert numbers_of(book.store, "acme/gadgets") == []
+    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gadgets"), Repository(other, "acme/others")], NOW, NOW)
+    assert numbers_of(book.store, "acme/gadgets") == numbers_of(book.store, was) == [(HERE, NEW_HERE)]
+    assert numbers_of(book.store, "acme/others") == [], "nothing is on record of it"
+    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gizmos")], NOW, NOW)
+    assert numbers_of(book.store, "acme/gizmos") == [(HERE, NEW_HERE)], "and whenever it is renamed again"
 
 
 def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> None:
