@@ -40,11 +40,12 @@ class CiCheck:
 
 @dataclass(frozen=True)
 class Repository:
-    """`name` is "owner/name", `id` GitHub's number for it."""
+    """`name` is "owner/name", `id` GitHub's number for it. `home`: the installation that sees it, if it is not the usual one."""
 
     github: GitHub
     name: str
     id: int
+    home: int | None = None
 
     @property
     def checks(self) -> list[CheckRun]:
@@ -93,6 +94,10 @@ class Pull:
     number: int
     source: str
     branch: str
+
+    def now_in(self, moved: Repository) -> "Pull":
+        """The same one, in the repository as it is called now."""
+        return Pull(moved, self.number, moved.name, self.branch)
 
     @property
     def view(self) -> Any:

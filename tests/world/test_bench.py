@@ -400,3 +400,48 @@ def test_all_published_examples_are_there() -> None:
     assert len({one.name for one in everything}) == 58
     assert len({one.id for one in everything}) == 329
     assert everything[0].payload
+
+
+def test_who_asks_by_an_old_name_is_led_to_the_number_and_keeps_the_method(
+    github: GitHub, app: httpx.Client, repo: str
+) -> None:
+    sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
+    made = github.verb("move", repo=repo, name=f"{repo.partition('/')[2]}-renamed")
+    new, run = made["full_name"], {"name": "Assay", "head_sha": sha, "status": "queued"}
+    asked, told = app.get(f"/repos/{repo}/pulls/1"), app.post(f"/repos/{repo}/check-runs", json=run)
+    assert (asked.status_code, told.status_code) == (301, 307)
+    assert asked.headers["location"] == f"{github.url}/repositories/{made['id']}/pulls/1"
+    assert app.get(asked.headers["location"]).json()["base"]["repo"]["full_name"] == new
+    assert app.post(told.headers["location"], json=run).status_code == 201
+    assert violations(github.requests(new)) == violations(github.requests(repo)) == []
+
+    owner, name = repo.split("/")
+    query = "query($owner: String!, $name: String!, $follow: Boolean!) { repository(owner: $owner, name: $name, followRenames: $follow) { nameWithOwner } }"
+    by = {"owner": owner, "name": name}
+    followed, left = (
+        app.post("/graphql", json={"query": query, "variables": {**by, "follow": follow}}).json()
+        for follow in (True, False)
+    )
+    assert followed["data"]["repository"]["nameWithOwner"] == new
+    assert left["errors"][0]["type"] == "NOT_FOUND"
+    github.verb("repo", name=name)
+    assert app.get(f"/repos/{repo}").json()["id"] != made["id"], "who takes the name has it"
+
+
+def test_who_was_left_by_a_repository_may_read_what_is_public_and_write_nothing(
+    github: GitHub, app: httpx.Client, repo: str
+) -> None:
+    sha = pull(github, repo, {"a.py": "x = 2\n"})["head"]["sha"]
+    gone = github.verb("move", repo=repo, owner="bob")["full_name"]
+    assert app.get(f"/repos/{gone}/pulls/1").status_code == 200
+    run = {"name": "Assay", "head_sha": sha, "status": "queued"}
+    assert app.post(f"/repos/{gone}/check-runs", json=run).status_code == 403
+    told = [one["repositories_removed"] for one in unnamed(github, "installation_repositories")]
+    assert [gone in [one["full_name"] for one in some] for some in told].count(True) == 1
+
+
+def unnamed(github: GitHub, event: str) -> list[Any]:
+    """What was told of no repository."""
+    github.settle()
+    said = github.state("none", "deliveries")["deliveries"]
+    return [json.loads(one["body"]) for one in said if one["event"] == event]

@@ -42,6 +42,7 @@ class World:
     expected_errors: tuple[str, ...] = ()
     _seen: int = 0
     _repositories: list[Repository] = field(default_factory=list[Repository])
+    _left: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self._seen = len(self.product.log.lines)
@@ -62,6 +63,14 @@ class World:
     def leaves(self, repository: Repository) -> None:
         """Nothing is expected of this repository any more: the story took it away."""
         self._repositories.remove(repository)
+
+    def moves(self, repository: Repository, home: int | None = None, **where: str) -> Repository:
+        """It is called another `name` from now on, or belongs to another `owner`: another installation's, whose number is *home*."""
+        made = self.github.verb("move", repo=repository.name, **where)
+        moved = Repository(self.github, made["full_name"], made["id"], home)
+        self._repositories[self._repositories.index(repository)] = moved
+        self._left.append(repository.name)
+        return moved
 
     @property
     def here(self) -> Repository:
@@ -124,7 +133,9 @@ class World:
 
     def busy(self) -> list[str]:
         """What the queue still holds about this test's repositories."""
-        return [key for one in self._repositories for key in busy_keys(self._client, one, self.installation)]
+        return [
+            key for one in self._repositories for key in busy_keys(self._client, one, one.home or self.installation)
+        ]
 
     @cached_property
     def _client(self) -> Any:
@@ -179,13 +190,16 @@ class World:
             self.door.client.close()
 
     def _violations(self) -> list[str]:
-        return [found for one in self._repositories for found in violations(self.github.requests(one.name))]
+        homes = {f"installation:{one.home}" for one in self._repositories if one.home}
+        names = [*(one.name for one in self._repositories), *self._left]
+        return [found for name in names for found in violations(self.github.requests(name, None, *homes))]
 
     def _untold(self) -> list[str]:
         """Evaluations that did not begin and end exactly once, in this order."""
         ours = {one.id for one in self._repositories}
+        homes = {self.installation, *(one.home for one in self._repositories if one.home)}
         with self.redis.client as client:
-            return untold(client, ours, self.installation)
+            return [found for home in homes for found in untold(client, ours, home)]
 
     def _refused(self) -> list[str]:
         deliveries = [

@@ -22,7 +22,7 @@
 //   pulls    moving heads, diffs, merge gate              hooks   signed deliveries
 //   installations  the App from a manifest, what was granted it
 //   people   reactions, permissions, App endpoints        git     real diffs       verbs   /_bench/...
-//   scanning SARIF that is uploaded, and its alerts
+//   scanning SARIF that is uploaded, and its alerts       moves   repositories under another name or owner
 //   graphql  queries against GitHub's own schema; its answers are in graphql-fields and -things, its errors in graphql-words
 
 import { readFileSync } from "node:fs";

@@ -8,6 +8,7 @@ const LOG_LENGTH = 10_000;
 
 export async function serve(world, routes, req, res) {
   const call = await readCall(req);
+  call.path = world.moves.path(call.path);
   call.graphql = peek(call);
   if (call.path.startsWith("/_bench/")) return write(res, await attempt(routes.find(call) ?? nowhere));
   try {
@@ -55,7 +56,7 @@ async function answer(world, routes, call) {
   if (call.refused) throw call.refused;
   const { name } = call.owner;
   if (call.path !== "/rate_limit") world.rate.take(name);
-  const reply = await (routes.find(call) ?? (() => world.forward(call)))();
+  const reply = (await world.moves.answer(call)) ?? (await (routes.find(call) ?? (() => world.forward(call)))());
   const final = conditional(call, reply);
   if (final.status === 304) world.rate.giveBack(name);
   return final;

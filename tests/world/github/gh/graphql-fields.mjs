@@ -89,7 +89,7 @@ const gitObject = {
 
 export const FIELDS = {
   Query: {
-    repository: (_, { owner, name, followRenames: __ }, x) => repository(x, `${owner}/${name}`),
+    repository: (_, { owner, name, followRenames }, x) => repository(x, followRenames ? x.world.moves.now(`${owner}/${name}`) : `${owner}/${name}`),
     rateLimit: (_, __, x) => ({ ...x.world.rate.bucket(x.call.owner.name), nodeCount: x.nodeCount }),
     viewer: (_, __, x) => x.world.actor(x.call.owner),
   },

@@ -26,6 +26,7 @@ function repositories(on, world) {
     await world.admin("POST", `/orgs/${owner}/repos`, { name, private: hidden, auto_init: true });
     const full = `${owner}/${name}`;
     world.repos.add(full);
+    world.moves.taken(full);
     for (const [login, permission] of Object.entries({ alice: "admin", bob: "push", ...collaborators })) {
       await world.admin("PUT", `/repos/${full}/collaborators/${encodeURIComponent(login)}`, { permission });
     }
@@ -42,6 +43,8 @@ function repositories(on, world) {
       });
     return world.admin("GET", `/repos/${full}`);
   });
+
+  on("move", ({ repo, ...where }) => world.moves.move(repo, where));
 
   on("push", (body) => push(world, body));
 

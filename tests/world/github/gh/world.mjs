@@ -6,6 +6,7 @@ import { Git } from "./git.mjs";
 import { Installations } from "./installations.mjs";
 import { GraphQL } from "./graphql.mjs";
 import { Refusal, notFound } from "./http.mjs";
+import { Moves } from "./moves.mjs";
 import { People } from "./people.mjs";
 import { Pulls } from "./pulls.mjs";
 import { Scanning } from "./scanning.mjs";
@@ -40,6 +41,7 @@ export class World {
     this.people = new People(this);
     this.scanning = new Scanning(this);
     this.installations = new Installations(this);
+    this.moves = new Moves(this);
     this.graphql = new GraphQL(this);
     for (const user of seed.users) this.tokens.add(`bench-${user}`, { kind: "user", name: user, login: user });
     for (const token of ADMINS) this.tokens.add(token, { kind: "user", name: "admin", login: "admin" });
@@ -251,14 +253,15 @@ export class World {
 
   // --- deliveries -------------------------------------------------------------------------------------
 
-  /** Queues a delivery with the repository, organization and sender that every payload has. */
-  send(event, full, payload) {
+  /** Queues a delivery with the repository, organization and sender that every payload has; to the *installation* that sees it. */
+  send(event, full, payload, installation) {
     this.#sending = this.#sending
       .then(async () => {
         const repository = full ? await this.admin("GET", `/repos/${full}`) : undefined;
         const organization = { login: repository?.owner.login ?? this.org, id: repository?.owner.id };
         const sender = payload.sender ?? (await this.admin("GET", "/users/alice"));
-        this.hooks.send(event, { ...(repository && { repository, organization }), sender, ...payload });
+        const seeing = repository ? this.moves.installationOf(repository) : this.hooks.installationId;
+        this.hooks.send(event, { ...(repository && { repository, organization }), sender, ...payload }, installation ?? seeing);
       })
       .catch((error) => console.error(`gh-bench: ${event}: ${error.message}`));
   }

@@ -1,0 +1,130 @@
+"""A repository goes to another owner while its pull requests are open: to one who has installed the App, too, or to none.
+
+All of it is slow: the played GitHub has two organizations, and each story a product of its own.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from http import HTTPStatus
+
+import pytest
+
+from tests.conversations.conftest import Open
+from tests.conversations.test_renamed_repositories import BETTER, is_seen, waited
+from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.github_bench import Exchange, GitHub
+from tests.world.pulls import Pull
+from tests.world.replies import accept
+from tests.world.tester import World
+
+pytestmark = pytest.mark.slow
+OTHER = 200
+"""The installation of another organization."""
+
+HASTY = {"ASSAY_CATCH_UP": "0.5"}
+OLDER = "Opened before Assay"
+LATE = "a check is older than its deadline"
+MOST_TRIED = 3
+"""By the judge, by whom says why that failed, and by the watchdog."""
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start({"globex": OTHER})
+    yield bench
+    bench.stop()
+
+
+def went_to_globex(world: World, pull: Pull) -> Pull:
+    """Later than it was opened: GitHub tells whole seconds."""
+    opened = datetime.fromisoformat(pull.view["created_at"]).timestamp()
+    world.until(lambda: time.time() >= opened + 1, "the second in which it was opened is over")
+    return pull.now_in(world.moves(world.here, home=OTHER, owner="globex"))
+
+
+def written(github: GitHub, *names: str) -> list[Exchange]:
+    """What the installation that it left tried to write under these names."""
+    asked = [one for name in names for one in github.requests(name)]
+    return [one for one in asked if one["method"] in {"POST", "PATCH"} and not one["operation"]]
+
+
+def test_a_transferred_repository_keeps_its_checks_and_is_judged_by_the_installation_of_its_new_owner(
+    another_world: Open,
+) -> None:
+    world = another_world(HASTY)
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(STUB)
+    world.settles()
+    was = pull.check_run["id"], pull.check
+    assert was[1].conclusion == "failure"
+
+    pull = went_to_globex(world, pull)
+    there, before = pull.repository.name, len(written(world.github, here.name))
+    world.settles()
+    is_seen(world)
+    world.settles()
+    assert (pull.check_run["id"], pull.check) == was, "what was said of it stays"
+    assert waited(world, here.name, pull.head) == ("done", "reject")
+    assert waited(world, there, pull.head)[0] == "none", "the new owner's installation remembers nothing of it"
+
+    world.person("bob").comments(pull, "/rejudge")
+    world.settles()
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["failure"]
+    assert waited(world, there, pull.head) == ("done", "reject")
+
+    world.model.decides(lambda _: accept(RETRY_AT))
+    world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
+    world.settles()
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+    assert waited(world, there, pull.head) == ("done", "accept")
+    assert len(written(world.github, here.name, there)) == before, "the old owner's installation wrote nothing more"
+
+
+def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the_new_installation(
+    another_world: Open,
+) -> None:
+    world = another_world(HASTY)
+    world.expected_errors = ("the check can't be told",)  # whose installation lost the permission is told so
+    here = world.repository(PROJECT)
+    is_seen(world)
+    thought = world.model.thinks_about(accept(RETRY_AT))
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    thought.was_asked()
+    pull = went_to_globex(world, pull)
+    thought.arrives()
+    world.settles()
+    assert [(one.conclusion, one.title[: len(OLDER)]) for one in pull.checks_of(pull.head)] == [("neutral", OLDER)]
+    refused = {one["status"] for one in written(world.github, pull.repository.name)}
+    assert refused == {HTTPStatus.FORBIDDEN}, "who lost it passes nothing there"
+    assert waited(world, here.name, pull.head) == ("done", "accept")
+
+    world.person("copilot-swe-agent[bot]").pushes(pull, BETTER)
+    world.settles()
+    assert [one.conclusion for one in pull.checks_of(pull.head)] == ["success"]
+
+
+def test_a_repository_that_went_where_the_app_is_not_installed_is_let_go(another_world: Open) -> None:
+    short = {"ASSAY_CHECK_DEADLINE": "4", "ASSAY_CI_WAIT": "1", "ASSAY_ASKING": "2"}
+    world = another_world(HASTY | short)
+    world.expected_errors = ("the check can't be told",)
+    here = world.repository(PROJECT)
+    is_seen(world)
+    thought = world.model.thinks_about(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY)
+    thought.was_asked()
+    moved = world.moves(here, owner="bob")
+    pull = pull.now_in(moved)
+    thought.arrives()
+    world.until(lambda: not world.busy(), "the judging has ended")
+    world.until(lambda: LATE in world.product.log.tail(), "its deadline is over")
+    is_seen(world)
+    asked = len(written(world.github, moved.name))
+    is_seen(world)
+    is_seen(world)
+    assert len(written(world.github, moved.name)) == asked <= MOST_TRIED, "it is not tried again and again"
+    assert {one["status"] for one in written(world.github, moved.name)} == {HTTPStatus.FORBIDDEN}
+    assert waited(world, here.name, pull.head) == ("done", "accept"), "whoever asks is told what is on record"
+    assert len(world.model.asked) == 1
+    world.leaves(moved)  # nobody may end its check any more
