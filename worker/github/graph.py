@@ -18,7 +18,6 @@ from worker.github.replies import (
     Folder,
     Found,
     FoundTexts,
-    GraphContext,
     GraphIssue,
     GraphPull,
     GraphReply,
@@ -155,10 +154,9 @@ class PullGraph:
         found = self._api.query(queries.REVIEWS, self._variables, Found[Reviews]).repository.pull_request
         return found.latest_opinionated_reviews.seen if found.latest_opinionated_reviews else ()
 
-    def contexts_after(self, cursor: str) -> Nodes[GraphContext]:
+    def contexts_after(self, cursor: str) -> MoreContexts:
         found = self._api.query(queries.MORE_CONTEXTS, {**self._variables, "after": cursor}, Found[MoreContexts])
-        rollup = found.repository.pull_request.status_check_rollup
-        return rollup.contexts if rollup else Nodes[GraphContext]()
+        return found.repository.pull_request
 
     def ask(self, asked: Asked) -> Answered:
         query = queries.things(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)

@@ -5,7 +5,7 @@ its check runs only our own App's counts, whatever others call theirs.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.check import CHECK_NAME, external_id
@@ -144,8 +144,8 @@ class GroupReading(PullReading):
     def _texts_at(self, pull: GraphPull) -> Sha:  # noqa: ARG002 - as above
         return self._group.head_sha
 
-    def _contexts(self, pull: GraphPull) -> Iterator[GraphContext]:  # noqa: ARG002 - as above
-        return iter(())
+    def _contexts(self, pull: GraphPull) -> list[GraphContext]:  # noqa: ARG002 - as above
+        return []
 
     def _ci(self, pull: GraphPull, contexts: object, config: object) -> Ci:  # noqa: ARG002 - as above
         return Ci()

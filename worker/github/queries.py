@@ -99,6 +99,7 @@ MORE_CONTEXTS: Final = (
 query AssayChecks($owner: String!, $name: String!, $number: Int!, $after: String!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
+      state headRefOid
       statusCheckRollup {
         contexts(first: 100, after: $after) { nodes { ...context } pageInfo { hasNextPage endCursor } }
       }

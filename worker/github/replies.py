@@ -259,7 +259,7 @@ class Found(GraphReply, Generic[T]):
     repository: OfRepository[T]
 
 
-class MoreContexts(GraphReply):
+class MoreContexts(PullState):  # of the newest head, whichever that is
     status_check_rollup: Rollup | None = None
 
 

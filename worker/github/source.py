@@ -1,4 +1,4 @@
-"""A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files.
+"""A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files or checks.
 
 In two, where the request names the commits, and in one, where git's ids say that it changes what it changed when it was judged
 last (`worker.github.trail`): its diff is known. Does not derive anything (`worker.assemble` does) and knows neither policy nor
@@ -159,7 +159,9 @@ class PullReading:
         opening = self._opening()
         pull = opening.pull
         still_open(pull, self._looking)
-        contexts = tuple(self._contexts(pull))
+        contexts = self._contexts(pull)
+        if contexts is None:
+            return None
         diff = opening.diff or self._diff(pull)
         links = closing_links(pull.body, self._request.repository, self._looking.host)
         rest = self._rest(pull, diff, links, opening.have)
@@ -232,15 +234,21 @@ class PullReading:
     def _asks_for_the_head(self) -> None:
         self.told_at = time.monotonic()
 
-    def _contexts(self, pull: GraphPull) -> Iterator[GraphContext]:
-        page = pull.status_check_rollup.contexts if pull.status_check_rollup else None
-        while page is not None:
-            yield from page.seen
-            cursor = page.page_info.end_cursor
-            if not page.page_info.has_next_page or not cursor:
-                return
-            self.told_at = None  # the next page is of the newest head, whichever that is
-            page = self._graph.contexts_after(cursor)
+    def _contexts(self, pull: GraphPull) -> list[GraphContext] | None:
+        """All pages of what others say of its head; None when that moved."""
+        found, rollup = list[GraphContext](), pull.status_check_rollup
+        while rollup is not None:
+            page = rollup.contexts.page_info
+            found += rollup.contexts.seen
+            if not page.has_next_page or not page.end_cursor:
+                break
+            self._asks_for_the_head()
+            more = self._graph.contexts_after(page.end_cursor)
+            still_open(more, self._looking)
+            if more.head_ref_oid != pull.head_ref_oid:
+                return None
+            rollup = more.status_check_rollup
+        return found
 
     def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
         known = chosen(around(pull), config)

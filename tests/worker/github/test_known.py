@@ -329,14 +329,14 @@ def test_a_submodule_that_was_moved_keeps_nobody_from_reading_the_rest(here: Pla
     assert reader.asked == ["GET 200", "AssayPull", "AssayTexts"]
 
 
-def test_further_pages_of_checks_may_be_another_heads(here: Place, reader: Reader) -> None:
+def test_further_pages_of_checks_say_of_which_head_they_are(here: Place, reader: Reader) -> None:
     pull = here.pull({"a.py": CHANGE})
     for number in range(101):
         here.ci(pull.sha, "", context=f"c{number}", state="success")
     reader.reads(pull)
     reader.reads(pull)
     assert reader.asked == ["AssayPull", "AssayChecks"]
-    assert not reader.source.was_just_told(pull.request, pull.sha)
+    assert reader.source.was_just_told(pull.request, pull.sha), "nobody has to ask for it once more"
 
 
 @pytest.mark.slow

@@ -232,6 +232,35 @@ def test_more_than_a_hundred_checks_take_one_request_more(place: Place, source: 
     assert place.asked() == ["AssayPull", "AssayChecks", "GET 200", "AssayTexts"]
 
 
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_page_of_checks_of_another_head_is_no_evidence_and_all_is_read_again(
+    place: Place, source: GitHubPullSource, *, is_emptied: bool
+) -> None:
+    pull = place.pull(CHANGE)
+    for number in range(101):
+        place.ci(pull.sha, "", context=f"c{number}", state="success")
+    strange = {"__typename": "StatusContext", "context": "strange", "state": "FAILURE", "isRequired": True}
+    page = {"contexts": {"nodes": [strange], "pageInfo": {"hasNextPage": False, "endCursor": None}}}
+    said = {"state": "OPEN", "headRefOid": "f" * 40, "statusCheckRollup": None if is_emptied else page}
+    body = {"data": {"repository": {"pullRequest": said}}}
+    place.github.fault("POST /graphql AssayChecks", kind="status", status=200, body=body)
+    ci = source.dossier(pull.request).ci
+    assert ci is not None
+    assert (len(ci.checks), "strange" in [one.name for one in ci.checks]) == (101, False)
+    assert place.asked() == ["AssayPull", "AssayChecks", "AssayPull", "AssayChecks", "GET 200", "AssayTexts"]
+
+
+def test_what_was_closed_between_two_pages_of_checks_is_gone(place: Place, source: GitHubPullSource) -> None:
+    pull = place.pull(CHANGE)
+    for number in range(101):
+        place.ci(pull.sha, "", context=f"c{number}", state="success")
+    said = {"state": "CLOSED", "headRefOid": pull.sha, "statusCheckRollup": None}
+    body = {"data": {"repository": {"pullRequest": said}}}
+    place.github.fault("POST /graphql AssayChecks", kind="status", status=200, body=body)
+    with pytest.raises(Gone, match="closed"):
+        source.dossier(pull.request)
+
+
 def test_a_diff_too_large_to_show_is_put_together_from_the_files(place: Place, source: GitHubPullSource) -> None:
     pull = place.pull({f"m/{number:03}.py": f"x = {number}\n" for number in range(301)} | {"old.txt": None})
     dossier = source.dossier(pull.request)
