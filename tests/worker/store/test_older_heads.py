@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.worker.store.played import becomes_due, pull, wish
+from tests.worker.store.played import AT, becomes_due, pull, wish
 from worker.domain import keys
 from worker.domain.ids import Sha
-from worker.domain.request import Trigger
+from worker.domain.request import Arrival, Trigger
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store
@@ -210,3 +210,32 @@ def test_the_last_sixteen_are_remembered_each_once(store: Store) -> None:
         pushed(store, before, after)
         pushed(store, before, after)
     assert field(store, "earlier").split() == shas[-17:-1]
+
+
+def test_what_names_an_older_head_moves_none_however_often_it_comes(store: Store) -> None:
+    opened(store)
+    pushed(store, A, B)
+    pushed(store, B, C)
+    for _ in range(2):
+        for older in (A, B):
+            told(store, older, "-", Trigger.CASE)
+            assert head(store) == C
+    assert C not in field(store, "earlier"), "it was not left"
+
+
+def test_a_late_push_to_an_older_head_tells_what_it_led_from(store: Store) -> None:
+    told(store, B, "-", Trigger.CASE)
+    pushed(store, B, C)
+    assert pushed(store, D, B) is Outcome.LATE
+    told(store, D, "-", Trigger.CASE)
+    assert head(store) == C, "it was there before the one that was left before"
+
+
+def test_when_an_older_head_came_says_nothing_of_the_newer_one(store: Store) -> None:
+    pushed(store, A, B)
+    judged(store, C)
+    assert (head(store), field(store, "came")) == (C, "")
+    opened(store, arrived=Arrival(head_sha=A, at=AT))
+    assert (head(store), field(store, "came")) == (C, "")
+    told(store, C, A, arrived=Arrival(head_sha=C, at=AT))
+    assert field(store, "came").startswith("2026-")
