@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from threading import Thread
@@ -196,6 +197,14 @@ def test_one_connection_serves_all_requests_from_all_threads(place: Place, setti
             look(access, place)
         assert len(place.asked()) == 5
         assert door.connections == 1
+
+
+def test_threads_that_ask_at_the_same_time_are_all_answered(place: Place, access: AppAccess) -> None:
+    look(access, place)
+    place.github.fault(f"GET /repos/{place.name}/collab", kind="slow", ms=300, count=4)
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(look, access, place) for _ in range(4)]
+        assert [one.result() for one in asked] == ["write"] * 4
 
 
 def test_only_so_many_installations_keep_a_connection(place: Place, settings: Settings, vault: Drawer) -> None:

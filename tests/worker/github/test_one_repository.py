@@ -1,11 +1,18 @@
 """What the App knows of one repository that a person names, over a played GitHub that is held to the published API."""
 
+import json
+
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from pydantic import SecretStr
 
 from tests.worker.github.conftest import INSTALLATION, Place
-from worker.errors import Unavailable
-from worker.github.one_repository import Numbers, numbers
-from worker.settings import Settings
+from worker.domain.value import replace
+from worker.errors import Forbidden, Unavailable
+from worker.github.client import Api
+from worker.github.one_repository import Numbers, as_app, inside, installation_of, numbers
+from worker.settings import AppCredentials, Settings
 from worker.system_clock import SystemClock
 
 
@@ -25,3 +32,28 @@ def test_an_outage_is_told_as_one(place: Place, settings: Settings) -> None:
     place.github.fault("GET .*/installation$", kind="status", status=502, count=3)
     with pytest.raises(Unavailable):
         numbers(settings, SystemClock(), place.name)
+
+
+def test_a_key_that_github_refuses_gives_way_to_the_next_one(place: Place, settings: Settings) -> None:
+    app = settings.require_app()
+    other = generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    old_first, old_alone = (
+        replace(settings, app=AppCredentials(app.app_id, keys, app.webhook_secrets))
+        for keys in ((SecretStr(other), *app.private_keys), (SecretStr(other),))
+    )
+    assert numbers(old_first, SystemClock(), place.name) is not None
+    with pytest.raises(Forbidden):
+        numbers(old_alone, SystemClock(), place.name)
+
+
+def test_what_was_not_granted_is_not_asked_for(place: Place, settings: Settings) -> None:
+    def read(api: Api) -> None:
+        found = installation_of(api, place.name)
+        assert found is not None
+        assert "administration" not in found.permissions
+        with inside(settings, SystemClock(), api, (found, place.name), ("metadata", "administration")):
+            pass
+
+    as_app(settings, SystemClock(), read)
+    made = place.github.traffic("POST /app/installations/100/access_tokens")[-1]
+    assert json.loads(made["sent"])["permissions"] == {"metadata": "read"}, "GitHub refuses a token for more than that"

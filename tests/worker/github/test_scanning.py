@@ -4,17 +4,23 @@ import base64
 import gzip
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.worker.github.conftest import Place
+from tests.worker.github.conftest import Drawer, Place
+from tests.worker.github.test_budget import Page
 from worker.domain.permissions import OptIn, asked
 from worker.domain.request import PullRef
 from worker.domain.scanning import Refusal
 from worker.errors import Gone, RateLimited, Unavailable
-from worker.github.client import AppAccess
+from worker.github.budget import LEAST, Need
+from worker.github.client import AppAccess, app_access
 from worker.github.scanning import GitHubScans
+from worker.ports import Left
+from worker.settings import Settings
+from worker.system_clock import SystemClock
 
 RUN: dict[str, Any] = {
     "tool": {"driver": {"name": "Assay", "rules": []}},
@@ -79,3 +85,10 @@ def test_limits_and_outages_are_no_refusals(
     place.github.fault(SENT, **order)
     with pytest.raises(error):
         sent(place, access)
+
+
+def test_nothing_is_sent_while_pull_requests_need_what_is_left(place: Place, settings: Settings, vault: Drawer) -> None:
+    rates = Page(core=Left(LEAST[Need.SWEEP], SystemClock().now() + timedelta(hours=1)))
+    with app_access(settings, vault, SystemClock(), rates) as access, pytest.raises(RateLimited):
+        sent(place, access)
+    assert kept(place) == []

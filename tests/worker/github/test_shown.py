@@ -1,16 +1,23 @@
 """What our checks say on many heads, in few requests."""
 
+from datetime import timedelta
+
 import pytest
 
-from tests.worker.github.conftest import INSTALLATION, Place
+from tests.worker.github.conftest import INSTALLATION, Drawer, Place
+from tests.worker.github.test_budget import Page
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.group_answer import Published
 from worker.domain.request import JudgeRequest
+from worker.errors import RateLimited
+from worker.github.budget import LEAST, Need
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
-from worker.github.client import AppAccess
+from worker.github.client import AppAccess, app_access
 from worker.github.shown import GitHubShown
+from worker.ports import Left
 from worker.publish import no_lease
 from worker.settings import Settings
+from worker.system_clock import SystemClock
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 ACCEPTED = CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS)
@@ -53,6 +60,17 @@ def test_heads_show_our_own_check_of_this_pull_request_alone_open_or_ended(
 def test_a_hundred_are_one_request(place: Place, shown: GitHubShown) -> None:
     pull = place.pull(CHANGE)
     before = len(place.github.traffic("POST /graphql"))
+    assert shown.shown(INSTALLATION, [at(pull.request, pull.sha)] * 100) == [None] * 100
+    assert len(place.github.traffic("POST /graphql")) == before + 1
     assert shown.shown(INSTALLATION, [at(pull.request, pull.sha)] * 101) == [None] * 101
-    assert len(place.github.traffic("POST /graphql")) == before + 2
+    assert len(place.github.traffic("POST /graphql")) == before + 3
     assert shown.shown(INSTALLATION, []) == []
+
+
+def test_nobody_looks_while_pull_requests_need_what_is_left(place: Place, settings: Settings, vault: Drawer) -> None:
+    pull, until = place.pull(CHANGE), SystemClock().now() + timedelta(hours=1)
+    rates = Page(graphql=Left(LEAST[Need.SWEEP], until))
+    before = len(place.github.traffic("POST /graphql"))
+    with app_access(settings, vault, SystemClock(), rates) as access, pytest.raises(RateLimited):
+        GitHubShown(access, settings.require_app().app_id).shown(INSTALLATION, [at(pull.request, pull.sha)])
+    assert len(place.github.traffic("POST /graphql")) == before
