@@ -11,6 +11,7 @@ import pytest
 from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
+from worker import scanning
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request import PullRef
@@ -32,10 +33,13 @@ class CodeScanning:
 
     runs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     answers: Refusal | Exception | None = None
+    bytes: int = 0
 
     def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> Refusal | None:
         assert (pull.number, repository, head_sha) == (1, "acme/widgets", HEAD)
-        [run] = json.loads(gzip.decompress(base64.b64decode(sarif)))["runs"]
+        packed = base64.b64decode(sarif)
+        self.bytes = len(packed)
+        [run] = json.loads(gzip.decompress(packed))["runs"]
         self.runs.append(run)
         answer, self.answers = self.answers, None
         if isinstance(answer, Exception):
@@ -55,7 +59,7 @@ def on_record(store: Store, verdict: Verdict) -> None:
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
-def scanner(store: Store, there: CodeScanning, newest: Sha = HEAD) -> Scanner:
+def scanner(store: Store, there: CodeScanning, newest: Sha | None = HEAD) -> Scanner:
     return Scanner(there, store.scan_notes, store.ledger, store.archive, lambda _: newest)
 
 
@@ -122,3 +126,21 @@ def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> No
 )
 def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: Outcome) -> None:
     assert scan_of(wish(), outcome) is None
+
+
+def test_where_no_head_is_known_any_more_none_is_newer(store: Store, there: CodeScanning) -> None:
+    on_record(store, rejected())
+    scanner(store, there, newest=None).upload(SCAN)
+    assert len(there.runs) == 1
+
+
+@pytest.mark.parametrize("spare", [0, -1])
+def test_what_is_larger_than_github_takes_is_not_sent_and_said_so(
+    store: Store, there: CodeScanning, monkeypatch: pytest.MonkeyPatch, spare: int
+) -> None:
+    on_record(store, rejected())
+    scanner(store, there).upload(SCAN)
+    monkeypatch.setattr(scanning, "MOST_BYTES", there.bytes + spare)
+    scanner(store, there).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
+    assert len(there.runs) == 2 + spare
+    assert store.scan_notes.refusal(pull()) is (Refusal.TOO_LARGE if spare < 0 else None)

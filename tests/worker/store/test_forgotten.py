@@ -136,3 +136,14 @@ def test_one_look_asks_about_so_many_and_the_next_one_about_the_others(store: St
     assert len(github.asked) == MOST_ASKED
     look(store, github, *range(1, MOST_ASKED + 3))
     assert github.asked[MOST_ASKED:] == [MOST_ASKED + 1, MOST_ASKED + 2]
+
+
+def test_what_is_not_known_of_a_pull_request_is_not_made_by_asking_about_it(store: Store) -> None:
+    store.pulls.greeted(pull(), HEAD)
+    assert look(store, GitHub(ENDED)) == 0
+    assert store.wire.call("EXISTS", keys.pull(pull()).name) == 0, "nobody ever asked for it"
+    store.arrivals.gone(HERE, [pull().repository_id])
+    store.wire.call("DEL", keys.arrival(HERE, pull().repository_id).name)  # as it is forgotten
+    assert look(store, GitHub(ENDED)) == 0
+    left = [keys.pull(pull()).name, keys.arrival(HERE, pull().repository_id).name]
+    assert [store.wire.call("EXISTS", name) for name in left] == [0, 0]

@@ -6,6 +6,7 @@ from tests.worker.store.played import HEAD, NEWER, on_record, pull
 from worker.domain import keys
 from worker.domain.feedback import Letter, Note
 from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.waiting import LETTERS
 from worker.store.connection import Store
 
 
@@ -35,6 +36,13 @@ def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
     assert not store.letters.is_waiting(pull())
     store.letters.later(letter(), timedelta(0))
     assert store.letters.next() is None
+
+
+def test_a_letter_that_is_done_leaves_nothing(store: Store) -> None:
+    store.letters.put(letter())
+    assert store.letters.next() is not None
+    store.letters.done(letter())
+    assert [store.wire.call("EXISTS", key.name) for key in LETTERS.keys] == [0, 0, 0]
 
 
 def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
