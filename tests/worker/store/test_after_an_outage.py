@@ -109,6 +109,15 @@ def test_each_that_goes_well_lets_as_many_follow_until_none_waits(store: Store) 
     assert took < 100 * store.timing.release_gap < 100 * store.timing.retry_gap / 2
 
 
+def test_who_comes_sooner_anyway_is_not_put_off_by_the_next_one_that_goes_well(store: Store) -> None:
+    waits(store, *range(1, 11))
+    goes_well(store, pull(1))
+    gap = store.timing.release_gap
+    passes(store, gap / 2)
+    goes_well(store, pull(10))
+    assert due_in(store, pull(2)) <= gap / 2
+
+
 def test_what_fails_again_lets_nobody_follow(store: Store) -> None:
     waits(store, *range(1, 11))
     goes_well(store, pull(1))
