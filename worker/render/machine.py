@@ -104,5 +104,4 @@ def _less(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str,
 
 def _json(fields: dict[str, Any], indent: int | None = None) -> str:
     """ASCII, so that every reader gets the same bytes, and without anything that could end the fence."""
-    text = json.dumps(fields, indent=indent).replace("\x7f", "\\u007f")
-    return RUN.sub(lambda run: "\\u0060" * len(run[0]), text)
+    return RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))

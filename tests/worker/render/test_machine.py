@@ -22,7 +22,7 @@ from worker.domain.siblings import IN_PROGRESS, Sibling
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Category
 from worker.render import check, decisions, group, siblings, standing
-from worker.render.machine import BLOCK_BYTES, schema, text_of
+from worker.render.machine import BLOCK_BYTES, json_block, schema, text_of
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -300,3 +300,16 @@ def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
         assert text_of(decisions.with_people(earlier, said, NEEDS_ONE)) == ""
     assert text_of(siblings.together(ACCEPTED, [], is_here=True)) == text_of(ACCEPTED)
     assert text_of(siblings.together(earlier, [Sibling(13, "failure")], is_here=False)) == ""
+
+
+def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
+    whole = len(json_block(rejected(), 60_000))
+    for limit in range(whole - 1_000, whole + 1_000, 50):
+        assert len(json_block(rejected(), limit).encode()) <= limit
+
+
+def test_a_character_that_not_every_reader_keeps_comes_through_as_it_is() -> None:
+    content = replace(check.judging(), title="a\x7fb")
+    said = text_of(content)
+    assert "\x7f" not in said
+    assert "a\\u007fb" in said
