@@ -428,6 +428,14 @@ def test_who_asks_by_an_old_name_is_led_to_the_number_and_keeps_the_method(
     assert app.get(f"/repos/{repo}").json()["id"] != made["id"], "who takes the name has it"
 
 
+def test_nobody_gets_a_token_for_more_than_was_granted(github: GitHub) -> None:
+    with pytest.raises(KeyError, match="token"):
+        installation_token(github, permissions={"administration": "read"})
+    with pytest.raises(KeyError, match="token"):
+        installation_token(github, permissions={"contents": "write"})
+    assert installation_token(github, permissions={"contents": "read"})
+
+
 def test_who_was_left_by_a_repository_may_read_what_is_public_and_write_nothing(
     github: GitHub, app: httpx.Client, repo: str
 ) -> None:

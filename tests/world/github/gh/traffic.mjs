@@ -55,9 +55,12 @@ export class Tokens {
 
 const RANK = { read: 1, write: 2, admin: 3 };
 
+/** Whether these permissions hold that one at this level. */
+export const holds = (permissions, permission, level) => RANK[permissions[permission]] >= RANK[level];
+
 /** Refuses as GitHub does when an installation lacks a permission. */
 export function need(owner, permission, level = "read") {
-  if (owner.kind === "installation" && !(RANK[owner.permissions[permission]] >= RANK[level])) {
+  if (owner.kind === "installation" && !holds(owner.permissions, permission, level)) {
     throw new Refusal(403, "Resource not accessible by integration");
   }
 }
