@@ -87,6 +87,15 @@ def test_once_all_was_told_the_last_base_is_known_in_whatever_order_it_was(
         assert (base(store), field(store, "bases")) == (route[-1], "")
 
 
+def test_what_came_back_is_known_to_be_there_while_its_way_is_told_backwards(store: Store) -> None:
+    opened(store)
+    known: list[str] = []
+    for left, to in ((NEXT, MAIN), (DEV, NEXT), (MAIN, DEV)):
+        moved(store, left, to)
+        known.append(base(store))
+    assert known == [MAIN, MAIN, MAIN], "it went there, whatever else is told last"
+
+
 def test_a_base_that_was_left_before_the_known_one_is_taken_back_to_by_nobody(store: Store) -> None:
     opened(store)
     moved(store, DEV, MAIN)
