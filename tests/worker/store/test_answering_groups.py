@@ -365,6 +365,16 @@ def test_what_its_judge_could_not_do_is_said(office: Office) -> None:
     assert "GitHub said no" in office.github.shown[-1].summary
 
 
+def test_as_often_as_it_may_be_tried_it_is_answered(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    for _ in range(2):
+        assert office.store.groups.next()
+        runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.SUCCESS, "Accepted with #7: the same change")
+
+
 def test_one_that_kills_whoever_looks_at_it_is_given_up(office: Office) -> None:
     accepted_on_record(office)
     office.store.groups.put(group())
