@@ -29,7 +29,7 @@ def test_a_clean_diff_prints_as_it_was(row: dict[str, dict[str, str]]) -> None:
     assert print_diff(parse(row["dossier"]["diff"])) == row["dossier"]["diff"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 4 // 10, deadline=None)
 @given(base=LINES, head=LINES, ends=st.booleans())
 def test_what_git_prints_is_read_and_printed_and_folded_as_git_does(
     tmp_path_factory: pytest.TempPathFactory, base: list[str], head: list[str], *, ends: bool
@@ -48,7 +48,7 @@ def test_what_git_prints_is_read_and_printed_and_folded_as_git_does(
     assert folded(sheet.lines) == files[0].hunks
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings().max_examples * 4 // 10, deadline=None)
 @given(base=LINES, head=LINES, data=st.data())
 def test_an_edited_file_keeps_its_base_and_its_diff_gives_the_edited_text(
     tmp_path_factory: pytest.TempPathFactory, base: list[str], head: list[str], data: st.DataObject

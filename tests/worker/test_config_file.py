@@ -194,7 +194,7 @@ FILES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings().max_examples * 3, deadline=None)
 @given(st.one_of(st.text(), FILES.map(json.dumps)))
 def test_any_text_is_read_or_refused_at_a_line_that_it_has(text: str) -> None:
     reading = read_config(text)

@@ -384,7 +384,7 @@ def size(asked: Question) -> int:
 SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(SIZES, st.sampled_from(["x = 1", "é" * 40, "\u202e" * 30, "a\r", "y" * 200]), st.integers(0, 60_000))
 def test_no_change_is_larger_than_the_question_may_be(sizes: list[int], line: str, prose: int) -> None:
     assert_it_fits(sizes, line, prose)

@@ -122,7 +122,7 @@ def test_the_comment_fits_with_its_mark_and_no_part_of_it_pushes_another_out(sig
 WORDS = st.text(st.sampled_from("ab`|@<&*_[]-\n漢"), max_size=60).map(lambda text: text * 200 + "x")
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 3 // 10)
 @given(st.lists(WORDS, min_size=3, max_size=3), st.lists(WORDS, max_size=50))
 def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str]) -> None:
     concern, step, earlier = words

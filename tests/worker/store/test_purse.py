@@ -275,7 +275,7 @@ def emptied(server: Redis) -> Generator[Store]:
         yield store
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=hypothesis_settings().max_examples * 6 // 10, deadline=None)
 @given(steps=STEPS)
 def test_whatever_is_asked_and_paid_in_any_order_the_caps_and_shares_hold(
     redis_server: Redis, steps: list[Step]

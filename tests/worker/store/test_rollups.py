@@ -129,7 +129,11 @@ def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]
     return made
 
 
-@tries(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@tries(
+    max_examples=tries().max_examples * 3 // 10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(happenings, st.integers(1, 7), st.lists(st.integers(0, 25), max_size=3))
 def test_counting_again_from_the_stream_gives_the_same_answers(
     store: Store, some: list[tuple[str, int, int, OutcomeKind, int]], portion: int, stops: list[int]

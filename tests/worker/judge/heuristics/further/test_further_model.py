@@ -343,7 +343,7 @@ def test_what_stands_in_a_text_is_no_code(language: Language, text: str, row: in
     assert not begins_in_text(parse("\n" + text, language), 1, 0) or text.startswith("=")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(
     st.sampled_from(sorted(FURTHER)),
     st.integers(0, 1_300),
