@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from tests.world.product import AUTHORITY
 
 HERE = Path(__file__).parent
 STORIES = HERE / "conversations"
+LOADING = (STORIES, *(HERE / "worker" / name for name in ("llm", "test_delegate.py", "judge/test_reply.py")))
+"""The stories, and who loads the model's SDK, which takes more than a second."""
 
 settings.register_profile("whole", deadline=None)  # timings decide no test
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=20)  # CI draws all
@@ -55,10 +58,20 @@ def share_compiling(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The stories first, since they take longest: so they stay in one process, whose product serves them all."""
+    """The stories first, since they take longest: so they stay in one process, whose product serves them all.
+
+    After them who loads the SDK: so that few processes do.
+    """
     if hasattr(config, "workerinput"):
         items[:] = together(items)
-    items.sort(key=lambda item: not str(item.path).startswith(f"{STORIES}{os.sep}"))
+    items.sort(key=lambda item: place(item.path))
+
+
+@cache
+def place(module: Path) -> int:
+    """Whose turn it is."""
+    around = {module, *module.parents}
+    return next((number for number, path in enumerate(LOADING) if path in around), len(LOADING))
 
 
 @pytest.hookimpl
