@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from app.arguments import COMMANDS, Command, parser
 from app.cli import Edge, main
 from app.commands_judge import code_of
 from app.exits import Exit
-from tests.app.assay_command import ASSAY, assay, environment, refused
+from tests.app.assay_command import ASSAY, environment, refused
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.verdict import AbstainReason
 from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
@@ -165,23 +166,23 @@ def test_what_is_no_error_passes_the_edge() -> None:
         ends_with(GeneratorExit())
 
 
-def test_an_error_of_assays_own_ends_with_4_and_says_where_its_traceback_is(tmp_path: Path) -> None:
-    code = "import sys, app.cli\nwith app.cli.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
-    )
+def test_an_error_of_assays_own_ends_with_4_and_says_where_its_traceback_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path))
+    assert ends_with(KeyError("bug")) == Exit.FAILED
     [log] = (tmp_path / "logs").iterdir()
-    assert done.returncode == Exit.FAILED
-    assert done.stderr == f"assay: Assay itself failed. The traceback is in {log}.\n"
+    assert capsys.readouterr().err == f"assay: Assay itself failed. The traceback is in {log}.\n"
     assert "KeyError: 'bug'" in log.read_text()
 
 
-def test_a_data_folder_that_can_not_be_written_is_no_second_error(tmp_path: Path) -> None:
+def test_a_data_folder_that_can_not_be_written_is_no_second_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
-    code = "import sys, app.cli\nwith app.cli.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
-    environ = {**environment(tmp_path / "file"), "TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == Exit.FAILED
+    monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert ends_with(KeyError("bug")) == Exit.FAILED
     assert "KeyError: 'bug'" in next(tmp_path.glob("assay-*.log")).read_text()
 
 
@@ -199,7 +200,7 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
 
 
 def test_a_home_folder_that_is_not_there_is_a_setting_to_change(tmp_path: Path) -> None:
-    done = assay("judge", "--example", environ={**environment(tmp_path), "ASSAY_DATA_DIR": "~nobody-of-this-name/x"})
+    done = refused("judge", "--example", environ={**environment(tmp_path), "ASSAY_DATA_DIR": "~nobody-of-this-name/x"})
     assert done.returncode == Exit.USAGE
     assert done.stderr.startswith("assay: ASSAY_DATA_DIR can't be found: there is no such home folder.")
 
@@ -257,7 +258,7 @@ def test_nothing_is_judged_without_an_app(tmp_path: Path) -> None:
 def test_a_damaged_key_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
     app = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
-    done = assay(command, environ=environment(tmp_path / "state", **app))
+    done = refused(command, environ=environment(tmp_path / "state", **app))
     assert done.returncode == Exit.USAGE
     assert done.stderr.startswith("assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
     assert not (tmp_path / "state").exists()

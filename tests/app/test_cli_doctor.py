@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from pytest_httpserver import HTTPServer
 
 from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line, timing_lines
-from tests.app.assay_command import assay, environment
+from tests.app.assay_command import assay, environment, refused
 from tests.world.redis import Redis
 from worker.domain.gate import Installed
 from worker.domain.permissions import OptIn, asked
@@ -154,20 +154,20 @@ ok       GITHUB_TOKEN            not set: `assay judge OWNER/REPO#N` reads publi
 
 def test_a_redis_that_does_not_answer_is_wrong_and_the_rest_is_looked_at(tmp_path: Path) -> None:
     keys = {"ASSAY_STORE_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
-    done = doctor(tmp_path, REDIS_URL="redis://127.0.0.1:1", **keys)
+    done = refused("doctor", environ=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1", **keys))
     assert "wrong    Redis" in done.stdout
     assert "Check REDIS_URL, and that the server runs." in " ".join(done.stdout.split())
     assert "ok       GITHUB_TOKEN" in done.stdout
 
 
 def test_a_redis_of_ones_own_needs_keys_that_stay(tmp_path: Path, redis_server: Redis) -> None:
-    done = doctor(tmp_path, REDIS_URL=redis_server.url)
+    done = refused("doctor", environ=environment(tmp_path, REDIS_URL=redis_server.url))
     assert "ASSAY_STORE_KEYS is not set" in " ".join(done.stdout.split())
 
 
 def test_a_data_folder_that_is_a_file_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = doctor(tmp_path / "file")
+    done = refused("doctor", environ=environment(tmp_path / "file"))
     assert "wrong    Data folder" in done.stdout
     assert done.returncode == 2
 
