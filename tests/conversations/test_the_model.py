@@ -40,7 +40,8 @@ def test_an_overloaded_model_is_asked_again(world: World) -> None:
     assert len(world.model.asked) == 2
 
 
-@pytest.mark.parametrize("trouble", ["breaks", *rare("garbles")])
+@pytest.mark.slow
+@pytest.mark.parametrize("trouble", ["breaks", "garbles"])
 def test_a_broken_connection_is_an_outage(world: World, trouble: str) -> None:
     for _ in range(2):
         getattr(world.model, trouble)()
@@ -70,7 +71,8 @@ def test_a_reply_that_is_invalid_twice_is_an_abstain(world: World) -> None:
     assert not world.alice.merges(pull).is_merged
 
 
-@pytest.mark.parametrize("reason", ["refusal", *rare("max_tokens")])
+@pytest.mark.slow
+@pytest.mark.parametrize("reason", ["refusal", "max_tokens"])
 def test_a_refusal_and_a_cut_off_reply_are_corrected_once(world: World, reason: str) -> None:
     world.model.stops(reason, '{"decision": "acc').answers(reject("scope_creep", RETRY_AT))
 

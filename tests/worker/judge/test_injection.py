@@ -1,7 +1,8 @@
 """Orders to the judge stay data: none leaves its fence, none touches rubric, rules or model."""
 
 import re
-from itertools import cycle
+from collections.abc import Iterable
+from itertools import chain, cycle
 from typing import Any
 
 import pytest
@@ -36,6 +37,13 @@ HIDDEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
 
+ONCE = tuple((*some[first:], *some[:first]) for first, some in enumerate(zip(*ORDERS.values(), strict=True)))
+"""Each aim in one wording, five times, and each time in another dress: the next place takes the next ones."""
+
+
+def all_wordings(cases: Iterable[str]) -> list[Any]:
+    return [pytest.param(case, WORDINGS, marks=pytest.mark.slow) for case in cases]
+
 
 def prompt(**changes: Any) -> Prompt:
     judged = dossier(**changes)
@@ -67,14 +75,15 @@ def outside(turn: str) -> str:
 
 def test_there_are_sixty_orders_and_more_in_five_wordings_each() -> None:
     assert len(WORDINGS) >= 60
+    assert set(chain.from_iterable(ONCE)) == set(WORDINGS)
     assert all(len(set(some)) == 5 for some in ORDERS.values())
     assert {"diff", "code comment", "issue", "test name", "file name", "CI log", "AGENTS.md at head"} <= set(PLACES)
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(place: str) -> None:
+@pytest.mark.parametrize(("place", "wordings"), [*zip(PLACES, cycle(ONCE), strict=False), *all_wordings(PLACES)])
+def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(place: str, wordings: tuple[str, ...]) -> None:
     innocent = prompt(**PLACES[place](INNOCENT))
-    for words, dress in zip(WORDINGS, cycle(DRESSES), strict=False):
+    for words, dress in zip(wordings, cycle(DRESSES), strict=False):
         order = DRESSES[dress](words)
         asked = prompt(**PLACES[place](order))
         assert outside(asked.turns[0]) == outside(innocent.turns[0]), (dress, words)
@@ -83,10 +92,10 @@ def test_no_order_in_any_dress_leaves_its_fence_or_changes_what_is_ours(place: s
         assert (asked.system, asked.schema, asked.version) == (innocent.system, innocent.schema, innocent.version)
 
 
-@pytest.mark.parametrize("dress", DRESSES)
-def test_every_dress_of_every_order_is_shown_as_data(dress: str) -> None:
+@pytest.mark.parametrize(("dress", "wordings"), [*zip(DRESSES, cycle(ONCE), strict=False), *all_wordings(DRESSES)])
+def test_every_dress_of_every_order_is_shown_as_data(dress: str, wordings: tuple[str, ...]) -> None:
     innocent = outside(prompt(**PLACES["issue"](INNOCENT)).turns[0])
-    for words in WORDINGS:
+    for words in wordings:
         order = DRESSES[dress](words)
         turn = prompt(**PLACES["issue"](order)).turns[0]
         assert visible(order) in turn

@@ -25,7 +25,7 @@ def start(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[st
     ("environment", "status", "said"),
     [
         ({"ASSAY_WORKERS": "many"}, 2, 'ASSAY_WORKERS is "many"'),
-        ({"REDIS_URL": NOWHERE}, 2, "ASSAY_STORE_KEYS is not set"),
+        pytest.param({"REDIS_URL": NOWHERE}, 2, "ASSAY_STORE_KEYS is not set", marks=pytest.mark.slow),
         (
             {"REDIS_URL": NOWHERE, "ASSAY_STORE_KEYS": KEYS, "ASSAY_REDIS_WAIT": "1"},
             4,

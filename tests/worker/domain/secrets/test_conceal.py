@@ -1,6 +1,7 @@
 """Secrets are taken out by their shape or their name, and nothing else is."""
 
 import base64
+import time
 from random import Random
 
 import pytest
@@ -255,6 +256,8 @@ def test_no_text_loses_a_line_or_is_changed_without_a_word(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
-    """A search that looks back more than a little at each place would not, in the time that anybody waits for a suite."""
-    text = unit * (400_000 // len(unit))
+    """A search that looks back more than a little at each place would take a hundred times as long."""
+    text = unit * (100_000 // len(unit))
+    before = time.process_time()
     assert conceal(text).text.count("\n") == text.count("\n")
+    assert time.process_time() - before < 3

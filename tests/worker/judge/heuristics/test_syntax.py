@@ -140,7 +140,13 @@ def test_a_type_that_is_sought_only_later_is_found_all_the_same() -> None:
         del SOUGHT[Language.PYTHON]["integer"]
 
 
-@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(
+    "language",
+    [
+        one if one in {Language.PYTHON, Language.RUST, Language.KOTLIN} else pytest.param(one, marks=pytest.mark.slow)
+        for one in Language
+    ],
+)
 def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
     """A table of Markdown in a fragment that begins in a comment: without a bound it takes minutes."""
     table = ("| - " * 1_000 + "\n") * 10
