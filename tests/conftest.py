@@ -21,8 +21,17 @@ from tests.world.product import AUTHORITY
 
 HERE = Path(__file__).parent
 STORIES = HERE / "conversations"
-LOADING = (STORIES, *(HERE / "worker" / name for name in ("llm", "test_delegate.py", "judge/test_reply.py")))
-"""The stories, and who loads the model's SDK, which takes more than a second."""
+SDK = (
+    "llm",
+    "anew",
+    "test_delegate.py",
+    "test_metis.py",
+    "test_seats.py",
+    "corpus/test_forecast.py",
+    "judge/test_reply.py",
+)
+"""Who in tests/worker loads the model's SDK, which takes more than a second."""
+LOADING = (STORIES, *(HERE / "worker" / name for name in SDK))
 
 settings.register_profile("whole", deadline=None)  # timings decide no test
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=20)  # CI draws all
