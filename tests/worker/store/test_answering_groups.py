@@ -375,6 +375,21 @@ def test_as_often_as_it_may_be_tried_it_is_answered(office: Office) -> None:
     assert office.github.last == (Conclusion.SUCCESS, "Accepted with #7: the same change")
 
 
+def test_what_got_as_far_as_being_recorded_is_tried_to_be_told_as_often_again(office: Office) -> None:
+    accepted_on_record(office)
+    office.store.groups.put(group())
+    office.github.is_read_only = True
+    with pytest.raises(Unavailable):
+        office.looks()
+    office.github.is_read_only = False
+    for _ in range(3):
+        runs_out(office.store)
+        assert office.store.groups.next()
+    runs_out(office.store)
+    office.looks()
+    assert office.github.last == (Conclusion.SUCCESS, "Accepted with #7: the same change")
+
+
 def test_one_that_kills_whoever_looks_at_it_is_given_up(office: Office) -> None:
     accepted_on_record(office)
     office.store.groups.put(group())
