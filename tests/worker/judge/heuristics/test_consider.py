@@ -284,6 +284,8 @@ HOSTILE: dict[str, dict[str, str]] = {
         "tests/ATest.php": f"<?php\nclass ATest extends TestCase {{\n/*\n{LINES}*/\n  public function a() {{ f(); }}\n}}\n"
     },
     "a long folder": {f"src/{'_' * 3_900}/{number}.cs": "x\n" for number in range(60)},
+    "signs that no grammar makes anything of": {"src/a.rs": "&\n" * 60_000},
+    "such signs in rows": {"src/a.ts": ("!\n" * 400 + "a\n") * 150},
     "blank lines in a last comment": {"a.test.ts": "test('a', () => {\n  load()\n  /* " + " \n" * 20_000 + "*/\n})\n"},
 }
 

@@ -12,6 +12,7 @@ import tree_sitter_python
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import (
     DEEPEST,
+    LONGEST_ROW,
     MOST_KEPT,
     MOST_WORDS,
     SOUGHT,
@@ -217,6 +218,16 @@ def deepest_in(root: "Node") -> "Node":
 
 def depth_of(node: "Node") -> int:
     return 0 if node.parent is None else 1 + depth_of(node.parent)
+
+
+def test_signs_in_a_row_that_no_grammar_makes_anything_of_are_no_program() -> None:
+    row = "*\n" * LONGEST_ROW
+    for text in (f"{row}*\n", f"a = 1\n{row * 2}b = 2\n", f"def f():\n    g()\n{row}{row}"):
+        assert is_refused(parse(text, Language.PYTHON))
+    for text in (f"{row}", f"{row}a = 1\n{row}", "f(\n" + "a,\n" * 2 * LONGEST_ROW):
+        assert parse(text, Language.PYTHON).has_error
+        assert not is_refused(parse(text, Language.PYTHON)), "it is not one row"
+    assert not parse(f"x = [{',' * 2 * LONGEST_ROW}];", Language.JAVASCRIPT).has_error
 
 
 @pytest.mark.parametrize("many", range(150, 300, 7))
