@@ -11,10 +11,7 @@ import tree_sitter_python
 
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.syntax import (
-    DEEPEST,
-    LONGEST_ROW,
     MOST_KEPT,
-    MOST_WORDS,
     SOUGHT,
     Finder,
     Nodes,
@@ -23,13 +20,13 @@ from worker.judge.heuristics.syntax import (
     comments_in,
     find,
     is_refused,
-    is_too_deep,
     outermost,
     parse,
     sought,
     text_of,
     with_ancestors,
 )
+from worker.judge.heuristics.unreadable import DEEPEST, LONGEST_ROW, MOST_WORDS, is_too_deep
 
 if TYPE_CHECKING:
     from tree_sitter import Node
