@@ -202,8 +202,7 @@ def missing(name: str) -> SettingError:
 def malformed(name: str, found: str) -> SettingError:
     from worker.variables import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
 
-    variable = next(one for one in VARIABLES if one.name == name)
-    return SettingError(name, found, f"Expected: {variable.expected}. Get it from: {variable.where}.")
+    return SettingError(name, found, next(one for one in VARIABLES if one.name == name).remedy)
 
 
 def environment() -> dict[str, str]:

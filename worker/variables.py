@@ -17,6 +17,14 @@ class Variable(Value):
     default: str
     where: str
 
+    @property
+    def remedy(self) -> str:
+        """What to set it to, and where that is to be had."""
+        told = f"Expected: {self.expected}."
+        return told if self.where == CHOICE else f"{told} Get it from: {self.where}."
+
+
+CHOICE: Final = "your choice"
 
 VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_APP_ID", "the App's number", "none", "the App's settings page, under About"),
@@ -51,7 +59,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "docs/configuration.md",
     ),
     Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "whoever runs your Redis"),
-    Variable("ASSAY_DATA_DIR", "a folder", "$XDG_STATE_HOME/assay or ~/.local/state/assay", "your choice"),
+    Variable("ASSAY_DATA_DIR", "a folder", "$XDG_STATE_HOME/assay or ~/.local/state/assay", CHOICE),
     Variable(
         "ASSAY_STORE_KEYS",
         "base64 keys of 32 bytes, separated by spaces; the first encrypts",
@@ -65,38 +73,36 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "for GitHub Enterprise Server https://HOST/api/v3",
     ),
     Variable("GITHUB_TOKEN", "a token that may read the repository", "none", "`gh auth token`, or GitHub's settings"),
-    Variable("ASSAY_HOST", "an address to listen on", "127.0.0.1", "your choice"),
-    Variable("ASSAY_PORT", "a port, 0 for any free one", "8000", "your choice"),
+    Variable("ASSAY_HOST", "an address to listen on", "127.0.0.1", CHOICE),
+    Variable("ASSAY_PORT", "a port, 0 for any free one", "8000", CHOICE),
     Variable(
         "ASSAY_METRICS_ADDRESS",
         "HOST:PORT at which `assay serve` answers GET /metrics, for Prometheus; keep it off the public side",
         "none: nobody is told",
         "docs/operating.md",
     ),
-    Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", "your choice"),
-    Variable("ASSAY_RETRIES", "how often a failed judging is tried again", "3", "your choice"),
+    Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", CHOICE),
+    Variable("ASSAY_RETRIES", "how often a failed judging is tried again", "3", CHOICE),
     Variable(
         "ASSAY_OUTAGE_RETRIES",
         "how often a pull request is judged again by itself when no model could be reached",
         "5",
-        "your choice",
+        CHOICE,
     ),
-    Variable(
-        "ASSAY_MODEL_TIMEOUT", "the most seconds that one question takes, all tries together", "120", "your choice"
-    ),
-    Variable("ASSAY_MODEL_ATTEMPTS", "how often one question is asked", "3", "your choice"),
-    Variable("ASSAY_MODEL_RETRY_DELAY", "seconds before the second try, then doubled", "1", "your choice"),
+    Variable("ASSAY_MODEL_TIMEOUT", "the most seconds that one question takes, all tries together", "120", CHOICE),
+    Variable("ASSAY_MODEL_ATTEMPTS", "how often one question is asked", "3", CHOICE),
+    Variable("ASSAY_MODEL_RETRY_DELAY", "seconds before the second try, then doubled", "1", CHOICE),
     Variable(
         "ASSAY_MAX_OUTPUT_TOKENS",
         "the longest reply, what a model thinks included; less where the form of the reply allows no more",
         "8000",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_THINKING",
         "1 lets every model think before it answers, which costs ASSAY_MAX_OUTPUT_TOKENS to reserve; else only those that always do",
         "0",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_PROMPT_TOKENS",
@@ -104,47 +110,45 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "60000",
         "your choice; some models cost more above 100,000",
     ),
-    Variable(
-        "ASSAY_PR_MAX_USD", "the most that models may cost for one pull request, in dollars", "0.10", "your choice"
-    ),
-    Variable("ASSAY_DAY_MAX_USD", "the most that they may cost an installation a day (UTC)", "1.00", "your choice"),
+    Variable("ASSAY_PR_MAX_USD", "the most that models may cost for one pull request, in dollars", "0.10", CHOICE),
+    Variable("ASSAY_DAY_MAX_USD", "the most that they may cost an installation a day (UTC)", "1.00", CHOICE),
     Variable(
         "ASSAY_REPOSITORY_SHARE",
         "the part of that day that one repository may spend beside others, from 0 to 1",
         "0.5",
         "docs/money.md",
     ),
-    Variable("ASSAY_PAUSED", "1 pauses all judging: checks are neutral, no model is asked", "0", "your choice"),
-    Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", "your choice"),
+    Variable("ASSAY_PAUSED", "1 pauses all judging: checks are neutral, no model is asked", "0", CHOICE),
+    Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", CHOICE),
     Variable(
         "ASSAY_RETENTION_DAYS",
         "days that what was judged is kept, and how; 0: nothing but the verdict's entry in the ledger",
         "30",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_LEDGER_DAYS",
         "days that a pull request's verdicts are kept after it was closed; at least 31, since a revert counts for 30",
         "90",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_EVENT_DAYS",
         "days that events are kept, from which all figures are counted; they hold no text and no source",
         "365",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_EVENT_WORDS",
         "1 puts a verdict's concern, without secrets, into its event; such events are marked user_controlled",
         "0",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_ROUND_LIMIT",
         "how many rounds may end in a reject; then a person decides",
         "5",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_CANARY_RUBRIC",
@@ -162,7 +166,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "ASSAY_CANARY_USD",
         "the most that the candidate's questions may cost an installation a day (UTC), in dollars; 0: it asks no model",
         "0",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_PEOPLE",
@@ -198,12 +202,12 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "45",
         "docs/triggers.md",
     ),
-    Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", "your choice"),
+    Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", CHOICE),
     Variable(
         "ASSAY_GATHER",
         "seconds to wait for more news of other checks, of an edited issue or of another base branch before looking",
         "2",
-        "your choice",
+        CHOICE,
     ),
     Variable("ASSAY_LEASE", "seconds after which a silent judge has lost its pull request", "60", "keep it"),
     Variable("ASSAY_HOLD", "seconds for a job to be taken by a worker", "15", "keep it"),
@@ -222,7 +226,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "ASSAY_GITHUB_OUTAGE",
         "seconds for which what GitHub does not answer is tried again before the check says so, if it can be told",
         "21600",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_ASKING",
@@ -234,21 +238,21 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "ASSAY_OUTAGE_DELAY",
         "seconds before the first try after an outage of the model, then twice as long each",
         "600",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_FORGET_AFTER",
         "seconds after the App was uninstalled until all about that installation is deleted; installed again before, it stays",
         "604800",
-        "your choice",
+        CHOICE,
     ),
     Variable(
         "ASSAY_CATCH_UP",
         "seconds between two looks for deliveries that never arrived and heads without a state; 0: never",
         "300",
-        "your choice",
+        CHOICE,
     ),
-    Variable("ASSAY_TIDY", "seconds between two looks at what is to be forgotten and dropped", "3600", "your choice"),
+    Variable("ASSAY_TIDY", "seconds between two looks at what is to be forgotten and dropped", "3600", CHOICE),
     Variable(
         "ASSAY_GROUP_WAIT",
         "the longest that a merge group waits for its pull request's verdict, in seconds; less than the queue's own limit",
@@ -259,10 +263,10 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "ASSAY_CI_WAIT",
         "the longest to wait for other checks, in seconds; with ASSAY_ASKING no longer than ASSAY_CHECK_DEADLINE",
         "1800",
-        "your choice",
+        CHOICE,
     ),
-    Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", "your choice"),
-    Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", "your choice"),
+    Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", CHOICE),
+    Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", CHOICE),
     Variable(
         "ASSAY_LOOKAHEAD_EVENTS",
         "things that people do at a pull request after its last verdict until it gets one on the whole",
@@ -281,9 +285,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "ASSAY_REDIS_WAIT",
         "seconds that `assay serve` and `assay work` wait at their start for Redis",
         "60",
-        "your choice",
+        CHOICE,
     ),
-    Variable(
-        "ASSAY_STOP_GRACE", "seconds that running judgings get to finish when Assay is stopped", "10", "your choice"
-    ),
+    Variable("ASSAY_STOP_GRACE", "seconds that running judgings get to finish when Assay is stopped", "10", CHOICE),
 )

@@ -127,9 +127,17 @@ WRONG = [
 
 @pytest.mark.parametrize(("environ", "name"), WRONG)
 def test_a_malformed_setting_is_refused_by_name(environ: dict[str, str], name: str) -> None:
-    with pytest.raises(SettingError, match=rf"^{name} .+Expected: .+ Get it from: ") as refused:
+    with pytest.raises(SettingError, match=rf"^{name} .+Expected: .+\.$") as refused:
         read_settings(environ)
     assert refused.value.variable == name
+
+
+def test_where_to_get_a_setting_is_told_where_it_is_no_free_choice() -> None:
+    with pytest.raises(SettingError) as free:
+        read_settings({"ASSAY_WORKERS": "foo"})
+    assert str(free.value) == 'ASSAY_WORKERS is "foo". Expected: how many pull requests are judged at a time.'
+    with pytest.raises(SettingError, match=r" Get it from: docs/configuration\.md\.$"):
+        read_settings({"ASSAY_TIER": "foo"})
 
 
 def test_every_duration_can_be_set() -> None:

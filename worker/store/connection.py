@@ -18,7 +18,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.domain.waiting import LETTERS, SCANS
 from worker.errors import SettingError, Unavailable
-from worker.settings import Settings, Timing, missing
+from worker.settings import Settings, Timing, malformed
 from worker.store.archive import RedisArchive, Vault
 from worker.store.asks import Asks
 from worker.store.codec import Codec, key_of, ring_of
@@ -321,7 +321,7 @@ def _configured(settings: Settings) -> str | None:
     if settings.redis_url is None:
         return None
     if not settings.store_keys:
-        raise missing("ASSAY_STORE_KEYS")
+        raise malformed("ASSAY_STORE_KEYS", "is not set, and what is kept in the Redis of REDIS_URL is encrypted")
     return settings.redis_url.get_secret_value()
 
 
