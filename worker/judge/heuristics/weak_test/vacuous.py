@@ -83,6 +83,8 @@ def _is_idle(body: Body, oracle: Oracle) -> bool:
         return True
     if oracle.why == ITSELF and any(not _COMPARES.match(name) for name in _CALLS.findall(compared)):
         return True
+    if _says_nothing(oracle) and _is_counted(body):
+        return True
     return oracle.why in {TRUE, *_SAME} and not _is_all(body)
 
 
@@ -103,7 +105,25 @@ _SAME: Final = frozenset({ITSELF, EQUAL})
 
 def _is_all(body: Body) -> bool:
     """Whether nothing else in the test can fail; where the test is not shown, it may."""
-    return bool(body.name) and all(one.proof is not Proof.VALUE or one.is_guess for one in body.oracles)
+    return bool(body.name) and not any(_may_fail(one) for one in body.oracles)
+
+
+def _may_fail(oracle: Oracle) -> bool:
+    """It checks a value, or says itself that the test has failed: `t.assert.fail(...)` in a stub that nobody may call."""
+    return oracle.proof is Proof.VALUE and (
+        not oracle.is_guess or _FAILS.match(oracle.text[:_LONGEST_LINE]) is not None
+    )
+
+
+_FAILS: Final = pattern(r"(?:[$\w]{1,40}(?:\.|->|::)){0,3}(?:[fF]ail|flunk)\b")
+
+
+def _is_counted(body: Body) -> bool:
+    """The test announces how many checks it comes past: each one tells that its place is reached, whatever it says."""
+    return body.source.language in SCRIPTS and _ANNOUNCES.search(text_of(body.node)[:_LONGEST_TEST]) is not None
+
+
+_ANNOUNCES: Final = pattern(r"\b(?:(?:t|tt|st|tap|test|assert)\.plan|expect\.assertions|assert\.expect)\(\s*[1-9]")
 
 
 @signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
@@ -283,9 +303,14 @@ def _find_nothing(change: Change) -> tuple[tuple[Body, Oracle], ...]:
 
 def _marks_a_place(body: Body, oracle: Oracle) -> bool:
     """In a function that is handed over, to say no more than that it is run; or it is a part of what is handed over."""
-    names = (word for word in _WORD.findall(_QUOTED.sub(" ", oracle.text)) if not _COMPARES.match(word))
-    is_open = oracle.why in {NOT_AWAITED, NOT_CALLED} or all(map(_OF_LITERALS.fullmatch, names))
+    is_open = oracle.why in {NOT_AWAITED, NOT_CALLED} or _says_nothing(oracle)
     return is_open and is_handed_over(oracle.node, body.node)
+
+
+def _says_nothing(oracle: Oracle) -> bool:
+    """It names nothing but literals and what an assertion itself is called."""
+    names = (word for word in _WORD.findall(_QUOTED.sub(" ", oracle.text)) if not _COMPARES.match(word))
+    return all(map(_OF_LITERALS.fullmatch, names))
 
 
 _QUOTED: Final = pattern(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")

@@ -297,3 +297,52 @@ def test_what_returns_something_by_its_name_is_not_run_for_its_end_alone(
     )
     found = names(seen_new(path, (java if path.endswith(".java") else go) % line))
     assert ("test_expects_success_only" in found) is is_told
+
+
+REACHED = {
+    "a.test.js": (
+        "test('a', t => {\n  const sink = () => { t.assert.fail('called') }\n  send(sink)\n  t.assert.ok(true)\n})\n",
+        "t.assert.fail('called')",
+        4,
+    ),
+    "test_a.py": (
+        "def test_a():\n    sink = Sink(lambda: pytest.fail('called'))\n    send(sink)\n    assert True\n",
+        "pytest.fail('called')",
+        4,
+    ),
+    "ATest.java": (
+        "class ATest {\n  @Test void a() {\n    send(() -> fail());\n    assertTrue(true);\n  }\n}\n",
+        "fail()",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("path", REACHED)
+def test_a_constant_in_a_test_that_says_itself_where_it_has_failed_is_only_suspected(path: str) -> None:
+    text, fails, line = REACHED[path]
+    assert ("assertion_idle", line) in seen_new(path, text)
+    assert "assertion_always_true" not in names(seen_new(path, text))
+    assert ("assertion_always_true", line) in seen_new(path, text.replace(fails, "other()"))
+
+
+COUNTED = "test('a', async (t) => {\n  %s\n  send()\n  %s\n})\n"
+
+
+@pytest.mark.parametrize("announced", ["t.plan(1)", "expect.assertions(1)", "assert.expect(1)"])
+def test_a_constant_that_counts_towards_an_announced_number_of_assertions_is_only_suspected(announced: str) -> None:
+    assert names(seen_new("a.test.js", COUNTED % (announced, "t.ok(true)"))) == ["assertion_idle"]
+
+
+@pytest.mark.parametrize(
+    ("announced", "check"),
+    [
+        ("t.plan(0)", "t.ok(true)"),
+        ("trip.plan(1)", "t.ok(true)"),
+        ("request().expect(200)", "t.ok(true)"),
+        ("t.plan(1)", "t.equal(x, x)"),
+    ],
+    ids=["none is announced", "something is planned", "something else is expected", "it claims to compare"],
+)
+def test_what_claims_more_or_is_not_counted_is_a_fact(announced: str, check: str) -> None:
+    assert names(seen_new("a.test.js", COUNTED % (announced, check))) == ["assertion_always_true"]
