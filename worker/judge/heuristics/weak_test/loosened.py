@@ -20,7 +20,9 @@ from worker.judge.heuristics.sounding import may_assert
 from worker.judge.heuristics.tests import Pair, all_paired, base_sources, may_hold_tests
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.calls_gone import calls_gone, errors_of
+from worker.judge.heuristics.weak_test.implied import is_implied
 from worker.judge.heuristics.weak_test.looks import Look
+from worker.judge.heuristics.weak_test.strength import is_weaker, words_of
 from worker.judge.heuristics.weak_test.unasserted import unread
 
 
@@ -128,7 +130,7 @@ def _of_file(change: Change, file: ChangedFile, moved: frozenset[str]) -> Iterat
     tests = _tests_by_line(change, file) if gone else {}
     for stand in gone:
         loss = Loss(file, stand, tests.get(stand.first), None, stand.oracle.text in moved)
-        if loss.is_moved and not _is_all_of_block(loss):
+        if (loss.is_moved and not _is_all_of_block(loss)) or _is_still_asked(loss):
             continue
         near = [one for one in _added(file) if one.block == stand.block and _is_in(one, loss)] or _where_moved(loss)
         dropped = _thrown_away(loss)
@@ -137,9 +139,14 @@ def _of_file(change: Change, file: ChangedFile, moved: frozenset[str]) -> Iterat
             continue
         if not near and _stays(loss, change) and not _is_rewritten(loss):
             yield loss
-        weak = [one for one in near if _is_weaker(one.oracle, stand.oracle)]
+        weak = [one for one in near if is_weaker(one.oracle, stand.oracle)]
         if weak and len(weak) == len(near):
             yield loss._replace(instead=max(weak, key=lambda one: len(one.words & stand.words)))
+
+
+def _is_still_asked(loss: Loss) -> bool:
+    base, head, _ = loss.pair or Pair(None, None, loss.file)
+    return base is not None and head is not None and is_implied(loss.stand.oracle, base, head)
 
 
 def _calls_lost(change: Change) -> Iterator[Loss]:
@@ -243,30 +250,6 @@ def _is_rewritten(loss: Loss) -> bool:
     words = loss.stand.words
     within = (one.words for one in _added(loss.file) if loss.pair is not None and _is_in(one, loss))
     return any(2 * len(words & other) >= len(words | other) for other in within)
-
-
-def _is_weaker(new: Oracle, old: Oracle) -> bool:
-    """It asks only whether something is there, of what the old one asked more than the opposite."""
-    asked = {word for word in _MEMBER.findall(_QUOTED.sub(" ", new.text)) if not _PRESENT.fullmatch(word)}
-    is_of_the_same = asked <= set(_WORD.findall(old.text)) and words_of(new) <= words_of(old)
-    return new.proof < old.proof and is_of_the_same and not is_opposite(new, old)
-
-
-def is_opposite(new: Oracle, old: Oracle) -> bool:
-    """What was absent is there now."""
-    was_absent = new.proof is Proof.PRESENCE and _ABSENT.search(old.text) is not None
-    return was_absent or _NOT.sub("", old.text) == new.text
-
-
-_MEMBER: Final = pattern(r"\.([A-Za-z_]\w*)")
-_PRESENT: Final = pattern(
-    r"(?:is|to|has|Not|not|assert|exist|be|len|size|length|count|any|defined|truthy|ok|some|unwrap|expect|No|True|Nil|resolves|rejects|class)(?:[A-Z_]?\w*)"
-)
-"""What an assertion itself is called, and what only asks whether something is there."""
-_ABSENT: Final = pattern(
-    r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\bAssert\.(?:Is)?Null\(|\bIs\.Null\b|Should(?:\(\)\.)?BeNull\(|\bbe_nil\b|assert_nil\b|shouldBe null\b|\.toBe(?:Null|Undefined)\("
-    r"|\bis None\b|\.Nil\(|is_none\(\)"
-)
 
 
 def _stays(loss: Loss, change: Change) -> bool:
@@ -430,20 +413,4 @@ def _is_assertion(oracle: Oracle) -> bool:
 
 
 _ASSERTS: Final = pattern(r"(?:self\.)?assert|expect\(|require\.|is\.")
-_NOT: Final = pattern(r"!|\bnot ")
 _WORD: Final = pattern(r"[A-Za-z_]\w*")
-_NAME: Final = pattern(r"(?<![.\w])[A-Za-z_]\w*")
-_QUOTED: Final = pattern(r"\"(?:[^\"\\]|\\.){0,500}\"|'(?:[^'\\]|\\.){0,500}'")
-_COMMON: Final = pattern(
-    r"assert\w*|self|expect|require|then|is|not|None|null|nil|undefined|len|in|and|or|if|t|to[A-Z]\w*|is[A-Z]\w*|has[A-Z]\w*"
-    r"|contains\w*|true|false|True|False|Equal\w*|True|False|NotNil|Len|Errorf?|Fatalf?|String|int|str|[bfru]|await|err|Object|func|_"
-    r"|repr|id|format|fmt|Sprintf?|Sprint|typeof|bool|Boolean|isinstance|instanceof|object|type|any|ANY|mock|anything|Some|Ok|abs|Math|math|Abs|Infinity|Number"
-    r"|MAX_VALUE|float|inf|length|size|ok|equals?|strictEqual|deepEqual|deepStrictEqual|notEqual|notStrictEqual|same|match|matches|regexp|MatchString"
-    r"|NotEmpty|NotZero|Contains|Greater\w*|Less\w*|InDelta|within|delta|included?s?|exists?|undefined|throws?|at(?:Least|Most)\w*|never|times|any[A-Z]\w*|doesNotThrow|NotPanics|NoError|a|an"
-)
-
-
-def words_of(oracle: Oracle) -> frozenset[str]:
-    """What it names, but for the words of the assertion itself."""
-    words = _NAME.findall(_QUOTED.sub(" ", oracle.text))
-    return frozenset(word for word in words if not _COMMON.fullmatch(word))

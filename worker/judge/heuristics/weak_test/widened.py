@@ -15,7 +15,8 @@ from worker.judge.heuristics.oracles import Oracle
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.loosened import blocks_of, is_opposite, losses, replaced, words_of
+from worker.judge.heuristics.weak_test.loosened import blocks_of, losses, replaced
+from worker.judge.heuristics.weak_test.strength import is_opposite, words_of
 
 if TYPE_CHECKING:
     from worker.domain.diff import DiffLine

@@ -1,0 +1,83 @@
+"""Checks that something is there, of which one that stays asks more."""
+
+import pytest
+
+from tests.worker.judge.heuristics.weak_test.seen import seen
+
+TESTS = {
+    "test_a.py": "def test_a():\n    use()\n    x = run()\n    {gone}\n    {kept}\n    done(x)\n",
+    "a.test.ts": "it('a', () => {{\n  use()\n  const x = run()\n  {gone}\n  {kept}\n  done(x)\n}})\n",
+    "ATest.java": "class ATest {{\n  @Test void a() {{\n    A x = run();\n    {gone}\n    {kept}\n    done(x);\n  }}\n}}\n",
+    "a_test.go": "package a\n\nfunc TestA(t *testing.T) {{\n\tx := run()\n\t{gone}\n\t{kept}\n\tdone(x)\n}}\n",
+}
+
+
+def of_losses(path: str, gone: str, kept: str) -> list[str]:
+    return losses_between(path, TESTS[path].format(gone=gone, kept=kept), gone)
+
+
+def losses_between(path: str, before: str, gone: str) -> list[str]:
+    lines = before.split("\n")
+    after = "\n".join(line for line in lines if line.strip() != gone)
+    assert after != before
+    found = seen({path: before}, {path: after})
+    return [name for name, _ in found if name in {"assertion_dropped", "assertion_removed", "assertion_loosened"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "gone", "kept"),
+    [
+        ("test_a.py", "assert x is not None", "assert x.size == 1"),
+        ("test_a.py", "assert x is not None", "assert x == 1"),
+        ("test_a.py", "self.assertIsNotNone(x)", "self.assertEqual(x[0], 1)"),
+        ("test_a.py", "assert x.find('a') is not None", "assert x.find('a').size == 1"),
+        ("a.test.ts", "expect(x).toBeDefined()", "expect(x.size).toBe(1)"),
+        ("a.test.ts", "expect(x).not.toBeNull()", "expect(x).toEqual([1])"),
+        ("a.test.ts", "expect(x).toBeTruthy()", "expect(x).toHaveLength(1)"),
+        ("a.test.ts", "expect(x.find('a')).toBeDefined()", "expect(x.find('a')?.size).toBe(1)"),
+        ("ATest.java", "assertThat(x).isNotNull();", "assertThat(x.get()).isSameAs(B);"),
+        ("ATest.java", "assertNotNull(x);", "assertEquals(1, x);"),
+        ("a_test.go", "require.NotNil(t, x)", "require.Equal(t, 1, x.Size)"),
+        ("a_test.go", "require.NotNil(t, x)", "if x.Size != 1 { t.Error(x) }"),
+    ],
+)
+def test_what_a_stronger_assertion_that_stays_implies_is_no_loss(path: str, gone: str, kept: str) -> None:
+    assert of_losses(path, gone, kept) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "gone", "kept"),
+    [
+        ("test_a.py", "assert x is not None", "assert other.x == 1"),
+        ("test_a.py", "assert x is not None", "assert x != 1"),
+        ("test_a.py", "assert x is not None", "assert size(x) == 1"),
+        ("test_a.py", "assert x.size is not None", "assert x.name == 1"),
+        ("test_a.py", "assert x == 1", "assert x.size == 1"),
+        ("a.test.ts", "expect(x).toBeDefined()", "expect(x?.size).toBeUndefined()"),
+        ("a.test.ts", "expect(x).toBeDefined()", "expect(x).not.toBe(1)"),
+        ("a.test.ts", "expect(x).toBeDefined()", "expect(sent).toBe(1)"),
+        ("ATest.java", "assertThat(x).isNotNull();", "assertThat(x).isNotEqualTo(B);"),
+        ("a_test.go", "require.NotNil(t, x)", "require.NotNil(t, other)"),
+        ("a_test.go", "require.NotNil(t, x)", "if other != 1 { t.Error(x.Size) }"),
+    ],
+)
+def test_what_nothing_that_stays_implies_is_missed(path: str, gone: str, kept: str) -> None:
+    assert of_losses(path, gone, kept) != []
+
+
+STEPS = {
+    "a step between asks again": ("assert x.find('a') is not None", "    x.drop()\n    assert x.find('a').size == 1\n"),
+    "bound anew": ("assert x is not None", "    x = more()\n    assert x.size == 1\n"),
+}
+
+
+@pytest.mark.parametrize(("gone", "rest"), STEPS.values(), ids=STEPS.keys())
+def test_what_was_there_before_a_further_step_is_missed(gone: str, rest: str) -> None:
+    before = f"def test_a():\n    x = run()\n    {gone}\n{rest}"
+    assert losses_between("test_a.py", before, gone) != []
+
+
+def test_with_nothing_but_checks_and_empty_lines_between_the_stronger_one_speaks_for_it() -> None:
+    gone = "assert x.find('a') is not None"
+    before = f"def test_a():\n    x = run()\n    {gone}\n\n    assert y == 1\n    assert x.find('a').size == 1\n"
+    assert losses_between("test_a.py", before, gone) == []
