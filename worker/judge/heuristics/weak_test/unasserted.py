@@ -16,7 +16,7 @@ from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
-from worker.judge.heuristics.syntax import Sought, ancestors, sought, text_of
+from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought, text_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
@@ -180,8 +180,24 @@ def _is_bare(look: Look) -> bool:
     if not look.test.function.statements or look.is_cut or marks_prove(look.test) or is_measured:
         return False
     return all(
-        one.proof is Proof.NOTHING or (one.proof is Proof.SUCCESS and _is_loud(one.node)) for one in look.oracles
+        one.proof is Proof.NOTHING or (one.proof is Proof.SUCCESS and _is_loud(one.node) and not _is_the_end(one.node))
+        for one in look.oracles
     )
+
+
+def _is_the_end(node: "Node") -> bool:
+    """It is what a function of Go ends with: a look at the error that is all that its last step returns."""
+    around = next((one for one in ancestors(node) if one.type not in _WITHIN), None)
+    if node.type != "if_statement" or around is None or around.type not in _FUNCTIONS or node.parent is None:
+        return False
+    steps = [one for one in node.parent.named_children if not is_comment(one)]
+    begun = node.child_by_field_name("initializer") or next((one for one in steps[-2:-1]), None)
+    return steps[-1] == node and _ONLY_ERROR.match(text_of(begun)) is not None
+
+
+_WITHIN: Final = frozenset({"statement_list", "block"})
+_FUNCTIONS: Final = frozenset({"function_declaration", "method_declaration", "func_literal"})
+_ONLY_ERROR: Final = pattern(r"\w*[eE]rr\w* :?= ")
 
 
 _LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)

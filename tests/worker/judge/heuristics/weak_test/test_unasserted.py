@@ -30,7 +30,8 @@ BARE = {
     "b.test.ts": "it('a', () => {\n  const a: A = run()\n})\n",
     "tests/a.rs": "#[test]\nfn a() {\n    let _guard = run();\n    run()?;\n}\n",
     "ATest.java": JAVA.format("    run();\n"),
-    "a_test.go": GO.format("\tif err := run(); err != nil { t.Fatal(err) }\n"),
+    "a_test.go": GO.format("\tif err := run(); err != nil { t.Fatal(err) }\n\tmore()\n"),
+    "b_test.go": GO.format("\tif _, err := run(); err != nil { t.Fatal(err) }\n"),
     "tests/test_b.py": "def test_a():\n    global x\n    x = run()\n",
     "tests/test_c.py": "def test_a(self):\n    self.x = run()\n",
 }
@@ -63,6 +64,27 @@ def test_a_test_that_does_nothing_is_a_fact(path: str) -> None:
 @pytest.mark.parametrize("path", BARE)
 def test_a_test_that_only_runs_something_is_suspected(path: str) -> None:
     assert names(seen_new(path, BARE[path])) == ["test_without_assertion"]
+
+
+ENDS = {
+    "in one": '\tstart()\n\tif err := run(); err != nil {\n\t\tt.Fatalf("got %v", err)\n\t}\n',
+    "in two": "\terr := run()\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n",
+    "with a comment": "\tvar err error\n\terr = run()\n\t// all went well\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n",
+    "of a subtest": '\tt.Run("b", func(t *testing.T) {\n\t\tif err := run(); err != nil {\n\t\t\tt.Fatal(err)\n\t\t}\n\t})\n',
+    "of one that handles an error": "\tfail := run()\n\tif err := fail.err; err != nil {\n\t\tt.Error(err)\n\t}\n",
+}
+
+
+@pytest.mark.parametrize("body", ENDS.values(), ids=ENDS.keys())
+def test_a_test_that_ends_with_the_error_that_is_all_its_last_step_returns_asserts_that(body: str) -> None:
+    assert "test_without_assertion" not in names(seen_new("a_test.go", GO.format(body)))
+
+
+def test_where_a_value_comes_with_the_error_or_more_follows_nothing_is_asserted() -> None:
+    first = "\tif err := run(); err != nil {\n\t\tt.Fatal(err)\n\t}\n"
+    looped = "\tfor range 3 {\n" + first + "\t}\n"
+    for body in (first + "\tmore()\n", looped, "\tvar _, err = run()\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n"):
+        assert names(seen_new("a_test.go", GO.format(body))) == ["test_without_assertion"]
 
 
 @pytest.mark.parametrize("path", ASSERTING)
