@@ -217,7 +217,8 @@ def test_a_check_that_was_opened_again_after_the_backup_does_not_stay_open(anoth
 
 
 def comes_back_from(world: World, backup: bytes) -> None:
-    """Redis dies with all that it was told since, and everybody with it."""
+    """Redis dies with all that it was told since, and everybody with it. What GitHub tells on the way there was heard."""
+    world.github.settle()
     for command in ("serve", "work"):
         world.product.kill(command)
     world.redis.kill()

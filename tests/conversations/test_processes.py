@@ -45,6 +45,7 @@ def test_an_event_that_comes_while_no_worker_lives_is_judged_later(another_world
 def test_a_door_killed_and_started_again_takes_the_next_delivery(another_world: Open) -> None:
     world = another_world(SHORT)
     world.repository(PROJECT)
+    world.github.settle()  # what was told of that arrives
     world.product.kill("serve")
     world.product.start("serve")
     world.product.wait_until_ready()
@@ -63,6 +64,7 @@ def test_redis_killed_while_judging_and_started_again_loses_nothing(another_worl
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens(RETRY)
     late.was_asked()
+    world.github.settle()
     world.redis.kill()
     late.arrives()
     world.redis.start()
@@ -75,6 +77,7 @@ def test_what_is_started_while_redis_is_away_waits_for_it(another_world: Open) -
     world = another_world(SHORT)
     world.expected_errors = ("Waiting for it, at most 60 s",)
     world.repository(PROJECT)
+    world.github.settle()
     for command in ("serve", "work"):
         world.product.kill(command)
     world.redis.kill()
