@@ -69,6 +69,7 @@ def test_a_broken_reply_is_a_broken_connection_or_no_json(model: Anthropic) -> N
     assert ask(model).text == "<html>502 Bad Gateway</html>"
 
 
+@pytest.mark.slow
 def test_redis_keeps_its_data_through_a_kill(store: Redis) -> None:
     with store.client as client:
         client.set("k", "v")

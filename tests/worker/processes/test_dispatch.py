@@ -422,7 +422,10 @@ def test_an_overdue_check_that_nobody_may_write_to_goes_on_being_looked_for(stor
     assert store.checks().begun(pull()) == (HEAD,)
 
 
-@pytest.mark.parametrize("trouble", ["forbidden", "gone", "bug x"])
+@pytest.mark.parametrize(
+    "trouble",
+    ["gone", pytest.param("forbidden", marks=pytest.mark.slow), pytest.param("bug x", marks=pytest.mark.slow)],
+)
 def test_an_overdue_check_that_can_not_be_closed_is_tried_again_however_often(
     here: Settings, store: Store, world: World, trouble: str
 ) -> None:
