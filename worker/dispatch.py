@@ -425,7 +425,7 @@ def _following(opened: Opened[F], line: FollowUps[F], name: str, work: Callable[
     return Errand(
         name=name,
         work=work,
-        done=lambda: line.done(one),
+        done=lambda: line.done(opened),
         later=lambda delay: line.later(one, delay),
         attempt=opened.attempt,
         installation=one.pull.installation_id,

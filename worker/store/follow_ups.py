@@ -22,10 +22,11 @@ F = TypeVar("F", bound=FollowUp)
 
 @dataclass(frozen=True, slots=True)
 class Opened(Generic[F]):
-    """One to see to; *attempt* counts from 1."""
+    """One to see to; *attempt* counts from 1. *written*: its text, of which another version may make other words."""
 
     follow_up: F
     attempt: int
+    written: str
 
 
 class FollowUps(Generic[F]):
@@ -37,10 +38,10 @@ class FollowUps(Generic[F]):
         self._line = line
 
     def put(self, follow_up: F) -> None:
-        self._run(Script.FOLLOW_UP_PUT, follow_up)
+        self._run(Script.FOLLOW_UP_PUT, follow_up, follow_up.model_dump_json())
 
     def next(self) -> Opened[F] | None:
-        found = self._waiting.next()
+        found = self._waiting.next_written()
         return Opened(*found) if found else None
 
     def is_waiting(self, pull: PullRef) -> bool:
@@ -50,11 +51,11 @@ class FollowUps(Generic[F]):
     def later(self, follow_up: F, delay: timedelta) -> None:
         self._waiting.later(_name(follow_up), delay)
 
-    def done(self, follow_up: F) -> None:
-        self._run(Script.FOLLOW_UP_DONE, follow_up)
+    def done(self, opened: Opened[F]) -> None:
+        self._run(Script.FOLLOW_UP_DONE, opened.follow_up, opened.written)
 
-    def _run(self, script: Script, follow_up: F) -> None:
-        run(self._wire, script, self._line.keys, _name(follow_up), follow_up.model_dump_json())
+    def _run(self, script: Script, follow_up: F, written: str) -> None:
+        run(self._wire, script, self._line.keys, _name(follow_up), written)
 
 
 def _name(follow_up: FollowUp) -> str:

@@ -30,9 +30,15 @@ class Waiting(Generic[M]):
 
     def next(self) -> tuple[M, int] | None:
         """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
+        found = self.next_written()
+        return found and found[:2]
+
+    def next_written(self) -> tuple[M, int, str] | None:
+        """The same, and the text as it was written, perhaps by another version."""
         reply = items(run(self.wire, Script.ASK_NEXT, self.line.keys, milliseconds(self.timing.open_hold)))
-        found = read_or_leave(self.kind, text(reply[0])) if reply else None
-        return (found, whole(reply[1])) if found else None
+        written = text(reply[0]) if reply else ""
+        found = read_or_leave(self.kind, written) if written else None
+        return (found, whole(reply[1]), written) if found else None
 
     def later(self, name: str, delay: timedelta) -> None:
         """Look at it again after a while."""

@@ -1,5 +1,6 @@
 """Verdicts whose author may have to be told, and the note of what they were told."""
 
+import json
 from datetime import timedelta
 
 from tests.worker.store.played import HEAD, NEWER, on_record, pull
@@ -31,8 +32,8 @@ def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
     assert again is not None
     assert again.attempt == 2
 
-    store.letters.done(letter())
-    store.letters.done(letter())
+    store.letters.done(again)
+    store.letters.done(again)
     assert not store.letters.is_waiting(pull())
     store.letters.later(letter(), timedelta(0))
     assert store.letters.next() is None
@@ -40,19 +41,32 @@ def test_a_letter_comes_again_until_it_is_done(store: Store) -> None:
 
 def test_a_letter_that_is_done_leaves_nothing(store: Store) -> None:
     store.letters.put(letter())
-    assert store.letters.next() is not None
-    store.letters.done(letter())
+    opened = store.letters.next()
+    assert opened is not None
+    store.letters.done(opened)
     assert [store.wire.call("EXISTS", key.name) for key in LETTERS.keys] == [0, 0, 0]
 
 
 def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
     store.letters.put(letter())
-    assert store.letters.next() is not None
+    older = store.letters.next()
+    assert older is not None
     store.letters.put(letter(head_sha=NEWER))
-    store.letters.done(letter())
+    store.letters.done(older)
     found = store.letters.next()
     assert found is not None
     assert (found.follow_up.head_sha, found.attempt) == (NEWER, 1)
+
+
+def test_a_letter_that_another_version_wrote_in_other_words_is_done_all_the_same(store: Store) -> None:
+    store.letters.put(letter())
+    fields = {"delivery_id": "d", "eval_id": "e", "head_sha": HEAD, "pull": pull().model_dump()}
+    store.wire.call("HSET", LETTERS.texts.name, keys.pull(pull()).name, json.dumps(fields))
+    opened = store.letters.next()
+    assert opened is not None
+    assert opened.follow_up == letter().model_copy(update={"eval_id": "e"})
+    store.letters.done(opened)
+    assert not store.letters.is_waiting(pull())
 
 
 def test_letters_of_other_pull_requests_stay_apart(store: Store) -> None:

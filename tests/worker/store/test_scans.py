@@ -35,15 +35,17 @@ def test_a_scan_comes_again_until_it_is_done(store: Store) -> None:
     assert again is not None
     assert again.attempt == 2
 
-    store.scans.done(scan())
+    store.scans.done(again)
     store.scans.later(scan(), timedelta(0))
     assert store.scans.next() is None
 
 
 def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
     store.scans.put(scan())
+    older = store.scans.next()
+    assert older is not None
     store.scans.put(scan(head_sha=NEWER))
-    store.scans.done(scan())
+    store.scans.done(older)
     found = store.scans.next()
     assert found is not None
     assert found.follow_up.head_sha == NEWER
