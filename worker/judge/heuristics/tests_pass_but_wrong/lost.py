@@ -16,7 +16,6 @@ from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests
 from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
-from worker.judge.heuristics.tests_pass_but_wrong.outward import names_nothing_outside
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
@@ -91,9 +90,9 @@ class Lost(NamedTuple):
         return _called(self.test) | frozenset(_WORD.findall(_MARKS.sub(" ", self.test.marks)))
 
     def is_untouched(self, change: Change) -> bool:
-        """Something of the project is called, and neither other tests' removed lines nor any changed line of the code names it."""
+        """Something is called, and neither other tests' removed lines nor any changed line of the code names it."""
         called = self.called
-        if not called or names_nothing_outside(self.test):
+        if not called:
             return False
         removed = (line.text for line in _others(change.files, change) if line.kind is LineKind.REMOVED)
         touched = change.once(_touched_words) | _words(removed)

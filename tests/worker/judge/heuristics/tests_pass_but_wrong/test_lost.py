@@ -286,13 +286,3 @@ def test_where_its_data_or_its_package_changed_it_is_only_suspected(before: Text
 )  # fmt: skip
 def test_where_they_stay_as_they_are_it_is_a_fact(before: Texts, after: Texts) -> None:
     assert names(before, after) == ["test_deleted_alone"]
-
-
-TOY = "def test_toy():\n    class Toy:\n        def keys(self):\n            return iter('a')\n\n    assert list(Toy().keys()) == ['a']\n"
-
-
-@pytest.mark.parametrize(
-    ("toy", "expected"), [(TOY, "test_deleted"), (TOY.replace("iter('a')", "render('a')"), "test_deleted_alone")]
-)
-def test_a_deleted_test_of_nothing_outside_itself_is_only_suspected(toy: str, expected: str) -> None:
-    assert names({"tests/test_a.py": KEPT + toy}, {"tests/test_a.py": KEPT}) == [expected]
