@@ -106,7 +106,8 @@ def test_a_verdict_that_was_made_as_access_was_lost_is_shown_when_it_is_back_and
     assert pull.check.status == "in_progress"
 
     world.github.verb("suspend", ends=True)
-    world.until(lambda: pull.check.status == "completed", "what is on record is shown")
+    shown = "what is on record is shown"
+    world.until(lambda: pull.check.status == "completed", shown, seconds=90)  # a sweep takes a head up once a minute
     world.settles()
     assert (len(world.model.asked), len(here.checks)) == (1, 1)
     assert (pull.check.conclusion, pull.verdict["carried_from"]) == (conclusion, None)
