@@ -5,6 +5,7 @@ that the server closed meanwhile is spoken over.
 """
 
 import json
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,9 @@ from urllib.parse import urlsplit
 
 BROKEN: Final = (OSError, HTTPException)
 """What is raised where a question got no whole answer."""
+
+LONGEST_IDLE_S: Final = 2.0
+"""Node closes a connection that was idle for five seconds, perhaps just as the next question comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Line:
 
     url: str
     timeout: float
-    idle: deque[HTTPConnection] = field(default_factory=deque[HTTPConnection])
+    idle: deque[tuple[HTTPConnection, float]] = field(default_factory=deque[tuple[HTTPConnection, float]])
 
     def ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """*body* becomes JSON; None is none."""
@@ -51,18 +55,18 @@ class Line:
         except BaseException:
             connection.close()
             raise
-        self.idle.append(connection)
+        self.idle.append((connection, time.monotonic()))
         return answer
 
     def close(self) -> None:
         while self.idle:
-            self.idle.pop().close()
+            self.idle.pop()[0].close()
 
     def _free(self) -> HTTPConnection:
         """The one that was used last, if it is still good for something."""
         while self.idle:
-            connection = self.idle.pop()
-            if _is_open(connection):
+            connection, since = self.idle.pop()
+            if time.monotonic() - since < LONGEST_IDLE_S and _is_open(connection):
                 return connection
             connection.close()
         return HTTPConnection(urlsplit(self.url).netloc, timeout=self.timeout)

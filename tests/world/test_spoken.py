@@ -9,7 +9,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from tests.world.spoken import Line
+from tests.world.spoken import LONGEST_IDLE_S, Line
 
 
 class Server(ThreadingHTTPServer):
@@ -76,8 +76,18 @@ def test_what_is_refused_is_an_answer_and_keeps_the_connection(server: Server, l
 def test_another_connection_takes_the_place_of_one_that_the_server_closed(server: Server, line: Line) -> None:
     server.hangs_up = True
     assert line.ask("POST", "/", 1).json() == 1
-    [connection] = line.idle
+    [(connection, _)] = line.idle
     assert connection.sock.recv(1, socket.MSG_PEEK) == b"", "it has closed it"
+    assert line.ask("POST", "/", 2).json() == 2
+    assert len({*server.callers}) == 2
+
+
+def test_another_connection_takes_the_place_of_one_that_the_server_may_be_about_to_close(
+    server: Server, line: Line
+) -> None:
+    assert line.ask("POST", "/", 1).json() == 1
+    [(connection, since)] = line.idle
+    line.idle[0] = connection, since - LONGEST_IDLE_S
     assert line.ask("POST", "/", 2).json() == 2
     assert len({*server.callers}) == 2
 
