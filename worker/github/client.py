@@ -140,7 +140,7 @@ class Api:
         self._budget = budget
         self._connects = connects
         self._connections: dict[int, Connection] = {}
-        self._polled: dict[str, tuple[str, object]] = {}
+        self._polled: dict[tuple[object, ...], tuple[str, object]] = {}
         self._key = 0
         self._lock = Lock()
         self._graphql_url = graphql_url(base_url)
@@ -160,7 +160,7 @@ class Api:
         """Send one call and read its answer. One that is polled, and the same as before, GitHub neither sends nor counts."""
         if not call.is_polled:
             return read(self._answer(call).content, reply, call.path)
-        place = f"{call.path}?{sorted(call.params.items())}"
+        place = (reply, call.path, *sorted(call.params.items()))
         etag, known = self._polled.get(place, (None, None))
         response = self._answer(replace(call, etag=etag))
         if response.status_code == UNCHANGED and isinstance(known, reply):
@@ -169,7 +169,7 @@ class Api:
         self._remember(place, response.headers.get("etag"), found)
         return found
 
-    def _remember(self, place: str, etag: str | None, found: BaseModel) -> None:
+    def _remember(self, place: tuple[object, ...], etag: str | None, found: BaseModel) -> None:
         """Parsed, which takes a twentieth of the text; what was remembered first is forgotten where there are many."""
         with self._lock:
             self._polled.pop(place, None)
