@@ -34,8 +34,6 @@ class FollowUps(Generic[F]):
 
     def __init__(self, wire: Wire, timing: Timing, kind: type[F], line: Line) -> None:
         self._waiting = Waiting(wire, timing, kind, line)
-        self._wire = wire
-        self._line = line
 
     def put(self, follow_up: F) -> None:
         self._run(Script.FOLLOW_UP_PUT, follow_up, follow_up.model_dump_json())
@@ -46,7 +44,7 @@ class FollowUps(Generic[F]):
 
     def is_waiting(self, pull: PullRef) -> bool:
         """Whether there is one of this pull request that was not done yet: somebody may be at it."""
-        return self._wire.call("HEXISTS", self._line.texts.name, keys.pull(pull).name) == 1
+        return self._waiting.wire.call("HEXISTS", self._waiting.line.texts.name, keys.pull(pull).name) == 1
 
     def later(self, follow_up: F, delay: timedelta) -> None:
         self._waiting.later(_name(follow_up), delay)
@@ -55,7 +53,7 @@ class FollowUps(Generic[F]):
         self._run(Script.FOLLOW_UP_DONE, opened.follow_up, opened.written)
 
     def _run(self, script: Script, follow_up: F, written: str) -> None:
-        run(self._wire, script, self._line.keys, _name(follow_up), written)
+        run(self._waiting.wire, script, self._waiting.line.keys, _name(follow_up), written)
 
 
 def _name(follow_up: FollowUp) -> str:
