@@ -29,7 +29,7 @@ from worker.domain.dossier import ConfigOrigin
 from worker.domain.feedback import Letter, Note
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
 from worker.store.connection import Store, open_store
-from worker.store.letters import RedisNotes
+from worker.store.notes import RedisNotes
 
 __all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations
 

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from worker.store.groups import Groups
     from worker.store.happenings import Happenings
     from worker.store.leaving import Leaving
-    from worker.store.letters import RedisNotes
     from worker.store.measures import Measures
+    from worker.store.notes import RedisNotes
     from worker.store.outcomes import Outcomes
     from worker.store.purse import RedisPurse
     from worker.store.rates import RedisRates
@@ -141,7 +141,7 @@ class Store(Value):
     @property
     def notes(self) -> "RedisNotes":
         """What is known of the comments that tell them."""
-        from worker.store.letters import RedisNotes  # noqa: PLC0415 - as above
+        from worker.store.notes import RedisNotes  # noqa: PLC0415 - as above
 
         return RedisNotes(self.wire)
 

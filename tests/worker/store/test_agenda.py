@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.worker.store.played import becomes_due, command, pull, wish
+from tests.worker.store.test_follow_ups import letter, scan
 from tests.worker.store.test_groups import group
-from tests.worker.store.test_letters import letter
-from tests.worker.store.test_scans import scan
 from tests.worker.store.watching import revert
 from worker.domain import keys
 from worker.domain.waiting import ASKS, COMMITS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS

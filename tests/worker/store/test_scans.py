@@ -1,54 +1,19 @@
-"""Verdicts whose SARIF is due, and the notes of what became of it."""
-
-from datetime import timedelta
+"""The notes of what became of SARIF that was due."""
 
 import pytest
 
-from tests.worker.store.played import HEAD, NEWER, on_record, pull
+from tests.worker.store.played import HEAD, on_record, pull
 from worker.domain import keys
-from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.scanning import Refusal, Scan, Scanned
+from worker.domain.ids import EvalId
+from worker.domain.scanning import Refusal, Scanned
 from worker.store.connection import Store
 
 SENT = Scanned(head_sha=HEAD, origin=EvalId("e"))
 NAME = "acme/widgets"
 
 
-def scan(number: int = 1, head_sha: Sha = HEAD) -> Scan:
-    eval_id = EvalId(f"eval-{head_sha[0]}")
-    return Scan(pull=pull(number), head_sha=head_sha, eval_id=eval_id, origin=eval_id, delivery_id=DeliveryId("d"))
-
-
 def named(store: Store) -> None:
     store.wire.call("SADD", keys.named(NAME).name, f"{pull().installation_id}:{pull().repository_id}")
-
-
-def test_a_scan_comes_again_until_it_is_done(store: Store) -> None:
-    store.scans.put(scan())
-    first = store.scans.next()
-    assert first is not None
-    assert (first.follow_up, first.attempt) == (scan(), 1)
-    assert store.scans.next() is None
-
-    store.scans.later(scan(), timedelta(0))
-    again = store.scans.next()
-    assert again is not None
-    assert again.attempt == 2
-
-    store.scans.done(again)
-    store.scans.later(scan(), timedelta(0))
-    assert store.scans.next() is None
-
-
-def test_a_newer_verdict_takes_the_place_of_the_older_and_is_not_done_with_it(store: Store) -> None:
-    store.scans.put(scan())
-    older = store.scans.next()
-    assert older is not None
-    store.scans.put(scan(head_sha=NEWER))
-    store.scans.done(older)
-    found = store.scans.next()
-    assert found is not None
-    assert found.follow_up.head_sha == NEWER
 
 
 def test_a_refusal_is_the_repositorys_until_something_of_it_is_taken(store: Store) -> None:
