@@ -106,9 +106,9 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable(
         "ASSAY_PROMPT_TOKENS",
-        "the longest question to a model, in tokens; a larger change is asked about in parts",
+        "the longest question to a model, in tokens; a larger change is asked about in parts; some models cost more above 100,000",
         "60000",
-        "your choice; some models cost more above 100,000",
+        CHOICE,
     ),
     Variable("ASSAY_PR_MAX_USD", "the most that models may cost for one pull request, in dollars", "0.10", CHOICE),
     Variable("ASSAY_DAY_MAX_USD", "the most that they may cost an installation a day (UTC)", "1.00", CHOICE),
