@@ -148,3 +148,14 @@ def _close(world: World, node: pytest.Item) -> None:
             world.ends()
     finally:
         world.close()
+
+
+@contextmanager
+def nothing_told(world: World) -> Generator[None]:
+    """GitHub delivers nothing meanwhile."""
+    events = world.github.verb("hooks")["events"]
+    world.github.verb("hooks", events=[])
+    try:
+        yield
+    finally:
+        world.github.verb("hooks", events=events)

@@ -410,6 +410,7 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
     assert ("assay[bot]", "eyes") in reactions(world, again)
 
     review = world.alice.reviews(pull, "COMMENT", "/override")
+    world.settles()
     world.alice.edits_review(pull, review, "/override Seen.")
     world.settles()
     assert pull.check.title == "Overridden by @alice: Seen."

@@ -1,10 +1,10 @@
 """A head with three hundred checks of others, as a matrix makes them: three of GitHub's pages."""
 
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import pytest
 
+from tests.conversations.conftest import nothing_told
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Repository
 from tests.world.replies import accept
@@ -16,16 +16,6 @@ MOST_LOOKS = 3
 """Of the news that it ended, and of what may have come while that was looked at."""
 
 MATRIX = tuple(f"matrix ({number})" for number in range(299))
-
-
-@contextmanager
-def nothing_told(world: World) -> Generator[None]:
-    events = world.github.verb("hooks")["events"]
-    world.github.verb("hooks", events=[])
-    try:
-        yield
-    finally:
-        world.github.verb("hooks", events=events)
 
 
 def green(world: World, here: Repository, sha: str, names: Iterable[str]) -> None:

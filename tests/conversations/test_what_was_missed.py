@@ -1,13 +1,11 @@
 """What never arrived at the door is caught up with."""
 
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
 
-from tests.conversations.conftest import Open
+from tests.conversations.conftest import Open, nothing_told
 from tests.world.anthropic import Reply
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.pulls import Pull
@@ -33,16 +31,6 @@ def test_a_delivery_that_never_arrived_is_asked_for_again(another_world: Open) -
     world.github.settle()
     world.github.verb("hooks", url=world.product.webhooks)
     world.until(lambda: bool(here.checks) and pull.check.conclusion == "failure", "the pull request is judged")
-
-
-@contextmanager
-def nothing_told(world: World) -> Generator[None]:
-    events = world.github.verb("hooks")["events"]
-    world.github.verb("hooks", events=[])
-    try:
-        yield
-    finally:
-        world.github.verb("hooks", events=events)
 
 
 @pytest.mark.slow
