@@ -27,6 +27,7 @@ from worker.settings import from_environment, missing
 from worker.store.connection import Store, open_store
 from worker.store.records import Holdings
 from worker.system_clock import SystemClock
+from worker.taster import tasting
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
 
@@ -117,7 +118,7 @@ def _anew(arguments: argparse.Namespace) -> Answer:
         settings = replace(settings, model=replace(settings.model, name=arguments.model), models=())
     from worker.command_line import judge_anew
 
-    with open_store(settings) as store:
+    with tasting(), open_store(settings) as store:
         entry, dossier, _ = _whole(store, EvalId(arguments.eval_id))
         rubric = Path(arguments.rubric) if arguments.rubric else None
         verdict = judge_anew(settings, store, entry, dossier, rubric)

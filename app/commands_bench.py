@@ -29,6 +29,7 @@ from worker.corpus.tally import Report, tally
 from worker.corpus.tiers import Tiers, tiers
 from worker.errors import InputError
 from worker.settings import Settings, from_environment
+from worker.taster import tasting
 
 ZERO: Final = "zero"
 """Where in a run's folder its rows at the $0 tier stand."""
@@ -103,7 +104,7 @@ def _foretell(files: Sequence[Path], total: int, opening: Opening) -> None:
         return
     from worker.corpus.forecast import forecast, told
 
-    with opening.bench() as judges:
+    with tasting(), opening.bench() as judges:
         raws = (raw for path in files for raw in read_lines(path))
         known = forecast(raws, total, judges, model)
     print(told(known, money.limit_usd, money.spent_usd), file=sys.stderr)

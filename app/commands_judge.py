@@ -20,6 +20,7 @@ from worker.render.terminal import report
 from worker.settings import from_environment
 from worker.store.connection import open_store
 from worker.system_clock import SystemClock
+from worker.taster import tasting
 
 
 def judge(arguments: argparse.Namespace) -> Answer:
@@ -31,7 +32,7 @@ def judge(arguments: argparse.Namespace) -> Answer:
     settings = from_environment()
     if arguments.save_dossier:
         _check_place(Path(arguments.save_dossier))
-    with matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
+    with tasting(), matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
         from worker.command_line import judge_locally
 
         look_seldom()

@@ -29,6 +29,7 @@ from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.rubrics import differ_unsaid
 from worker.system_clock import SystemClock
+from worker.taster import tasting
 
 SHIPPED: Final = "default"
 
@@ -64,7 +65,7 @@ def diff(arguments: argparse.Namespace) -> Answer:
     except WindowError as error:
         raise InputError(str(error)) from error
     names, prompts = _names(rubrics, arguments), _prompts(arguments.prompt)
-    with open_store(from_environment()) as store:
+    with tasting(), open_store(from_environment()) as store:
         _must_be_what_they_say(rubrics, arguments, store)
         record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
         rows = list(record.rows())

@@ -64,6 +64,7 @@ KEPT: Mapping[str, str] = {
     "answered": "30 days: nobody is told the same twice",
     "asked": "3 days: a delivery's command counts once",
     "audit": "ASSAY_RETENTION_DAYS: how a verdict came about",
+    "changed": "a day: who was reading an issue, or the rules at a base, as they changed",
     "check": "30 days: the check run of a head",
     "checks": "30 days: a pull request's check runs",
     "commit": "30 days: whose accepted head, or merge, a commit is",

@@ -1,13 +1,13 @@
 """A few processes that do one kind of task, and this one, which gives them out and hears what came of each.
 
 Does not know the task. Invariant: an interrupt stops all of them at once, and none outlives this process; what a task did
-before is not undone.
+before is not undone. One that a process was lost with is done once more, by one that tries every text before it parses it.
 """
 
 import os
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -19,6 +19,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from worker.errors import AssayError, InputError
 from worker.garbage import look_seldom
 from worker.lifeline import die_with_parent
+from worker.memory import end_beyond
+from worker.taster import tasting
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -42,7 +44,7 @@ class _Hand(NamedTuple):
 def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
     """Do the tasks in so many processes, the first of them as they come; one process is this one. Raises InputError."""
     if jobs == 1:
-        with opening() as work:
+        with tasting(), opening() as work:
             for task in tasks:
                 yield task, work(task)
         return
@@ -58,13 +60,14 @@ def spread(opening: Opening[T, A], tasks: Iterable[T], jobs: int, life: int = A_
     left = iter(tasks)
     for first in left:
         with _hands(opening, jobs) as hands:
-            yield from _answers([one.way for one in hands], chain((first,), islice(left, jobs * life - 1)))
+            yield from _answers(hands, opening, chain((first,), islice(left, jobs * life - 1)))
 
 
 @contextmanager
-def _hands(opening: Opening[Any, Any], jobs: int) -> Generator[Sequence[_Hand]]:
+def _hands(opening: Opening[Any, Any], jobs: int, *, tries_first: bool = False) -> Generator[list[_Hand]]:
+    """They are ended at last, and so is whoever was added to them."""
     with _interrupts_held_back():
-        hands = [_started(opening) for _ in range(jobs)]
+        hands = [_started(opening, tries_first=tries_first) for _ in range(jobs)]
     try:
         yield hands
     except BaseException:
@@ -88,42 +91,64 @@ def _interrupts_held_back() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _started(opening: Opening[Any, Any]) -> _Hand:
+def _started(opening: Opening[Any, Any], *, tries_first: bool = False) -> _Hand:
     """A new process and no fork, which would take along the locks of the threads of this one."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, opening, os.getpid()), daemon=True)
+    process = context.Process(target=_work, args=(theirs, opening, os.getpid(), tries_first), daemon=True)
     process.start()
     theirs.close()
     return _Hand(process, ours)
 
 
-def _answers(free: list[Connection], tasks: Iterator[T]) -> Iterator[tuple[T, Any]]:
+def _answers(hands: list[_Hand], opening: Opening[Any, Any], tasks: Iterator[T]) -> Iterator[tuple[T, Any]]:
     busy: dict[Connection, T] = {}
+    free = [one.way for one in hands]
     while True:
         for way, task in zip(free, tasks, strict=False):
-            _send(way, task)
+            _tell(way, task)
             busy[way] = task
         if not busy:
             return
         free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
-        for way in free:
+        for at, way in enumerate(free):
             task = busy.pop(way)
-            yield task, _received(way, task)
+            answer = _heard(way)
+            if answer is _NOTHING:
+                with _interrupts_held_back():
+                    hands.append(_started(opening))
+                free[at] = hands[-1].way
+                answer = _once_more(opening, task)
+            yield task, answer
 
 
-def _send(way: Connection, task: object) -> None:
-    try:
+def _once_more(opening: Opening[T, A], task: T) -> A:
+    """The answer to a task that a process was lost with, of another that is careful. Raises InputError if that is lost, too."""
+    with _hands(opening, 1, tries_first=True) as (one,):
+        _tell(one.way, task)
+        answer = _heard(one.way)
+    if answer is _NOTHING:
+        raise InputError(
+            f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
+            "run the same command again, with fewer --jobs if it happens again."
+        )
+    return answer
+
+
+_NOTHING: Final = object()
+
+
+def _tell(way: Connection, task: object) -> None:
+    with suppress(OSError):  # whoever is gone is never heard of
         way.send(task)
-    except OSError as error:
-        raise _lost(task) from error
 
 
-def _received(way: Connection, task: object) -> Any:
+def _heard(way: Connection) -> Any:
+    """The answer of a process, or NOTHING from one that is gone."""
     try:
         answer: object = way.recv()
-    except (EOFError, OSError) as error:
-        raise _lost(task) from error
+    except (EOFError, OSError):
+        return _NOTHING
     if isinstance(answer, Failed):
         failed = InputError(answer.words) if not answer.trace else RuntimeError(answer.words)
         failed.add_note(answer.trace)
@@ -131,18 +156,14 @@ def _received(way: Connection, task: object) -> Any:
     return answer
 
 
-def _lost(task: object) -> InputError:
-    return InputError(
-        f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
-        "run the same command again, with fewer --jobs if it happens again."
-    )
-
-
-def _work(way: Connection, opening: Opening[Any, Any], parent: int) -> None:
+def _work(way: Connection, opening: Opening[Any, Any], parent: int, tries_first: bool) -> None:  # noqa: FBT001 - sent as it is
     """What a process does until nobody asks any more."""
     die_with_parent(parent, signal.SIGKILL)
+    end_beyond()
     look_seldom()
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), ExitStack() as stack:
+        if tries_first:
+            stack.enter_context(tasting())
         try:
             with opening() as work:
                 while True:

@@ -16,6 +16,7 @@ from worker.domain.request import PullRef
 from worker.errors import InputError
 from worker.evaluate import Desk, Ended, Order, Terms, terms_of
 from worker.jobs import SCENE, Scene, caught
+from worker.taster import tasting
 
 LOG: Final = logging.getLogger(__name__)
 WELL: Final = frozenset({Ended.JUDGED, Ended.THERE, Ended.GONE, Ended.FULL})
@@ -35,7 +36,8 @@ class Errand(Frozen):
 
 def performed(said: list[str]) -> bool:
     """Do what a job says; whether that went well. What went wrong is in the log, and told."""
-    result = caught(partial(_performed, Errand.model_validate_json(said[0]), SCENE.get()))
+    with tasting():  # nobody waits, and nobody tries it again
+        result = caught(partial(_performed, Errand.model_validate_json(said[0]), SCENE.get()))
     if isinstance(result, Exception):
         LOG.error("what nobody waits for failed", exc_info=result)
         return False

@@ -13,7 +13,7 @@ from pkgutil import resolve_name
 from typing import Final, Protocol, assert_never
 
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, Unavailable, WaitOut, classify
-from worker.jobs import FAILED, SCENE, Scene, caught
+from worker.jobs import FAILED, SCENE, Scene, careful, caught
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.groups import TakenGroup
@@ -67,7 +67,7 @@ def bring_back(group_id: str, token: str) -> None:
 
 def _judge(scene: Scene, taken: TakenGroup) -> None:
     open_bench: OpenGroupBench = resolve_name(scene.court)
-    with open_bench(scene.settings, scene.store) as bench:
+    with careful(taken.open.attempt), open_bench(scene.settings, scene.store) as bench:
         bench.judge_group(taken)
 
 

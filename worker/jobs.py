@@ -7,7 +7,7 @@ of the pull request, or its lease runs out and the sweeper brings it back; and n
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -33,6 +33,7 @@ from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.measures import Count
 from worker.store.pulls import Answer, Ended, Finish, PutOff, Taken
+from worker.taster import tasting
 from worker.traces import about, carrying
 from worker.waking import by_ci, wakes
 
@@ -188,7 +189,7 @@ class Sitting:
         return bool(own) and own[-1].created_at >= self._taken.request.requested_at
 
     def _judge(self) -> Outcome:
-        with self._open_bench(self._scene.settings, self._scene.store) as bench:
+        with careful(self._taken.attempt), self._open_bench(self._scene.settings, self._scene.store) as bench:
             outcome = bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
         shelve(self._scene.store, self._taken.request, self._taken.lease.fence, outcome)
         measuring.shown(self._scene.store, self._taken.request, outcome, self._scene.clock.now())
@@ -323,6 +324,11 @@ def _close(scene: Scene, taken: Taken, end: End) -> None:
         pulls.want_late(taken.lease, taken.request)
     fields = {**about(taken.request), "fence": taken.lease.fence, "how": end.how, "answer": answer}
     LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), **fields})
+
+
+def careful(attempt: int) -> AbstractContextManager[None]:
+    """Around whatever parses: what was tried before may have ended because a parser did not survive one of its texts."""
+    return tasting() if attempt > 1 else nullcontext()
 
 
 def caught(work: Callable[[], T]) -> T | Exception:

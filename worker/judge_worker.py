@@ -27,6 +27,7 @@ from worker.errors import Unavailable
 from worker.garbage import look_seldom
 from worker.jobs import SCENE, bring_back, performed, told_by
 from worker.lifeline import die_with_parent
+from worker.memory import end_beyond
 from worker.queue import GROUP_JOB, Batch, EvaluateQueue
 
 LOG: Final = logging.getLogger(__name__)
@@ -107,6 +108,7 @@ class JudgeWorker(Worker):
         try:
             look_seldom()
             die_with_parent(os.getppid(), signal.SIGKILL)
+            end_beyond()
             self.setup_work_horse_signals()
             with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):
                 os._exit(os.EX_OK if self.perform(job) else FAILED_EXIT)

@@ -177,3 +177,16 @@ def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, 
 
 def test_the_heuristic_tier_loads_no_sdk(spoken: list[str]) -> None:
     assert spoken[-1] == "1 []"
+
+
+def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: Path, tmp_path: Path) -> None:
+    """Twelve kilobytes for which tree-sitter takes more than four gigabytes."""
+    example = make_example(tmp_path)
+    (example.checkout / "notes.py").write_text("/*\n" * 4_000)
+    for words in (["add", "notes.py"], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Add notes"]):
+        subprocess.run(["git", *words], cwd=example.checkout, check=True)
+    done = judge(state, "--base", "main", "--tier", "heuristic", "--json", cwd=example.checkout)
+    verdict = VERDICT.validate_json(done.stdout)
+    assert done.returncode == 1
+    assert "notes.py" in verdict.coverage.read
+    assert done.stderr == "a text of 12000 bytes is read by its lines: tree_sitter_python did not survive it\n"

@@ -178,3 +178,15 @@ def test_what_is_stored_is_encrypted(world: World) -> None:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".log"]
+
+
+def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines_and_takes_nobody_along(world: World) -> None:
+    """Twelve kilobytes for which tree-sitter takes more than four gigabytes, and then ends its process."""
+    world.expected_errors = ("a judge was killed",)
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.agent.opens({**RETRY, "notes.py": "/*\n" * 4_000})
+    world.settles()
+    assert pull.check.conclusion == "success"
+    assert "notes.py" in pull.verdict["coverage"]["read"]
+    assert len(world.model.asked) == 1, "the first judging ended before it asked anybody"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from worker.crowd import done, spread
+from worker.domain.grammar import TASTER
 from worker.errors import InputError
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
@@ -18,7 +19,7 @@ def work(task: str) -> str:
         raise InputError("It can't be used.")
     if task == "bug":
         raise ZeroDivisionError(task)
-    if task == "killed":
+    if task == "killed" or (task == "hostile" and TASTER.get() is None):
         os.kill(os.getpid(), signal.SIGKILL)
     return task.upper()
 
@@ -46,8 +47,13 @@ def test_what_goes_wrong_in_a_process_reaches_this_one(task: str, error: type[Ex
         list(done(opening, ["a", task, "b"], 2))
 
 
-def test_one_process_is_this_one() -> None:
-    assert list(done(opening, ["a"], 1)) == [("a", "A")]
+def test_a_task_that_a_process_was_lost_with_is_done_by_one_that_tries_every_text_first() -> None:
+    tasks = ["a", "hostile", *(f"task {number}" for number in range(20)), "hostile", "b"]
+    assert sorted(spread(opening, tasks, 2)) == sorted((one, one.upper()) for one in tasks)
+
+
+def test_one_process_is_this_one_and_tries_every_text_first() -> None:
+    assert list(done(opening, ["a", "hostile"], 1)) == [("a", "A"), ("hostile", "HOSTILE")]
     with pytest.raises(ZeroDivisionError):
         list(done(opening, ["bug"], 1))
 

@@ -1,20 +1,19 @@
-"""Syntax trees, by tree-sitter: one grammar per language, loaded when the first file of it is read.
+"""Syntax trees, by tree-sitter: one grammar per language.
 
 Does not know any signal. Invariant: never raises for any text; a text that is no program gives a tree with
 `has_error`.
 """
 
-import importlib
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
-from itertools import chain, count
-from math import inf
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from worker.domain.grammar import Grammar, loaded, parsed, tree_of
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.unreadable import DEEPEST, has_endless_row, is_one_endless_line, is_too_deep
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _GRAMMARS: Final = {
-    Language.PYTHON: ("tree_sitter_python", "language"),
-    Language.JAVASCRIPT: ("tree_sitter_javascript", "language"),
-    Language.TYPESCRIPT: ("tree_sitter_typescript", "language_typescript"),
-    Language.TSX: ("tree_sitter_typescript", "language_tsx"),
-    Language.GO: ("tree_sitter_go", "language"),
-    Language.RUST: ("tree_sitter_rust", "language"),
-    Language.JAVA: ("tree_sitter_java", "language"),
-    Language.RUBY: ("tree_sitter_ruby", "language"),
-    Language.CSHARP: ("tree_sitter_c_sharp", "language"),
-    Language.PHP: ("tree_sitter_php", "language_php_only"),  # reads what a hunk shows, without `<?php` before it
-    Language.KOTLIN: ("tree_sitter_kotlin", "language"),
+    Language.PYTHON: Grammar("tree_sitter_python", "language"),
+    Language.JAVASCRIPT: Grammar("tree_sitter_javascript", "language"),
+    Language.TYPESCRIPT: Grammar("tree_sitter_typescript", "language_typescript"),
+    Language.TSX: Grammar("tree_sitter_typescript", "language_tsx"),
+    Language.GO: Grammar("tree_sitter_go", "language"),
+    Language.RUST: Grammar("tree_sitter_rust", "language"),
+    Language.JAVA: Grammar("tree_sitter_java", "language"),
+    Language.RUBY: Grammar("tree_sitter_ruby", "language"),
+    Language.CSHARP: Grammar("tree_sitter_c_sharp", "language"),
+    Language.PHP: Grammar("tree_sitter_php", "language_php_only"),  # reads what a hunk shows, without `<?php` before it
+    Language.KOTLIN: Grammar("tree_sitter_kotlin", "language"),
 }
 
 T = TypeVar("T")
@@ -42,20 +41,8 @@ T = TypeVar("T")
 COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
 
-@lru_cache(maxsize=len(Language))
 def _grammar(language: Language) -> "tree_sitter.Language":
-    import tree_sitter  # noqa: PLC0415 - 15 ms that a diff without code need not spend
-
-    module, function = _GRAMMARS[language]
-    capsule: object = getattr(importlib.import_module(module), function)()
-    return tree_sitter.Language(capsule)
-
-
-@lru_cache(maxsize=len(Language))
-def _parser(language: Language) -> "tree_sitter.Parser":
-    import tree_sitter  # noqa: PLC0415 - as above
-
-    return tree_sitter.Parser(_grammar(language))
+    return loaded(_GRAMMARS[language])
 
 
 class Finder:
@@ -259,8 +246,7 @@ def parse(text: str, language: Language) -> "Node":
     What no grammar gets through in bounded work, and what is too deep to be walked through, is no program: its tree is
     empty, with an error.
     """
-    raw = text.encode("utf-8", "replace")
-    tree = (None if is_one_endless_line(raw) else _bounded(raw, language)) or _bounded(_NO_PROGRAM, language)
+    tree = _readable(text.encode("utf-8", "replace"), language) or parsed(_NO_PROGRAM, _GRAMMARS[language])
     assert tree is not None  # noqa: S101 - a bracket alone is never too much
     return tree.root_node
 
@@ -271,56 +257,12 @@ def is_refused(root: "Node") -> bool:
 
 
 _NO_PROGRAM: Final = b")"
-_CHUNK: Final = 2_048
-"""Bytes that the parser is given at once; it asks for as many again each time when the text of a node is asked for."""
-
-_LEAST_WORK: Final = 1_000
-_BYTES_A_STEP: Final = 16
-"""A step is a hundred operations of the parser. Of 17,000 real files none took more than one in 80 bytes."""
 
 
-_LEAST_READS: Final = 1_000
-_BYTES_A_READ: Final = 10
-"""The parser goes back and asks again where it is in doubt. Of 4,000 real files none asked more than once in 50 bytes; broken
-texts make it ask nine times a byte, and each time costs as much as fifty steps.
-"""
-
-
-def _bounded(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
-    """The tree, unless the parser does far more work than the text is long: some broken texts take it minutes."""
-    parser, steps, most = _parser(language), count(), _LEAST_WORK + len(raw) // _BYTES_A_STEP
-    text = _Text(raw)
-    try:
-        tree = parser.parse(text.read, progress_callback=lambda _, __: next(steps) > most)
-    except ValueError:  # all that it says is that it was stopped
-        parser.reset()
-        return None
-    if text.ends_early or is_too_deep(tree.root_node) or has_endless_row(tree.root_node):
-        return None
-    if not tree.root_node.has_error:
-        return parser.parse(raw, tree)  # made of the same nodes, at no cost, which need not ask for their text
-    text.stays()
-    return tree
-
-
-class _Text:
-    """What the parser reads: asked too often, it ends early. What `stays` is read by nodes that want their own text."""
-
-    def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-        self._left: float = _LEAST_READS + len(raw) // _BYTES_A_READ
-
-    @property
-    def ends_early(self) -> bool:
-        return self._left < 0
-
-    def stays(self) -> None:
-        """Nobody counts any more."""
-        self._left = inf
-
-    def read(self, at: int, _: object) -> bytes:
-        self._left -= 1
-        return self._raw[at : at + _CHUNK] if self._left >= 0 else b""
+def _readable(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
+    """The tree, if one is made and can be walked through."""
+    tree = None if is_one_endless_line(raw) else tree_of(raw, _GRAMMARS[language])
+    return None if tree is None or is_too_deep(tree.root_node) or has_endless_row(tree.root_node) else tree
 
 
 def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:

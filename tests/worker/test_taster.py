@@ -1,0 +1,92 @@
+"""Texts that are tried in a process of their own before they are parsed here."""
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from worker.domain.grammar import TASTER, Grammar
+from worker.judge.heuristics import syntax
+from worker.judge.heuristics.paths import Language
+from worker.taster import Taster, tasting
+
+PYTHON = Grammar("tree_sitter_python", "language")
+FEW = 1 << 27
+HOSTILE = b"/*\n" * 2_000
+"""The parser of tree-sitter 0.26.1 takes 1.4 GB for it, and with the square of its lines ever more."""
+
+
+@pytest.fixture
+def taster() -> Generator[Taster]:
+    with closing(Taster(FEW)) as one:
+        yield one
+
+
+def test_a_text_that_takes_too_much_memory_ends_the_taster_and_the_next_one_is_tried_by_another(
+    taster: Taster, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert taster.survives(b"x = 1\n", PYTHON)
+    assert not taster.survives(HOSTILE, PYTHON)
+    assert [record.getMessage() for record in caplog.records] == [
+        "a text of 6000 bytes is read by its lines: tree_sitter_python did not survive it"
+    ]
+    assert "/*" not in caplog.text, "what a private source holds is not for the log"
+    assert taster.survives(b"x = 1\n", PYTHON)
+    assert taster.survives(b"y = 'x'\n" * 20_000, PYTHON), "long, and nothing but long"
+
+
+def test_a_text_whose_taster_was_ended_while_nobody_asked_counts_as_not_survived(taster: Taster) -> None:
+    assert taster.survives(b"x = 1\n", PYTHON)
+    taster._process.kill()  # noqa: SLF001 - as the system does where memory is short
+    taster._process.wait()  # noqa: SLF001 - as above
+    assert not taster.survives(b"x = 1\n" * 100_000, PYTHON)
+    assert taster.survives(b"x = 1\n", PYTHON)
+
+
+def test_a_taster_that_tasted_much_makes_room_for_another() -> None:
+    with closing(Taster(FEW, life=10)) as taster:
+        first = taster._process.pid  # noqa: SLF001 - nothing else tells one from another
+        assert taster.survives(b"x = 1\n", PYTHON)
+        assert taster.survives(b"x = 1\n", PYTHON)
+        assert taster._process.pid == first  # noqa: SLF001 - as above
+        assert taster.survives(b"x = 1\n", PYTHON)
+        assert taster._process.pid != first  # noqa: SLF001 - as above
+
+
+def test_nothing_of_the_working_directory_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("worker.py", "struct.py", "tree_sitter.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    with closing(Taster(FEW)) as taster:
+        assert taster.survives(b"x = 1\n", PYTHON)
+    assert not (tmp_path / "run").exists()
+
+
+def test_where_no_process_can_be_started_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with closing(Taster(FEW)) as taster, pytest.raises(RuntimeError, match="no process that parses could be started"):
+        taster.survives(b"x = 1\n", PYTHON)
+
+
+def test_while_texts_are_tried_first_what_no_taster_survives_is_no_program() -> None:
+    with tasting():
+        root = syntax.parse((HOSTILE * 5).decode(), Language.PYTHON)
+        assert syntax.is_refused(root)
+        assert not syntax.parse("x = 1\n", Language.PYTHON).has_error
+    assert TASTER.get() is None
+
+
+def test_a_taster_ends_with_whoever_started_it() -> None:
+    code = "import os; from worker.taster import Taster; print(Taster()._process.pid, flush=True); os._exit(0)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    try:
+        child = os.pidfd_open(int(ended.stdout))
+    except ProcessLookupError:
+        return
+    assert select.select([child], [], [], 20)[0]
+    os.close(child)

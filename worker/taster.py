@@ -1,0 +1,122 @@
+"""Texts are parsed in a process that may end, before they are here: a broken one can take a parser gigabytes, or crash it.
+
+Does not say what a text holds. Invariant: nothing of the working directory is loaded by that process, and it ends with the one that
+started it.
+"""
+
+import logging
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from select import select
+from typing import Final
+
+from worker.domain.grammar import TASTER, Grammar, parsed
+from worker.memory import end_beyond
+
+LOG: Final = logging.getLogger(__name__)
+
+MOST_BYTES: Final = 1 << 29
+"""A text of the largest size that is parsed, a megabyte, takes 360 MiB at worst where it is a program: of signs in a row."""
+
+MOST_S: Final = 60.0
+"""The parser's work is bounded, and takes a few seconds at most."""
+
+A_LIFE: Final = 1 << 25
+"""Bytes that one process tastes: the parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
+
+_READY: Final = b"!"
+_SIZES: Final = struct.Struct(">III")
+_ROOT: Final = Path(__file__).resolve().parent.parent
+_CODE: Final = "import sys; sys.path.insert(0, sys.argv[1]); from worker.taster import main; main(int(sys.argv[2]))"
+
+
+class Taster:
+    """Tries texts, in a process that is started at once and again after each that it did not survive."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES, life: int = A_LIFE) -> None:
+        self._most_bytes = most_bytes
+        self._life = life
+        self._start()
+
+    def _start(self) -> None:
+        self._left = self._life
+        self._is_ready = False
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and words of our own
+            [sys.executable, "-P", "-c", _CODE, str(_ROOT), str(self._most_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a parser that gets no memory says so before it ends
+            bufsize=0,
+        )
+
+    def survives(self, raw: bytes, grammar: Grammar) -> bool:
+        """Whether a process got through this text. Raises RuntimeError where none can be started."""
+        if self._left < 0:
+            self._again()
+        if not self._is_ready and self._heard() != _READY:
+            self.close()
+            raise RuntimeError("no process that parses could be started")
+        self._is_ready = True
+        self._left -= len(raw)
+        if self._tell(raw, grammar) and self._heard() == _READY:
+            return True
+        LOG.warning("a text of %s bytes is read by its lines: %s did not survive it", len(raw), grammar.module)
+        self._again()
+        return False
+
+    def close(self) -> None:
+        self._process.kill()
+        with self._process:
+            pass
+
+    def _again(self) -> None:
+        self.close()
+        self._start()
+
+    def _tell(self, raw: bytes, grammar: Grammar) -> bool:
+        names = grammar.module.encode(), grammar.function.encode()
+        told = memoryview(_SIZES.pack(*map(len, names), len(raw)) + b"".join(names) + raw)
+        assert self._process.stdin is not None  # noqa: S101 - it has a pipe
+        try:
+            while told:
+                told = told[self._process.stdin.write(told) :]
+        except BrokenPipeError:
+            return False
+        return True
+
+    def _heard(self) -> bytes:
+        """What it says next; nothing where it ended, or is at it for too long."""
+        assert self._process.stdout is not None  # noqa: S101 - it has a pipe
+        ready, _, _ = select([self._process.stdout], [], [], MOST_S)
+        return self._process.stdout.read(1) if ready else b""
+
+
+@contextmanager
+def tasting() -> Generator[None]:
+    """Meanwhile no text is parsed here that another process did not survive."""
+    with closing(Taster()) as taster:
+        token = TASTER.set(taster.survives)
+        try:
+            yield
+        finally:
+            TASTER.reset(token)
+
+
+def main(most_bytes: int) -> None:
+    """Parse what is told on standard input until nobody tells any more; say after each text that one is still there."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches all processes of a terminal, and is not meant for this one
+    end_beyond(most_bytes)
+    told = os.fdopen(0, "rb")
+    os.write(1, _READY)
+    while sizes := told.read(_SIZES.size):
+        module, function, raw = (told.read(size) for size in _SIZES.unpack(sizes))
+        parsed(raw, Grammar(module.decode(), function.decode()))
+        os.write(1, _READY)
