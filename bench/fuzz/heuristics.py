@@ -1,7 +1,11 @@
-"""Fuzz the heuristic tier with spoiled code in each language, with whole files and without: it never raises."""
+"""Fuzz the heuristic tier with spoiled code in each language, with whole files and without: it never raises.
+
+Each text is tried first in a process of its own, as whatever is judged again has it: some take a parser gigabytes.
+"""
 
 import difflib
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -15,6 +19,7 @@ from bench.made import LANGUAGES, Size, made_dossier, made_file  # noqa: E402 - 
 from worker.domain.dossier import Dossier, HeadFile  # noqa: E402 - as above
 from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.rulebook import load_rubric  # noqa: E402 - as above
+from worker.taster import tasting  # noqa: E402 - as above
 
 RUBRIC: Final = load_rubric()
 WORDS: Final = (
@@ -123,4 +128,5 @@ def printed(path: str, before: str, after: str) -> str:
 
 
 TARGET: Final = Target("heuristics", make, run)
-run_as_script(__name__, TARGET)
+with tasting() if __name__ == "__main__" else nullcontext():
+    run_as_script(__name__, TARGET)
