@@ -17,7 +17,6 @@ from worker.render.visible import fit, fit_end
 
 QUOTE_BYTES: Final = 2_000
 LOG_BYTES: Final = 6_000
-MOST_POINTERS: Final = 20
 MOST_ROWS: Final = 50
 MOST_PATHS: Final = 60
 
@@ -98,9 +97,10 @@ def edits(dossier: Dossier) -> list[str]:
 def evidence(verdict: Verdict, site: Site) -> list[str]:
     """Each pointer as a link with its line quoted."""
     blocks = ["### Evidence"] if verdict.evidence else []
-    for pointer in verdict.evidence[:MOST_POINTERS]:
+    most = words.most_pointers(verdict)
+    for pointer in verdict.evidence[:most]:
         blocks += pointer_blocks(pointer, site)
-    if left := verdict.evidence[MOST_POINTERS:]:
+    if left := verdict.evidence[most:]:
         blocks.append(f"… and {words.counted(left, 'more place')}, in the verdict below.")
     return blocks
 
@@ -121,7 +121,7 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
     """What was asked for, and how each point stands."""
     if not verdict.criteria:
         return []
-    texts = {criterion.id: criterion.text for criterion in site.dossier.criteria or ()}
+    texts = words.criterion_texts(site.dossier, 300)
     rows = [_criterion(one, texts, site) for one in verdict.criteria[:MOST_ROWS]]
     blocks = ["### What was asked for", bullets(rows)]
     if left := verdict.criteria[MOST_ROWS:]:
@@ -130,7 +130,7 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
 
 
 def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
-    text = prose(texts.get(one.id, ""), 300)
+    text = prose(texts.get(one.id, ""))
     places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
     told = f"**{prose(one.id, 60)}** {words.status_words(one)}{f': {text}' if text else ''}{_aside(one.note)}"
     return f"{told}; see {places}" if places else told

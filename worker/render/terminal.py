@@ -14,7 +14,6 @@ from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.visible import exact_line, fit, fit_end, one_line
 
 LABEL: Final = 10
-MOST_POINTERS: Final = 20
 MOST_PATHS: Final = 40
 MOST_FINDINGS: Final = 10
 QUOTE_LINES: Final = 8
@@ -66,9 +65,10 @@ def _failures(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
 def _evidence(verdict: Verdict, page: Page) -> Iterator[str]:
     if verdict.evidence:
         yield page.ink("Evidence", Ink.BOLD)
-    for pointer in verdict.evidence[:MOST_POINTERS]:
+    most = words.most_pointers(verdict)
+    for pointer in verdict.evidence[:most]:
         yield from _pointer(pointer, page)
-    if left := verdict.evidence[MOST_POINTERS:]:
+    if left := verdict.evidence[most:]:
         yield f"  … and {words.counted(left, 'more place')} (--json shows all)"
 
 
@@ -101,7 +101,7 @@ def _conditions(verdict: Verdict, page: Page) -> Iterator[str]:
 
 
 def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
-    texts = {criterion.id: criterion.text for criterion in dossier.criteria or ()}
+    texts = words.criterion_texts(dossier, 400)
     if verdict.criteria:
         yield page.ink("What was asked for", Ink.BOLD)
     for one in verdict.criteria:
@@ -109,7 +109,7 @@ def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
 
 
 def _criterion(one: CriterionVerdict, text: str, page: Page) -> Iterator[str]:
-    yield from wrapped(f"{one_line(one.id)} {words.status_words(one)}: {fit(one_line(text), 400)}", page, indent=2)
+    yield from wrapped(f"{one_line(one.id)} {words.status_words(one)}: {one_line(text)}", page, indent=2)
     for pointer in one.evidence[:3]:
         yield f"    {exact_line(pointer.place)}"
     if one.note:

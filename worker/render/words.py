@@ -33,6 +33,10 @@ ONLY_WORDS: Final = "only documentation, comments or white space changed"
 OBSERVING: Final = "This repository only observes: whatever is decided here, the check neither passes nor blocks."
 OVERDUE: Final = "no judge finished within the time allowed for this check."
 """Why the watchdog closed a check."""
+MOST_POINTERS: Final = 20
+MOST_OF_AN_ACCEPT: Final = 6
+INFERRED_BYTES: Final = 160
+"""Of prose that is one criterion as a whole: whoever reads this has it in full beside."""
 PASSING: Final = frozenset({"success", "neutral", "skipped"})
 
 NOT_JUDGED: Final[dict[AbstainReason, str]] = {
@@ -131,6 +135,17 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
         case _:
             assert_never(verdict)
     return fit(line, TITLE_BYTES)
+
+
+def most_pointers(verdict: Verdict) -> int:
+    """How many places are shown: all that somebody has to do something about, and a few of what may stay as it is."""
+    return MOST_OF_AN_ACCEPT if isinstance(verdict, Accept) else MOST_POINTERS
+
+
+def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
+    """What was asked for, by the criterion's id, as one line each."""
+    asked = dossier.criteria or ()
+    return {one.id: fit(one_line(one.text), INFERRED_BYTES if one.inferred else most_bytes) for one in asked}
 
 
 def _asked_by(dossier: Dossier) -> str:

@@ -32,7 +32,7 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Guidance, Issue, LateEdit, Policy
+from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Criterion, Guidance, Issue, LateEdit, Policy
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     VERDICT,
@@ -298,6 +298,17 @@ def test_on_a_telephone_nothing_is_out_of_sight_beside_the_screen() -> None:
     assert "**AC1**" in content.summary
     assert "correctness 2/10" in content.text
     assert [line for line in f"{content.summary}\n{content.text}".splitlines() if line.startswith("|")] == []
+
+
+def test_of_an_accept_a_few_places_are_shown_and_of_prose_how_it_begins() -> None:
+    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
+    content = check_content(accepted(evidence=(STUB,) * 23), dossier(criteria=(prose,)))
+    text = human(content.summary + content.text)
+    assert text.count("blob") == 6 + 1, "each place a link, and one of the criterion's"
+    assert "… and 17 more places, in the verdict below." in text
+    (asked,) = [line for line in text.splitlines() if line.startswith("- **AC1**")]
+    assert asked.startswith("- **AC1** met, as claimed: Retry uploads Whoever uploads waits")
+    assert "…; see " in asked
 
 
 def test_a_finding_of_the_whole_change_names_no_place() -> None:

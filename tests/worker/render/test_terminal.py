@@ -15,7 +15,7 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
-from worker.domain.dossier import Ci, CiCheck, CiState, Issue
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Issue
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     AbstainReason,
@@ -180,6 +180,20 @@ def test_long_lists_are_cut_and_say_so() -> None:
     assert "… and 3 more places (--json shows all)" in text
     assert "… and 4 more (--json shows all)" in text
     assert "39.py … and 5 more" in text
+
+
+def test_of_an_accept_a_few_places_are_shown() -> None:
+    text = report(accepted(evidence=(STUB,) * 23), dossier(), PAGE)
+    evidence = text.partition("Evidence\n")[2].partition("\n\n")[0]
+    assert evidence.count("upload.py:17") == 6
+    assert evidence.endswith("  … and 17 more places (--json shows all)")
+
+
+def test_prose_that_is_one_criterion_shows_how_it_begins() -> None:
+    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
+    text = report(accepted(), dossier(criteria=(prose,)), Page(width=400))
+    assert len(next(line for line in text.splitlines() if "AC1 met" in line).encode()) < 200
+    assert "AC1 met, as claimed: Retry uploads Whoever uploads waits" in text
 
 
 def test_a_criterion_shows_its_places_and_why_it_stands_so() -> None:
