@@ -46,6 +46,7 @@ def test_an_agent_tells_a_draft_running_ci_and_a_judge_that_is_away_apart(world:
     world.until(lambda: pull.block["reason"] == "waiting_for_ci", "the check waits for CI")
     assert (read(pull)["state"], pull.block["decision"]) == ("pending", None)
     assert pull.block["until"], "and says until when"
+    agrees(world, pull)
 
     tests.finishes("success")
     world.settles()
@@ -111,8 +112,7 @@ def test_a_judge_that_comes_again_by_itself_is_pending(another_world: Open) -> N
     block = read(pull)
     assert (block["state"], block["reason"]) == ("pending", "judge_unavailable")
     assert block["until"], "and says when it is judged again"
-    told = run(world.product.environment, "wait", f"{pull.repository.name}@{pull.head}", "--timeout", "0", "--json")
-    assert json.loads(told.stdout)["state"] == "pending"
+    agrees(world, pull)
 
     world.bob.comments(pull, "/rejudge")
     world.settles()

@@ -4,8 +4,9 @@ Does not look anything up. Invariant: a verdict is given for the commit that it 
 is being judged (again), for whichever open pull request, there is none; and none is better than what the commit's check comes to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
+from typing import Final
 
 from worker.domain.ids import Sha
 from worker.domain.value import Value
@@ -51,13 +52,13 @@ class Reason(StrEnum):
 class SeenPull(Value):
     """One pull request that has or had this commit as its head.
 
-    `head`: the newest one that was announced. `is_busy`: due or being judged. `is_held`: a draft that waits. `verdict`: the newest
-    on this commit. `overridden_by`: who lets this commit pass whatever it says. `is_over`: it was closed.
+    `head`: the newest one that was announced. `pending`: why there is no verdict yet; None: nothing is due. `is_held`: a draft that
+    waits. `verdict`: the newest on this commit, if nothing is due. `overridden_by`: who lets this commit pass whatever it says. `is_over`: it was closed.
     """
 
     number: int
     head: Sha | None
-    is_busy: bool
+    pending: str | None
     is_held: bool
     verdict: Verdict | None
     overridden_by: str | None = None
@@ -109,6 +110,48 @@ def reason_of(verdict: Verdict | None) -> str | None:
     return None if said is None else said.value
 
 
+PENDING: Final[Mapping[str, str]] = {
+    Reason.JUDGING: "It is being judged, or is next.",
+    Reason.QUIET_WINDOW: "It is judged as soon as nothing was pushed for a while.",
+    Reason.WAITING_FOR_CI: "It waits for the other checks of this commit.",
+    Reason.RATE_LIMIT: "GitHub takes no more requests for a while; after that it is judged.",
+    Reason.GITHUB_OUTAGE: "GitHub can't be reached; it is tried again and again.",
+}
+_AGAIN: Final = "Nobody could judge it; it is judged again by itself."
+
+
+class Due(Value):
+    """What is noted of a judging that is due or under way: times in milliseconds, `now` on the same clock; 0: it has none.
+
+    `due`: when it begins, and `since`: when the first of the pushes came that it waits to be the last of. `waiting`: since when it
+    waits for other checks. `limit`: when GitHub's rate limit ends. `aways`: how often GitHub was away.
+    """
+
+    is_begun: bool
+    now: int
+    due: int = 0
+    since: int = 0
+    waiting: int = 0
+    limit: int = 0
+    aways: int = 0
+
+
+def reason_to_wait(due: Due, newest: Verdict | None) -> str:
+    """Why what is due has no verdict yet, in the word that its check says. *newest*: the one on record for this commit."""
+    if due.is_begun:
+        return Reason.JUDGING.value
+    if due.limit > due.now:
+        return Reason.RATE_LIMIT.value
+    if due.aways:
+        return Reason.GITHUB_OUTAGE.value
+    if due.waiting:
+        return Reason.WAITING_FOR_CI.value
+    if due.due <= due.now:
+        return Reason.JUDGING.value
+    again = isinstance(newest, Abstain) and not due.since
+    return (again and reason_of(newest)) or (Reason.QUIET_WINDOW if due.since else Reason.JUDGING).value
+
+
 def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
     """Of several pull requests one whose head this still is, an open one; of those who stands most in the way, and the newest."""
     if not seen:
@@ -129,7 +172,7 @@ def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:
 
 
 def _weight(one: SeenPull) -> Weight:
-    if one.is_busy:
+    if one.pending is not None:
         return Weight.PENDING
     if one.overridden_by is not None:
         return Weight.PASSES
@@ -147,8 +190,8 @@ def _weight(one: SeenPull) -> Weight:
 def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str | None, str]:  # noqa: PLR0911 - a table
     if one.head not in (None, sha):
         return Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, f"A newer commit was pushed: {one.head}."
-    if one.is_busy:
-        return Awaiting.PENDING, None, "It waits to be judged, or is being judged."
+    if one.pending is not None:
+        return Awaiting.PENDING, one.pending, PENDING.get(one.pending, _AGAIN)
     if one.overridden_by is not None:
         told = f"@{one.overridden_by} overrode what is said of this commit: nothing is left to do."
         if one.verdict is None:

@@ -4,16 +4,17 @@ Does not decide who may see it: whoever asks says of which installations. Invari
 commit leads to are read.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from worker.domain import keys
-from worker.domain.awaited import SeenPull
+from worker.domain.awaited import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request import PullRef
 from worker.domain.verdict import SubjectKind, Verdict
 from worker.store.connection import Store
 from worker.store.histories import numbers_of
-from worker.store.wire import items, text
+from worker.store.wire import Reply, items, text
 
 
 def seen_pulls(
@@ -37,16 +38,28 @@ def _numbers(store: Store, heads: keys.Key) -> list[int]:
 
 
 def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
-    state, head, rests, over = items(store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over"))
+    state, head, rests, over, *times = items(
+        store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
+    )
+    newest = _newest(store, ref, sha)
     return SeenPull(
         number=ref.number,
         head=text(head) if head else None,
-        is_busy=bool(state),
+        pending=reason_to_wait(_due(store, text(state), times), newest) if state else None,
         is_held=bool(rests),
-        verdict=None if state else _newest(store, ref, sha),
+        verdict=None if state else newest,
         overridden_by=None if state else _overrider(store, ref, sha),
         is_over=bool(over),
     )
+
+
+_TIMES: Final = ("due", "since", "waiting", "limit", "aways")
+
+
+def _due(store: Store, state: str, times: Sequence[Reply]) -> Due:
+    seconds, micros = items(store.wire.call("TIME"))
+    known = {name: int(float(text(one))) for name, one in zip(_TIMES, times, strict=True) if one}
+    return Due(is_begun=state != "due", now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **known)
 
 
 def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:

@@ -43,9 +43,9 @@ acme/widgets@aaaaaaaaaaaa (#12): rejected, half finished
 
 
 def test_why_there_is_none_is_told() -> None:
-    assert said(state="pending", why="It waits to be judged, or is being judged.") == snapshot("""\
+    assert said(state="pending", why="It is being judged, or is next.") == snapshot("""\
 acme/widgets@aaaaaaaaaaaa (#12): not judged yet
-  It waits to be judged, or is being judged.
+  It is being judged, or is next.
 """)
     assert said(state="superseded", why="A newer commit was pushed: \x1b[2J.") == snapshot("""\
 acme/widgets@aaaaaaaaaaaa (#12): superseded
