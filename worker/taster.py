@@ -17,6 +17,7 @@ from select import select
 from typing import Final
 
 from worker.domain.grammar import TASTER, Grammar, parsed
+from worker.lifeline import die_with_parent
 from worker.memory import end_beyond
 
 LOG: Final = logging.getLogger(__name__)
@@ -33,7 +34,9 @@ A_LIFE: Final = 1 << 25
 _READY: Final = b"!"
 _SIZES: Final = struct.Struct(">III")
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_CODE: Final = "import sys; sys.path.insert(0, sys.argv[1]); from worker.taster import main; main(int(sys.argv[2]))"
+_CODE: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from worker.taster import main; main(*map(int, sys.argv[2:]))"
+)
 
 
 class Taster:
@@ -48,7 +51,7 @@ class Taster:
         self._left = self._life
         self._is_ready = False
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and words of our own
-            [sys.executable, "-P", "-c", _CODE, str(_ROOT), str(self._most_bytes)],
+            [sys.executable, "-P", "-c", _CODE, str(_ROOT), str(self._most_bytes), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a parser that gets no memory says so before it ends
@@ -108,11 +111,12 @@ def tasting() -> Generator[None]:
             TASTER.reset(token)
 
 
-def main(most_bytes: int) -> None:
+def main(most_bytes: int, parent: int) -> None:
     """Parse what is told on standard input until nobody tells any more; say after each text that one is still there."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of a terminal, and is not meant for this one
+    die_with_parent(parent, signal.SIGKILL)  # whoever else it forked may hold the other end of the pipe
     end_beyond(most_bytes)
     told = os.fdopen(0, "rb")
     os.write(1, _READY)

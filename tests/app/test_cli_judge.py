@@ -179,6 +179,7 @@ def test_the_heuristic_tier_loads_no_sdk(spoken: list[str]) -> None:
     assert spoken[-1] == "1 []"
 
 
+@pytest.mark.slow
 def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: Path, tmp_path: Path) -> None:
     """Twelve kilobytes for which tree-sitter takes more than four gigabytes."""
     example = make_example(tmp_path)
