@@ -32,12 +32,18 @@ BREAKS: Final = frozenset({"softbreak", "hardbreak"})
 SIMILAR: Final = 0.8
 OURS: Final = "assay"
 FORCE: Final = frozenset({"force", "--force"})
+ALMOST_FORCE: Final = frozenset({"forced", "forces", "forge"})
+"""Words of their own that are as near to `force` as a misspelling is."""
 
-PLAIN: Final = {"rejudge": CommandName.REJUDGE, "contest": CommandName.CONTEST, "override": CommandName.OVERRIDE}
+REJUDGE: Final = "rejudge"
+PLAIN: Final = {REJUDGE: CommandName.REJUDGE, "contest": CommandName.CONTEST, "override": CommandName.OVERRIDE}
 """Commands that stand alone after the slash."""
 
 BEHIND: Final = PLAIN | {"pause": CommandName.PAUSE, "resume": CommandName.RESUME, "help": CommandName.HELP}
 """Commands that stand behind `/assay`."""
+
+MEANT: Final = BEHIND | {"unpause": CommandName.RESUME, "force": CommandName.FORCE}
+"""What is meant behind `/assay`, where the nearest letters would say something else."""
 
 OTHERS: Final = frozenset({"context", "content", "contents", "essay"})
 """Words of their own that are as near to one of ours as a misspelling is."""
@@ -122,10 +128,20 @@ def _understand(line: Line) -> Command | CommandError | None:
         return _behind(rest)
     if name in PLAIN:
         return _command(PLAIN[name], rest)
+    if joined := _joined(name):
+        return CommandError(word[1], joined)
     near = get_close_matches(name, [*PLAIN, OURS], n=1, cutoff=SIMILAR)
     if not near or name in OTHERS or len(name) > LONGEST_WORD:
         return None
     return CommandError(word[1], PLAIN.get(near[0], CommandName.HELP))
+
+
+def _joined(name: str) -> CommandName | None:
+    """What is meant by words of ours that a dash joins. What only begins like one of ours may be another bot's."""
+    first, _, more = name.partition("-")
+    if first == OURS and (near := get_close_matches(more, [*MEANT], n=1, cutoff=SIMILAR)):
+        return MEANT[near[0]]
+    return CommandName.FORCE if PLAIN.get(first) is CommandName.REJUDGE and more in FORCE else None
 
 
 def _behind(rest: str) -> Command | CommandError:
@@ -136,15 +152,22 @@ def _behind(rest: str) -> Command | CommandError:
     name = word[1].lower()
     if name in BEHIND:
         return _command(BEHIND[name], rest[word.end() :])
-    near = get_close_matches(name, [*BEHIND], n=1)
-    return CommandError(f"{OURS} {word[1][:LONGEST_WORD]}", BEHIND[near[0]] if near else CommandName.HELP)
+    near = get_close_matches(name, [*MEANT], n=1)
+    return CommandError(f"{OURS} {word[1][:LONGEST_WORD]}", MEANT[near[0]] if near else CommandName.HELP)
 
 
-def _command(name: CommandName, rest: str) -> Command:
-    word = FIRST.match(rest)
-    if name is CommandName.REJUDGE and word is not None and word[1].lower() in FORCE:
+def _command(name: CommandName, rest: str) -> Command | CommandError:
+    """Who misspells `force` would get the verdict that they do not want any more: they are told instead."""
+    word = FIRST.match(rest) if name is CommandName.REJUDGE else None
+    if word is not None and word[1].lower() in FORCE:
         return Command(CommandName.FORCE, rest[word.end() :].strip())
+    if word is not None and _is_almost_force(word[1].lower()):
+        return CommandError(f"{REJUDGE} {word[1]}", CommandName.FORCE)
     return Command(name, rest.strip())
+
+
+def _is_almost_force(word: str) -> bool:
+    return word not in ALMOST_FORCE and bool(get_close_matches(word, FORCE, n=1, cutoff=SIMILAR))
 
 
 @cache

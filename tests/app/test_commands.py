@@ -43,6 +43,7 @@ def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
         ("/rejudge --force", Command(CommandName.FORCE)),
         ("/Rejudge FORCE, the model was wrong", Command(CommandName.FORCE, "the model was wrong")),
         ("/rejudge forced", Command(CommandName.REJUDGE, "forced")),
+        ("/rejudge for the last commit", Command(CommandName.REJUDGE, "for the last commit")),
         ("/contest the cap is in `limits.py`", Command(CommandName.CONTEST, "the cap is in limits.py")),
         ("/contest: wrong file", Command(CommandName.CONTEST, "wrong file")),
         ("/contest", Command(CommandName.CONTEST)),
@@ -131,6 +132,8 @@ def test_a_reason_is_cut_at_a_thousand_characters() -> None:
         "/approve",
         "/hold",
         "/cc @bob",
+        "/assay-lab start",
+        "/override-quota",
         "x" * LONGEST + "\n\n/rejudge",
     ],
 )
@@ -154,6 +157,13 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(misspelt: str) -> N
         ("/assay rejuge", "assay rejuge", CommandName.REJUDGE),
         ("/assay frobnicate", "assay frobnicate", CommandName.HELP),
         ("/assay " + "x" * 99, "assay " + "x" * LONGEST_WORD, CommandName.HELP),
+        ("/assay-rejudge now", "assay-rejudge", CommandName.REJUDGE),
+        ("/assay-paus", "assay-paus", CommandName.PAUSE),
+        ("/assay unpause", "assay unpause", CommandName.RESUME),
+        ("/assay force", "assay force", CommandName.FORCE),
+        ("/rejudge-force", "rejudge-force", CommandName.FORCE),
+        ("/rejudge froce, the model was wrong", "rejudge froce", CommandName.FORCE),
+        ("/assay rejudge Forc", "rejudge Forc", CommandName.FORCE),
     ],
 )
 def test_what_is_surely_meant_for_us_has_a_nearest_command(line: str, found: str, nearest: CommandName) -> None:
