@@ -4,6 +4,7 @@ Does not ask GitHub who somebody is. Invariant: what is not in the table nobody 
 role; and nobody overrules a verdict on their own pull request.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -12,10 +13,10 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.request import CommandName
-from worker.domain.suspension import UntilError, end_of
+from worker.domain.suspension import SPAN, UntilError, end_of
 from worker.domain.value import Value
 
-PAUSE: Final = pattern(r"for\s+(\S+)\s*(.*)")
+PAUSE: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)
 CLOSING: Final = ".,;:!"
 
 
@@ -81,7 +82,7 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
             by_author=True,
             needs_reason=False,
             spelled="/assay pause [for 2h] [REASON]",
-            does="Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`) or until somebody resumes.",
+            does="Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`), until a time (`2026-11-20T15:00Z`) or until somebody resumes.",
         ),
         CommandName.RESUME: Right(
             least=Role.MAINTAIN,
@@ -159,14 +160,19 @@ def roles_from(least: Role) -> tuple[Role, ...]:
 
 
 def pause_of(said: str, now: datetime) -> tuple[datetime | None, str]:
-    """When a pause ends and why it is, by what followed the command. Raises UntilError for a length that is none."""
+    """When a pause ends and why it is, by what followed the command. Raises UntilError for a length that is none.
+
+    A length counts without a word before it, too: a pause that was meant to end must not go on for ever.
+    """
     words = " ".join(said.split())
     found = PAUSE.fullmatch(words)
     if found is None:
         return None, words
-    length = found[1].rstrip(CLOSING)
+    length = found[2].rstrip(CLOSING)
+    if found[1] is None and SPAN.fullmatch(length) is None:
+        return None, words
     try:
-        return end_of(length, now), found[2].lstrip(CLOSING).strip()
+        return end_of(length, now), found[3].lstrip(CLOSING).strip()
     except UntilError:
         if length[:1].isdigit():
             raise

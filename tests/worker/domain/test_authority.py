@@ -76,14 +76,20 @@ def test_a_role_is_told_with_all_above_it() -> None:
         ("for 1d a release", 24, "a release"),
         ("for 2026-11-20T15:00Z a release", 3, "a release"),
         ("for the release", None, "for the release"),
-        ("2h", None, "2h"),
+        ("2h", 2, ""),
+        ("90m, a release", 1.5, "a release"),
+        ("until 2026-11-20T15:00Z a release", 3, "a release"),
+        ("Until the release", None, "Until the release"),
+        ("until 2h", 2, ""),
+        ("3 flaky tests", None, "3 flaky tests"),
+        ("2026-11-19 was bad", None, "2026-11-19 was bad"),
     ],
 )
 def test_a_pause_says_how_long_and_why(said: str, hours: int | None, reason: str) -> None:
     assert pause_of(said, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
 
 
-@pytest.mark.parametrize("said", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z"])
+@pytest.mark.parametrize("said", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z", "until 15:00", "0m"])
 def test_a_length_that_is_none_is_refused(said: str) -> None:
     with pytest.raises(UntilError):
         pause_of(said, NOW)
