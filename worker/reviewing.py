@@ -59,6 +59,8 @@ class People(Value):
         approved = frozenset[str]() if is_decided else self._hear(request, verdict.subject.head_sha)
         review = self.review_of(dossier)
         if not review.codeowners:
+            if not is_decided:
+                self._only_label(request, review.label)
             return None
         known = self.decisions.called(request.pull)
         if known is not None:
@@ -118,6 +120,19 @@ class People(Value):
         if review.label is not None:
             self._label(request, review.label)
         return Called(tuple(one.name for one in asked), has_owners=bool(owners))
+
+    def _only_label(self, request: JudgeRequest, name: str | None) -> None:
+        """A label is chosen by itself: it tells of such a verdict where nobody is to be asked, too."""
+        if name is None or self.asks_nobody or self.decisions.is_labelled(request.pull):
+            return
+        try:
+            self._label(request, name)
+        except RateLimited:
+            raise
+        except Unavailable as refused:
+            LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
+        else:
+            self.decisions.label(request.pull)
 
     def _label(self, request: JudgeRequest, name: str) -> None:
         """Whom GitHub let us ask is asked, whatever it says to the label."""

@@ -30,6 +30,7 @@ REBASED: Final = "rebased"
 """When the pull request went into another base last, in milliseconds: WANT notes it."""
 
 CALLED: Final = "called"
+LABELLED: Final = "labelled"
 
 
 class Decisions:
@@ -103,6 +104,14 @@ class Decisions:
         """These were asked, and nobody is asked again."""
         sealed = self._codec.seal(" ".join(names).encode(), keys.decisions(pull).name)
         self._write(pull, CALLED, sealed, is_first=True)
+
+    def is_labelled(self, pull: PullRef) -> bool:
+        """Whether this pull request was given the label of its repository, where nobody is asked."""
+        return bool(self._wire.call("HGET", keys.decisions(pull).name, LABELLED))
+
+    def label(self, pull: PullRef) -> None:
+        """It was, and is not given it again: whoever took it off meant it."""
+        self._write(pull, LABELLED, "1", is_first=True)
 
     def begins(self, pull: PullRef, act: str, delivery: DeliveryId, at: datetime) -> datetime | None:
         """Since when this is being done, by this delivery's errand; None: another one's did the very same."""

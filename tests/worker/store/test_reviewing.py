@@ -160,6 +160,25 @@ def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_th
     assert len(reviewers.asked) == asked
 
 
+def test_a_label_alone_is_put_on_once_and_nobody_is_asked(store: Store, reviewers: Reviewers) -> None:
+    one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
+    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) is None
+    assert reviewers.labels == []
+    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
+    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+
+
+def test_a_label_alone_that_github_failed_at_is_put_on_by_who_tries_again(store: Store, reviewers: Reviewers) -> None:
+    reviewers.unlabelled = Unavailable("GitHub", "502")
+    one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
+    assert one.call(wish(), NEEDS_ONE, of()) is None
+    reviewers.unlabelled = None
+    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert reviewers.labels == ["needs a person"]
+
+
 @pytest.mark.parametrize("error", [Forbidden("no"), Gone("deleted")], ids=["forbidden", "not there"])
 def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_told_of(
     store: Store, reviewers: Reviewers, error: Exception
