@@ -143,9 +143,22 @@ def test_pain_11_a_required_check_that_never_starts_is_named_and_never_a_pass(an
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = opened(world)
 
-    assert pull.check.conclusion == "action_required"
-    assert pull.verdict["abstain_reason"] in ("ci_pending", "unproven")
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
     assert "unit tests" in pull.text
+    assert world.model.asked == []
+    assert not world.alice.merges(pull).is_merged
+
+
+def test_pain_11_what_a_ruleset_requires_counts_like_what_branch_protection_does(another_world: Open) -> None:
+    world = another_world({"ASSAY_CI_WAIT": "0.5"})
+    here = world.repository(PROJECT)
+    world.github.verb("ruleset", repo=here.name, required=["Assay", "unit tests"])
+    world.model.decides(lambda _: accept(RETRY_AT))
+    pull = opened(world)
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
+    assert "unit tests" in pull.text
+    assert world.model.asked == []
     assert not world.alice.merges(pull).is_merged
 
 

@@ -9,13 +9,15 @@ written unless the fence lets it, which is asked whenever a request is about to 
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from pydantic import RootModel
+
 from worker.domain.check import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request import JudgeRequest
 from worker.errors import RateLimited, Unavailable
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
-from worker.github.replies import CreatedRun, Note, Notes, Run, Runs
+from worker.github.replies import CreatedRun, Reply, Run, Runs
 from worker.ports import Fence
 from worker.render.machine import text_of
 
@@ -25,6 +27,21 @@ MOST_PAGES: Final = 10
 UPDATE_ATTEMPTS: Final = 2
 CONCLUDED: Final = frozenset(Conclusion)
 """What we say at the end. GitHub's own `stale`, of one that nobody ended for two weeks, is none of it."""
+
+
+class Note(Reply):
+    """An annotation that a check run has already."""
+
+    path: str
+    start_line: int
+    end_line: int
+    annotation_level: str | None = None
+    title: str | None = None
+    message: str | None = None
+
+
+class Notes(RootModel[tuple[Note, ...]]):
+    """One page of a check run's annotations."""
 
 
 class GitHubChecks:

@@ -86,7 +86,7 @@ class Transient(Outage):
     """Worth asking again at once: a broken connection, a 5xx."""
 
 
-DISPENSABLE: Final = frozenset({"refUpdateRule", "userContentEdits", "timelineItems"})
+DISPENSABLE: Final = frozenset({"refUpdateRule", "rules", "userContentEdits", "timelineItems"})
 """Fields without which an answer is good, wherever they stand."""
 
 

@@ -72,6 +72,9 @@ query AssayPull({parameters}) {{
       baseRepository {{ nameWithOwner isPrivate }}
       baseRef {{
         refUpdateRule {{ requiredStatusCheckContexts }}
+        rules(first: 100) {{
+          nodes {{ parameters {{ ... on RequiredStatusChecksParameters {{ requiredStatusChecks {{ name: context }} }} }} }}
+        }}
         target {{ ... on Commit {{ statusCheckRollup {{ contexts(first: 1) {{ totalCount }} }} }} }}
       }}
       tip: commits(last: 1) {{ nodes {{ commit {{ checkSuites(first: 50) {{ nodes {{ ...suite }} }} }} }} }}

@@ -212,6 +212,16 @@ class UpdateRule(GraphReply):
     required_status_check_contexts: tuple[str | None, ...] | None = None
 
 
+class RuleParameters(GraphReply):
+    """Of a rule that requires checks. Of others nothing is asked."""
+
+    required_status_checks: tuple[Named, ...] = ()
+
+
+class BranchRule(GraphReply):
+    parameters: RuleParameters | None = None
+
+
 class CountedRollup(GraphReply):
     contexts: Counted = Counted()
 
@@ -221,7 +231,10 @@ class BaseTip(GraphReply):
 
 
 class BaseRef(GraphReply):
+    """`ref_update_rule`: of branch protection. `rules`: of rulesets, the repository's and its organization's."""
+
     ref_update_rule: UpdateRule | None = None
+    rules: Nodes[BranchRule] | None = None
     target: BaseTip | None = None
 
 
@@ -328,21 +341,6 @@ class Run(Reply):
 class Runs(Reply):
     total_count: int = 0
     check_runs: tuple[Run, ...]
-
-
-class Note(Reply):
-    """An annotation that a check run has already."""
-
-    path: str
-    start_line: int
-    end_line: int
-    annotation_level: str | None = None
-    title: str | None = None
-    message: str | None = None
-
-
-class Notes(RootModel[tuple[Note, ...]]):
-    """One page of a check run's annotations."""
 
 
 class Reaction(Reply):

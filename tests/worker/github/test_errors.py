@@ -155,6 +155,7 @@ def test_only_what_is_known_to_pass_is_asked_again_at_once(
         ["repository", "issue_0", "userContentEdits"],
         ["repository", "issue_0", "timelineItems"],
         [*PULL, "baseRef", "refUpdateRule"],
+        [*PULL, "baseRef", "rules"],
     ],
 )
 def test_what_a_dossier_can_do_without_is_no_error(place: Place, access: AppAccess, path: list[str | int]) -> None:

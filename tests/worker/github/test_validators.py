@@ -150,6 +150,22 @@ def test_what_the_repository_ignores_is_no_evidence_and_is_not_waited_for() -> N
 HEAD = "a" * 40
 
 
+def test_what_rulesets_require_is_awaited_beside_what_branch_protection_does() -> None:
+    rules: list[dict[str, Any]] = [
+        {"parameters": {"requiredStatusChecks": [{"name": "test"}, {"name": "lint"}]}},
+        {"parameters": {}},
+        {"parameters": None},
+        {"parameters": {"requiredStatusChecks": [{"name": "test"}]}},
+    ]
+    base: dict[str, Any] = {
+        "refUpdateRule": {"requiredStatusCheckContexts": ["build", "lint"]},
+        "rules": {"nodes": rules},
+    }
+    assert around(pull_of("Fix", baseRef=base)).required == ("build", "lint", "test")
+    assert around(pull_of("Fix", baseRef={**base, "refUpdateRule": None})).required == ("test", "lint")
+    assert around(pull_of("Fix", baseRef={**base, "rules": None})).required == ("build", "lint")
+
+
 def pull_of(message: str, required: tuple[str, ...] = (), base_reports: int = 0, **more: Any) -> GraphPull:
     """A pull request whose head commit says *message*."""
     rollup = {"contexts": {"totalCount": base_reports}} if base_reports else None

@@ -167,6 +167,10 @@ export function updateRule(x, full, branch) {
   return wanted ? { pattern: branch, contexts: wanted.map(({ context }) => context) } : null;
 }
 
+/** Of these the two that a ruleset of the bench may hold. */
+const RULES = { required_status_checks: "RequiredStatusChecksParameters", merge_queue: "MergeQueueParameters" };
+export const ruleParameters = ({ type, parameters }) => ({ ...parameters, __typename: RULES[type] });
+
 export const suiteView = (suite, x) => x.once(`suite ${suite.id}`, () => x.world.checks.suiteView(suite));
 export const tooLong = (type) => () => {
   throw new Problem("BENCH", `bench: ${type}.databaseId does not fit GraphQL's 32-bit Int; keep the id that REST gave you`);
