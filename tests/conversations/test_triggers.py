@@ -28,6 +28,12 @@ def passes_written(world: World, repository: str) -> list[str]:
     return [found[1] for one in written if (found := re.search(r'"conclusion": ?"(success|neutral|skipped)"', one))]
 
 
+def written(world: World, repository: str) -> list[str]:
+    """Each status that was written to a check of this repository."""
+    sent = [one["sent"] or "" for one in world.github.requests(repository) if "/check-runs" in one["path"]]
+    return [found[1] for one in sent if (found := re.search(r'"status": ?"(\w+)"', one))]
+
+
 def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeable_at_once(world: World) -> None:
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  people: skip\n"})
     pull = world.bob.opens(RETRY)
@@ -85,10 +91,14 @@ def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: 
     world.settles()
     first = pull.verdict["eval_id"]
 
-    pull.press_rerun_all()
-    world.settles()
-    assert world.github.told(here.name, "check_suite")[-1]["check_suite"]["pull_requests"] == []
-    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
+    for press, told in ((pull.press_rerun, "check_run"), (pull.press_rerun_all, "check_suite")):
+        before = len(written(world, here.name))
+        press()
+        world.settles()
+        assert world.github.told(here.name, told)[-1][told]["pull_requests"] == []
+        assert written(world, here.name)[before:] == ["in_progress", "completed"]
+        assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("success", first)
+    assert len(world.model.asked) == 1
 
 
 @pytest.mark.slow
