@@ -183,15 +183,17 @@ def test_pain_15_a_change_that_was_read_in_part_is_not_passed_in_full(world: Wor
     assert not world.alice.merges(pull).is_merged
 
 
-def test_pain_16_what_was_not_read_is_not_called_missing(world: World) -> None:
+@pytest.mark.parametrize("places", [(), (RETRY_AT,)], ids=["nowhere", "at another file"])
+def test_pain_16_what_was_not_read_is_not_called_missing(world: World, places: tuple[str, ...]) -> None:
     world.repository(PROJECT)
-    world.model.decides(lambda _: reject("acceptance_gap", concern="The table of data.bin is absent."))
+    world.model.decides(lambda _: reject("acceptance_gap", *places, concern="The table of data.bin is absent."))
     pull = opened(world, **{"data.bin": BINARY})
 
     assert "data.bin" in world.model.asked[0].text, "the judge knows that there is such a file"
     assert pull.check.conclusion == "action_required"
     assert "data.bin" in pull.verdict["coverage"]["unread"]
     assert "not at all: `data.bin` (binary)" in pull.text
+    assert "absent" not in pull.text
 
 
 def test_pain_18_green_tests_do_not_hide_a_criterion_that_nobody_touched(world: World) -> None:

@@ -19,7 +19,7 @@ from worker.judge.bench import Bench, Docket, Seat, Sitting
 from worker.judge.calibration import first_scores, progress
 from worker.judge.claims import claimed_ids
 from worker.judge.convergence import refusal_of
-from worker.judge.coverage import coverage_of
+from worker.judge.coverage import coverage_of, misses_unread
 from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.iteration import correction
@@ -193,7 +193,9 @@ def _by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
             return _undecided(opinion, AbstainReason.TOO_LARGE, unread)
         case Leaning.ACCEPT:
             return _of_model(opinion, evidence=opinion.evidence or _first_of_each(opinion))
-        case Leaning.REJECT if not coverage.is_complete and not opinion.evidence:
+        case Leaning.REJECT if not coverage.is_complete and (
+            not opinion.evidence or misses_unread(f"{opinion.concern}\n{opinion.next_step}", coverage)
+        ):
             # what is missed may stand in what was not shown
             unread = words.too_large([*coverage.unread, *coverage.partly])
             return _undecided(opinion, AbstainReason.TOO_LARGE, unread)

@@ -19,6 +19,11 @@ _ASSET: Final = pattern(
 _DOCS: Final = pattern(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
 _COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
 _ABBREVIATED: Final = pattern(r"\b[0-9a-f]{7,40}\b")
+_MISSED: Final = pattern(
+    r"\b(?:absent|missing|lack(?:s|ed|ing)?|nowhere|(?:not|never) (?:there|included|present|added|defined|implemented|found)"
+    r"|(?:(?:does|do) not|doesn't|don't) (?:exist|contain|include|define|implement))\b",
+    re.IGNORECASE,
+)
 
 
 def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: Iterable[str] = ()) -> Coverage:
@@ -39,6 +44,18 @@ def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: I
     )
 
 
+def misses_unread(said: str, coverage: Coverage) -> bool:
+    """Whether these words miss something and name a file of which nobody read a line: it may stand there.
+
+    A name without its folder tells of a file only where no file that was read is called so.
+    """
+    if not coverage.unread or _MISSED.search(said) is None:
+        return False
+    read = {_name(path) for path in (*coverage.read, *coverage.partly)}
+    names = {name for path in coverage.unread for name in (path, _name(path)) if "." in name}
+    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", said) for one in names - read)
+
+
 def is_told(file: FileDiff, dossier: Dossier) -> bool:
     """Whether the change tells all that matters of a file.
 
@@ -53,12 +70,16 @@ def is_told(file: FileDiff, dossier: Dossier) -> bool:
     return _ASSET.search(file.path) is not None and (_DOCS.search(file.path) is not None or _is_named(file, dossier))
 
 
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _has_no_lines(file: FileDiff) -> bool:
     return file.is_binary or file.is_submodule
 
 
 def _is_named(file: FileDiff, dossier: Dossier) -> bool:
-    name = re.escape(file.path.rpartition("/")[2])
+    name = re.escape(_name(file.path))
     return re.search(rf"(?<![\w.-]){name}(?![\w-])", _wanted(dossier), re.IGNORECASE) is not None
 
 

@@ -518,3 +518,19 @@ def test_what_is_missed_in_a_change_that_was_not_shown_whole_is_no_reject() -> N
     verdict = judge(dossier(files_unread=unread), docket(), bench(model_of(missed)))
     assert judge(dossier(), docket(), bench(model_of(missed))).decision == "reject"
     assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
+
+
+@pytest.mark.parametrize(
+    ("concern", "stands"),
+    [("`big.py` lacks the cap.", False), ("The loop has no cap.", True)],
+    ids=["of it", "of another"],
+)
+def test_a_reject_that_misses_something_of_a_file_that_nobody_read_does_not_stand(
+    concern: str, *, stands: bool
+) -> None:
+    hidden = (UnreadFile(path="big.py", reason=UnreadReason.NEVER_SEND),)
+    missed = reject(concern=concern)
+    verdict = judge(
+        dossier(diff=DIFF + new_file("big.py", "x = 1"), files_unread=hidden), docket(), bench(model_of(missed))
+    )
+    assert (verdict.decision, verdict.abstain_reason) == (("reject", None) if stands else ("abstain", "too_large"))

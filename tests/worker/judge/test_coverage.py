@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict import Coverage
-from worker.judge.coverage import coverage_of
+from worker.judge.coverage import coverage_of, misses_unread
 
 LOGO = "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
 OLD_LOGO = "diff --git a/old.png b/old.png\ndeleted file mode 100644\nindex 1111111..0000000\nBinary files a/old.png and /dev/null differ\n"
@@ -88,3 +90,30 @@ def test_a_deletion_and_a_move_are_told_whole_by_the_diff() -> None:
 def test_a_path_that_stands_twice_in_a_diff_is_counted_once() -> None:
     became_link = DIFF.partition("diff --git a/tests")[0] + new_file("upload.py", "target", mode="120000")
     assert read(became_link, cut=["upload.py"]) == Coverage(partly=("upload.py",))
+
+
+SEEN = Coverage(
+    read=("src/index.js", "upload.py"), partly=("big.py",), unread=("data/table.bin", "lib/index.js", "Makefile")
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_missed"),
+    [
+        ("The table of data/table.bin is absent.", True),
+        ("`table.bin` does not contain the rows.", True),
+        ("Missing: the rows in table.bin.", True),
+        ("lib/index.js lacks the export.", True),
+        ("index.js lacks the export.", False),  # of the one that was read, perhaps
+        ("table.bin.txt is missing.", False),
+        ("other/table.bin is missing.", False),
+        ("table.bin-backup is missing.", False),
+        ("big.py never defined it.", False),  # what was shown of it may show that
+        ("A Makefile target is missing.", False),  # a word like others
+        ("Nobody asked for table.bin.", False),
+        ("The retry is missing.", False),
+    ],
+)
+def test_only_what_misses_something_of_a_file_that_nobody_read_is_about_it(said: str, *, is_missed: bool) -> None:
+    assert misses_unread(said, SEEN) is is_missed
+    assert not misses_unread(said, Coverage(read=SEEN.read))
