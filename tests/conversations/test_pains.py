@@ -173,6 +173,22 @@ def test_pain_14_nothing_is_blocked_for_what_does_not_exist(world: World) -> Non
     assert "gone.py" in str(world.model.asked[1].body["messages"][2]["content"]), "it was told what is not there"
 
 
+def test_pain_14_a_function_that_stands_outside_of_the_diff_is_not_missing(world: World) -> None:
+    world.repository(PROJECT)
+    for _ in range(2):
+        world.model.answers(
+            reject("half_finished", RETRY_AT, concern="The loop calls `send`, but `send` is not defined.")
+        )
+    pull = opened(world)
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert pull.verdict["category"] is None
+    assert "send is not there: line 12 of upload.py defines it" in str(
+        world.model.asked[1].body["messages"][2]["content"]
+    )
+    assert "line 12 of upload.py defines it" in pull.text
+
+
 def test_pain_15_a_change_that_was_read_in_part_is_not_passed_in_full(world: World) -> None:
     world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -1,4 +1,4 @@
-"""What code holds against an accept of the model: claims that are contradicted, and code that is shown by a test alone.
+"""What code holds against the model's word: contradicted claims, code shown by a test alone, a reject for what is there.
 
 Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.asking`). Invariant:
 nothing here rejects: what is vetoed is a person's to decide, and the model's opinion stays on record.
@@ -12,6 +12,7 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import ClaimStatus, ClaimVerdict
 from worker.judge import words
 from worker.judge.claims import meant
+from worker.judge.denials import denied
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
 
@@ -27,6 +28,8 @@ _NOT_OF_CODE: Final = pattern(
 
 def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     """The same ruling, or a person's."""
+    if ruling.decision == "reject" and (found := denied(opinion, hearing.dossier)):
+        return _held_against(ruling, words.there(found.name, found.path, found.line), "names")
     if ruling.decision != "accept":
         return ruling
     against = next(contradicted(hearing), None)
@@ -50,6 +53,8 @@ def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:
 
 def question_of(opinion: ModelOpinion, hearing: Hearing) -> str | None:
     """What the model is asked about where it looked, if that can't have been enough."""
+    if found := denied(opinion, hearing.dossier):
+        return words.look_there(found.name, found.path, found.line)
     bare = shown_by_others_alone(opinion, hearing)
     return words.look_at_code(bare) if bare else None
 

@@ -219,6 +219,21 @@ def look_at_code(criteria: Sequence[str]) -> str:
     )
 
 
+def there(name: str, path: str, line: int) -> tuple[str, str]:
+    return (
+        f"The model rejects because {name} is not there, also when told that line {line} of {path} defines it.",
+        f"A person looks whether anything else stands against this change; {name} is there.",
+    )
+
+
+def look_there(name: str, path: str, line: int) -> str:
+    """For the model."""
+    return (
+        f"Your concern says that {name} is not there: line {line} of {path} defines it. "
+        "Say what is wrong all the same, or decide otherwise."
+    )
+
+
 def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
     """Each opinion's name, what it says, and why."""
     told = " ".join(f"{name.capitalize()} says {said.replace('_', ' ')}: {why}" for name, said, why in opinions)

@@ -1,0 +1,99 @@
+"""Names that a reject says are not there: found where they are, and nothing else is taken for such words."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import accept, dossier, model_of, place, reject
+from worker.domain.dossier import HeadFile
+from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
+from worker.judge.court import judge
+from worker.judge.denials import MOST_CHARACTERS, Denied, denied
+
+UPLOAD = "from net import backoff\n\n\ndef upload(data):\n    return backoff(send(data))\n\n\nclass Sender:\n    async def send(self): ...\n"
+NET = "LIMIT = 3\n\n\ndef backoff(reply):\n    return reply\n\n\ndef jitter():\n    return 0\n"
+GO = "package a\n\nfunc (s *Sender) Dial() error { return nil }\n"
+SCRIPT = "const { post } = require('./http')\nexport default async function go() {}\nexport const get = () => 1\n"
+HTTP = "module.exports = { post }\nfunction post() {}\n"
+TEXTS = {"upload.py": UPLOAD, "net.py": NET, "a.go": GO, "go.js": SCRIPT, "http.js": HTTP}
+FILES = (*(HeadFile(path=path, text=text) for path, text in TEXTS.items()), HeadFile(path="gone.py", exists=False))
+
+
+def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
+    fields: dict[str, Any] = {
+        "decision": Leaning.REJECT,
+        "category": Category.HALF_FINISHED,
+        "concern": concern,
+        "evidence": (EvidencePointer(path=path, line=1),),
+        "next_step": "Do it.",
+        "score": 0.2,
+        "confidence": 0.9,
+    }
+    return ModelOpinion(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("concern", "path", "found"),
+    [
+        ("`send` is not defined.", "upload.py", Denied("send", "upload.py", 9)),
+        ("It calls `send()`, but `send()` is never defined anywhere", "upload.py", Denied("send", "upload.py", 9)),
+        ("The helper `send` in upload.py does not exist.", "upload.py", Denied("send", "upload.py", 9)),
+        ("The function `backoff` is missing.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("`backoff` function is absent; nothing works.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("The loop uses the undefined function `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("There is no function `upload` here.", "upload.py", Denied("upload", "upload.py", 4)),
+        ("The definition of `backoff` is missing.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("It imports `backoff`. `backoff` doesn't exist.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("`Dial` is not defined.", "a.go", Denied("Dial", "a.go", 3)),
+        ("`go` is not declared.", "go.js", Denied("go", "go.js", 2)),
+        ("`get` is not declared.", "go.js", Denied("get", "go.js", 3)),
+        ("`post` does not exist.", "go.js", Denied("post", "http.js", 2)),
+        ("`nothing` is not defined, and `send` is not defined.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`jitter` is not defined.", "upload.py", None),  # nobody takes it from net.py: here it is not there
+        ("`backoff` is not defined.", "a.go", None),  # nor does this file
+        ("`LIMITS` is not defined.", "net.py", None),
+        ("A call of `send` is missing.", "upload.py", None),
+        ("`send` is missing its argument.", "upload.py", None),
+        ("The function `send` is missing a return.", "upload.py", None),
+        ("When `send` does not exist, nothing is told.", "upload.py", None),
+        ("`send` is not defined for empty data.", "upload.py", None),
+        ("send is not defined.", "upload.py", None),
+        ("`send` is defined and never called.", "upload.py", None),
+        ("`Sender.send` does not exist.", "upload.py", None),
+        ("`send` is not defined.", "elsewhere.py", None),
+    ],
+)
+def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: str, found: Denied | None) -> None:
+    assert denied(said(concern, path), dossier(files=FILES)) == found
+
+
+def test_a_criterions_place_is_pointed_at_too() -> None:
+    unmet = CriterionVerdict(
+        id="AC1", status=CriterionStatus.PARTIAL, evidence=(EvidencePointer(path="net.py", line=1),)
+    )
+    opinion = said("`jitter` is not defined.", evidence=(), criteria=(unmet,))
+    assert denied(opinion, dossier(files=FILES)) == Denied("jitter", "net.py", 8)
+
+
+def test_only_a_reject_and_only_texts_that_are_known_are_looked_at() -> None:
+    words = "`send` is not defined."
+    for other in (Leaning.ACCEPT, Leaning.CANNOT_TELL):
+        assert denied(said(words, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
+    assert denied(said(words), dossier(files=None)) is None
+    long = HeadFile(path="upload.py", text=UPLOAD + " " * MOST_CHARACTERS)
+    assert denied(said(words), dossier(files=(long,))) is None
+
+
+MISSED = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`send` is not defined.")
+
+
+def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person() -> None:
+    model = model_of(MISSED, MISSED)
+    verdict = judge(dossier(), docket(), bench(model))
+    assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
+    assert verdict.signals["vetoed_by"] == "names"
+    assert judge(dossier(), docket(), bench(model_of(MISSED, accept()))).decision == "accept"
+    other = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="The loop never ends.")
+    assert judge(dossier(), docket(), bench(model_of(MISSED, other))).decision == "reject"

@@ -1,0 +1,84 @@
+"""Names that a reject says are not there, held against the texts of the head.
+
+Does not understand prose: only a name in code marks counts, with words right beside it that deny that it is defined. Invariant:
+what comes out is defined in a file that the reject points at, or in another known one, and a file that it points at takes it
+from elsewhere by that name. What is defined in a file that nobody read is not known here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from worker.domain.dossier import Dossier
+from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+
+MOST_NAMES: Final = 10
+MOST_CHARACTERS: Final = 400_000
+"""Of a longer text nothing is said."""
+
+_NAME: Final = r"`([A-Za-z_$][\w$]{0,99})(?:\(\))?`"
+_KIND: Final = r"(?:functions?|methods?|class|helper|symbol|constant|type|module)"
+_PLACE: Final = r"(?:\s+(?:in|of|from)\s+`?[\w./-]{1,200}`?)?"
+_BEFORE: Final = (
+    rf"(?:^|[.;:!?,(]\s*|\b(?:but|and|because|since|that|as|the|a|an|calls?|uses?|imports?|which|{_KIND})\s+)"
+)
+_AFTER: Final = r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:anywhere|in|at|on|here|and|so|but|though)\b)"
+_DENIED: Final = tuple(
+    pattern(words, re.IGNORECASE | re.MULTILINE)
+    for words in (
+        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:is|was)\s+(?:not|never|nowhere)\s+(?:defined|declared){_AFTER}",
+        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:does\s+not|doesn't)\s+exist{_AFTER}",
+        rf"\b(?:{_KIND}|definition\s+of)\s+{_NAME}{_PLACE}\s+is\s+(?:missing|absent|not\s+there){_AFTER}",
+        rf"{_NAME}\s+{_KIND}{_PLACE}\s+is\s+(?:missing|absent|not\s+there){_AFTER}",
+        rf"\b(?:undefined|undeclared|non-?existent)\s+(?:{_KIND}\s+)?{_NAME}",
+        rf"\bno\s+(?:{_KIND}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
+    )
+)
+_DEFINES: Final = (
+    r"^[^\S\n]*(?:(?:export|default|pub|public|private|protected|internal|static|final|abstract|async|unsafe|override)(?:\([^)\n]*\))?\s+)*"
+    r"(?:def|class|function\*?|func|fn|struct|interface|trait|enum|type|const|let|var|val|object|module|protocol|macro_rules!)"
+    r"\s+(?:\([^)\n]*\)\s*)?{name}(?![\w$])"
+)
+_TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
+
+
+class Denied(Value):
+    """A name that was said not to be there, and the line that defines it."""
+
+    name: str
+    path: str
+    line: int
+
+
+def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
+    """The first name that a reject denies though it is there."""
+    if opinion.decision is not Leaning.REJECT:
+        return None
+    names = list(islice(dict.fromkeys(_names(opinion.concern)), MOST_NAMES))
+    texts = _texts(dossier) if names else {}
+    places = (*opinion.evidence, *(place for one in opinion.criteria for place in one.evidence))
+    pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
+    found = (one for name in names for one in _defined(name, pointed, texts))
+    return next(found, None)
+
+
+def _names(said: str) -> Iterator[str]:
+    for form in _DENIED:
+        yield from (found[1] for found in form.finditer(said))
+
+
+def _texts(dossier: Dossier) -> dict[str, str]:
+    known = ((file.path, file.text) for file in dossier.files or () if file.exists)
+    return {path: text for path, text in known if text is not None and len(text) <= MOST_CHARACTERS}
+
+
+def _defined(name: str, pointed: list[str], texts: Mapping[str, str]) -> Iterator[Denied]:
+    takes = re.compile(_TAKES.replace("{name}", re.escape(name)), re.MULTILINE)
+    defines = re.compile(_DEFINES.replace("{name}", re.escape(name)), re.MULTILINE)
+    is_taken = any(takes.search(texts[path]) for path in pointed)
+    for path in [*pointed, *(sorted(texts.keys() - set(pointed)) if is_taken else ())]:
+        if found := defines.search(texts[path]):
+            yield Denied(name, path, texts[path].count("\n", 0, found.end()) + 1)
