@@ -287,12 +287,13 @@ def test_a_person_decides_about_what_a_contest_left_to_them_and_nobody_is_asked_
 
 
 def test_needs_a_person_has_a_way_back(world: World) -> None:
-    world.repository({**PROJECT, "CODEOWNERS": "* @alice\n*.bin @bob @mallory\n"})
+    config = {".github/assay.yml": "review:\n  label: needs-a-person\n"}
+    here = world.repository({**PROJECT, **config, "CODEOWNERS": "* @alice\n*.bin @bob @mallory\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
     pull = world.agent.opens({**RETRY, "data.bin": {"base64": "AAECAwQFBgc="}})
     world.settles()
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "too_large")
-    assert sorted(pull.reviewers) == ["alice", "bob"]
+    assert (sorted(pull.reviewers), pull.labels) == (["alice", "bob"], ["needs-a-person"])
     verdict = pull.verdict
 
     world.bob.reviews(pull, "REQUEST_CHANGES", "What is in there?")
@@ -306,6 +307,8 @@ def test_needs_a_person_has_a_way_back(world: World) -> None:
     world.agent.pushes(pull, {"data.bin": {"base64": "AAECAwQFBgcI"}})
     world.settles()
     assert pull.check.conclusion == "action_required", "a review is of one commit"
+    asked = [one["path"].rpartition("/")[2] for one in world.github.requests(here.name) if one["method"] == "POST"]
+    assert asked.count("labels") == 1, "once"
 
 
 @pytest.mark.slow
