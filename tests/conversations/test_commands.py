@@ -424,6 +424,22 @@ def test_a_typo_is_answered_once_its_mending_is_followed_and_bots_never_talk_for
 
 
 @pytest.mark.slow
+def test_a_command_at_a_line_of_the_change_is_followed_and_so_is_one_that_an_edit_put_there(world: World) -> None:
+    pull = unjudged(world)
+    refused = world.mallory.comments_at(pull, RETRY_AT, "/rejudge")
+    remark = world.bob.comments_at(pull, RETRY_AT, "Three times?")
+    world.settles()
+    assert pull.verdict["abstain_reason"] is not None
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.edits_comment_at(remark, "Three times?\n\n/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    left = [(one["on"]["id"], one["content"]) for one in world.github.state(pull.repository.name)["reactions"]]
+    assert left == [(refused.id, "-1"), (remark.id, "eyes")]
+
+
+@pytest.mark.slow
 def test_buttons_judge_again_and_contest_by_whoever_may(world: World) -> None:
     pull = rejected(world)
     pull.press("rejudge", by="mallory")

@@ -91,6 +91,16 @@ class Person:
     def comments(self, pull: Pull, body: str) -> Comment:
         return Comment(self._does("POST", f"/issues/{pull.number}/comments", body=body)["id"])
 
+    def comments_at(self, pull: Pull, place: str, body: str) -> Comment:
+        """At a line of the change ("upload.py:5")."""
+        path, _, line = place.rpartition(":")
+        said = {"path": path, "line": int(line), "side": "RIGHT", "commit_id": pull.head, "body": body}
+        where = f"/repos/{self.repository.name}/pulls/{pull.number}/comments"
+        return Comment(self.github.user(self.login, "POST", where, **said)["id"])
+
+    def edits_comment_at(self, comment: Comment, body: str) -> None:
+        self._does("PATCH", f"/pulls/comments/{comment.id}", body=body)
+
     def edits_comment(self, comment: Comment, body: str) -> None:
         self._does("PATCH", f"/issues/comments/{comment.id}", body=body)
 

@@ -290,7 +290,7 @@ export class World {
     if (issue) return this.send(event, full, { ...payload, ...edit, issue: seen ? this.pulls.asIssue(seen) : issue });
     const changes = payload.action === "edited" ? { changes: this.pulls.changes.get(`${full}#${number}`) ?? {} } : {};
     const review = payload.review && { review: { ...payload.review, state: payload.review.state.toLowerCase() } }; // REST shouts it
-    this.send(event, full, { ...payload, ...review, number, pull_request: seen, ...changes });
+    this.send(event, full, { ...payload, ...review, number, pull_request: seen, ...changes, ...edit });
     if (payload.action === "opened") await this.checks.requested(full, seen.head.sha);
   }
 
