@@ -49,6 +49,30 @@ def test_ci_that_fails_while_we_wait_is_reported(world: World) -> None:
     assert pull.verdict["abstain_reason"] == "ci_failed"
 
 
+@pytest.mark.slow
+def test_ci_that_sets_commit_statuses_is_waited_for_told_and_wakes_like_one_with_check_runs(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+
+    def says(state: str, description: str = "") -> None:
+        path = f"/repos/{here.name}/statuses/{pull.head}"
+        world.github.user("alice", "POST", path, state=state, context="jenkins", description=description)
+
+    says("pending")
+    world.agent.marks_ready(pull)
+    world.until(lambda: bool(here.checks) and pull.check.title == "Waiting for CI: jenkins", "the check waits for CI")
+    says("failure", "assert 503 == 200")
+    world.settles()
+    assert (pull.check.title, pull.verdict["abstain_reason"]) == ("Not judged: CI failed (jenkins)", "ci_failed")
+    assert "assert 503 == 200" in pull.text
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    says("success")
+    world.until(lambda: pull.check.conclusion == "success", "the green status woke it")
+    assert len(here.checks) == 1
+
+
 def test_green_ci_is_told_to_the_judge(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))

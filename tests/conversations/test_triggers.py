@@ -331,6 +331,34 @@ def test_a_draft_waits_and_says_so_and_is_judged_when_it_is_ready(world: World) 
 
 
 @pytest.mark.slow
+def test_what_becomes_a_draft_waits_with_its_next_push_and_what_was_judged_stays_so(another_world: Open) -> None:
+    world = another_world({"ASSAY_QUIET_WINDOW": "600"})
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(RETRY)
+    world.until(lambda: bool(here.checks), "its check is there")
+    assert pull.check.title.startswith("Judging starts at")
+
+    def becomes(*, draft: bool) -> None:
+        here.github.verb("draft", repo=here.name, pull=pull.number, draft=draft)
+        world.github.settle()
+
+    becomes(draft=True)
+    held = ("queued", None, "Draft: judged when it is ready")
+    world.until(lambda: pull.check == held, "the check says that it is a draft")
+    world.agent.pushes(pull, {"notes.md": "Three times.\n"})
+    world.until(lambda: len(here.checks) > 1 and pull.check == held, "so does the next head's")
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge")
+    world.until(lambda: pull.check.conclusion == "success", "whoever asks has a draft judged")
+    for draft in (False, True):
+        becomes(draft=draft)
+        world.settles()
+        assert (pull.check.conclusion, len(world.model.asked)) == ("success", 1)
+
+
+@pytest.mark.slow
 def test_a_retargeted_pull_request_is_judged_anew(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.verb("push", repo=here.name, branch="below", files={"other.py": "x = 1\n"})
