@@ -58,6 +58,11 @@ class Taster:
             bufsize=0,
         )
 
+    @property
+    def pid(self) -> int:
+        """Of the process that tries texts now."""
+        return self._process.pid
+
     def survives(self, raw: bytes, grammar: Grammar) -> bool:
         """Whether a process got through this text. Raises RuntimeError where none can be started."""
         if self._left < 0:

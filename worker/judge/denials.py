@@ -38,9 +38,9 @@ _DENIED: Final = tuple(
     )
 )
 _DEFINES: Final = (
-    r"^[^\S\n]*(?:(?:export|default|pub|public|private|protected|internal|static|final|abstract|async|unsafe|override)(?:\([^)\n]*\))?\s+)*"
+    r"^[^\S\n]*(?:(?:export|default|pub|public|private|protected|internal|static|final|abstract|async|unsafe|override)(?:\([^)\n]*\))?[^\S\n]+)*"
     r"(?:def|class|function\*?|func|fn|struct|interface|trait|enum|type|const|let|var|val|object|module|protocol|macro_rules!)"
-    r"\s+(?:\([^)\n]*\)\s*)?{name}(?![\w$])"
+    r"[^\S\n]+(?:\([^)\n]*\)[^\S\n]*)?{name}(?![\w$])"
 )
 _TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
 

@@ -86,6 +86,12 @@ def test_only_a_reject_and_only_texts_that_are_known_are_looked_at() -> None:
     assert denied(said(words), dossier(files=(long,))) is None
 
 
+@pytest.mark.parametrize("text", ["static\n" * 50_000, "static " * 50_000, "import a, " * 40_000, "fn (" * 90_000])
+def test_no_text_takes_longer_than_it_is_long(text: str) -> None:
+    """With blanks that go on over lines the first of these took minutes."""
+    assert denied(said("`send` is not defined."), dossier(files=(HeadFile(path="upload.py", text=text),))) is None
+
+
 MISSED = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`send` is not defined.")
 
 
