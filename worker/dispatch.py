@@ -280,7 +280,7 @@ class Dispatcher:
         return Errand(
             name="open check",
             work=lambda clerk: self._open(clerk, opening),
-            done=lambda: self._store.pulls.opened(request.pull, head_sha),
+            done=lambda: self._store.pulls.opened(request.pull, head_sha, opening.seq),
             later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
             again_s=OPEN_AGAIN_S,
             installation=request.pull.installation_id,

@@ -50,10 +50,11 @@ class Given(Value):
 
 
 class ToOpen(Value):
-    """A head that needs its check run."""
+    """A head that needs its check run. `seq`: which request of all that is."""
 
     head_sha: Sha
     request: JudgeRequest
+    seq: str = ""
 
 
 class Plan(Value):
@@ -165,11 +166,11 @@ class Pulls:
         """Which head needs its check run next. It comes again after the hold, unless `opened`."""
         hold = milliseconds(self._timing.open_hold)
         reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0))
-        return ToOpen(text(reply[1]), _request(reply[2])) if reply else None
+        return ToOpen(text(reply[1]), _request(reply[2]), text(reply[3])) if reply else None
 
-    def opened(self, pull: PullRef, head_sha: Sha) -> None:
-        """The check run of this head is there, or is refused for good."""
-        self._run(Script.OPENED, [keys.pull(pull)], head_sha)
+    def opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
+        """The check run of this head is there, or is refused for good. What came after *seq*, if that is said, is still to be told."""
+        self._run(Script.OPENED, [keys.pull(pull)], head_sha, seq)
 
     def open_later(self, pull: PullRef, head_sha: Sha, delay: timedelta) -> None:
         """The check run of this head can't be opened now: `next_to_open` gives it again after *delay*."""

@@ -400,6 +400,20 @@ def test_each_new_head_gets_its_check_opened_once(store: Store) -> None:
     assert store.pulls.next_to_open() is None, "the same head again"
 
 
+def test_what_is_told_while_a_check_is_opened_is_said_by_who_opens_it_again(store: Store) -> None:
+    store.pulls.want(wish())
+    opening = store.pulls.next_to_open()
+    assert opening is not None
+    store.pulls.want(wish(draft=True))
+    store.pulls.opened(pull(), HEAD, opening.seq)
+    again = store.pulls.next_to_open()
+    assert again is not None
+    assert (again.head_sha, again.request.draft) == (HEAD, True)
+    comes_again(store, keys.opening(pull().installation_id), keys.pull(pull()).name)
+    store.pulls.opened(pull(), HEAD, again.seq)
+    assert not store.wire.call("ZCARD", keys.opening(pull().installation_id).name), "however long it took"
+
+
 def test_a_check_that_can_not_be_opened_now_comes_again_after_its_delay(store: Store) -> None:
     store.pulls.want(wish())
     assert store.pulls.next_to_open()

@@ -24,7 +24,7 @@ for _ = 1, 50 do
   elseif lane == 'opening' then
     call('ZADD', turns, now, installation)
     call('ZADD', waiting, now + A[3], pull)
-    return {pull, get('head'), get('req')}
+    return {pull, get('head'), get('req'), get('seq') or ''}
   else
     local fence = call('INCR', 'assay:count')
     call('ZADD', turns, now, installation)
