@@ -189,6 +189,29 @@ def test_pain_14_a_function_that_stands_outside_of_the_diff_is_not_missing(world
     assert "line 12 of upload.py defines it" in pull.text
 
 
+def test_pain_14_a_function_of_a_file_that_nobody_read_is_not_missing(world: World) -> None:
+    world.repository({**PROJECT, "net.py": "def backoff(data):\n    return data\n"})
+    for _ in range(2):
+        world.model.answers(reject("half_finished", "upload.py:1", concern="`backoff` is not defined anywhere."))
+    taken = "from net import backoff\n" + RETRY["upload.py"].replace("send(data)", "send(backoff(data))", 1)
+    pull = opened(world, **{"upload.py": taken})
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert "line 1 of upload.py takes it from elsewhere" in str(world.model.asked[1].body["messages"][2]["content"])
+
+
+def test_pain_14_a_rule_that_is_in_no_file_blocks_nobody(world: World) -> None:
+    world.repository({**PROJECT, "AGENTS.md": "- Never call `print()` in library code.\n"})
+    invented = 'CONTRIBUTING.md says "every upload is logged with its size".'
+    for _ in range(2):
+        world.model.answers(reject("spec_violation", RETRY_AT, concern=invented))
+    pull = opened(world)
+
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "needs_human")
+    assert "nowhere in what you were shown: CONTRIBUTING.md" in str(world.model.asked[1].body["messages"][2]["content"])
+    assert "a rule that stands nowhere in what was read" in pull.text
+
+
 def test_pain_15_a_change_that_was_read_in_part_is_not_passed_in_full(world: World) -> None:
     world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))

@@ -1,8 +1,8 @@
 """Names that a reject says are not there, held against the texts of the head.
 
 Does not understand prose: only a name in code marks counts, with words right beside it that deny that it is defined. Invariant:
-what comes out is defined in a file that the reject points at, or in another known one, and a file that it points at takes it
-from elsewhere by that name. What is defined in a file that nobody read is not known here.
+what comes out is defined in a file that the reject points at, or a file that it points at takes it by that name from elsewhere:
+from a known one that defines it, or from one that nobody read.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from worker.domain.diff import diff_of
 from worker.domain.dossier import Dossier
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
@@ -43,14 +44,17 @@ _DEFINES: Final = (
     r"[^\S\n]+(?:\([^)\n]*\)[^\S\n]*)?{name}(?![\w$])"
 )
 _TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
+_WORDS: Final = pattern(r"[\w-]+")
+_OF_FOLDERS: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
 class Denied(Value):
-    """A name that was said not to be there, and the line that defines it."""
+    """A name that was said not to be there, and the line that defines it; `is_taken`: that takes it from where nobody looked."""
 
     name: str
     path: str
     line: int
+    is_taken: bool = False
 
 
 def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
@@ -61,7 +65,7 @@ def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
     texts = _texts(dossier) if names else {}
     places = (*opinion.evidence, *(place for one in opinion.criteria for place in one.evidence))
     pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
-    found = (one for name in names for one in _defined(name, pointed, texts))
+    found = (one for name in names for one in _there(name, pointed, texts, dossier))
     return next(found, None)
 
 
@@ -75,10 +79,37 @@ def _texts(dossier: Dossier) -> dict[str, str]:
     return {path: text for path, text in known if text is not None and len(text) <= MOST_CHARACTERS}
 
 
-def _defined(name: str, pointed: list[str], texts: Mapping[str, str]) -> Iterator[Denied]:
+def _there(name: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier) -> Iterator[Denied]:
     takes = re.compile(_TAKES.replace("{name}", re.escape(name)), re.MULTILINE)
     defines = re.compile(_DEFINES.replace("{name}", re.escape(name)), re.MULTILINE)
-    is_taken = any(takes.search(texts[path]) for path in pointed)
-    for path in [*pointed, *(sorted(texts.keys() - set(pointed)) if is_taken else ())]:
+    taken = [(path, found) for path in pointed for found in [takes.search(texts[path])] if found]
+    for path in [*pointed, *(sorted(texts.keys() - set(pointed)) if taken else ())]:
         if found := defines.search(texts[path]):
-            yield Denied(name, path, texts[path].count("\n", 0, found.end()) + 1)
+            yield Denied(name, path, _line(texts[path], found))
+    for path, found in taken:
+        if not _was_looked_for(name, found[0], path, texts) and not _is_gone(defines, dossier):
+            yield Denied(name, path, _line(texts[path], found), is_taken=True)
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.end()) + 1
+
+
+def _was_looked_for(name: str, takes: str, path: str, texts: Mapping[str, str]) -> bool:
+    """Whether the line names a known file that does not hold the name at all."""
+    sources = {word.lower() for word in _WORDS.findall(takes)} - {name.lower()}
+    word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+    named = [text for other, text in texts.items() if other != path and _stem(other) in sources]
+    return any(word.search(text) is None for text in named)
+
+
+def _stem(path: str) -> str:
+    """What a file is called where something is taken from it; of a package's own file, its folder."""
+    folder, _, file = path.rpartition("/")
+    stem = file.partition(".")[0].lower()
+    return folder.rpartition("/")[2].lower() if stem in _OF_FOLDERS and folder else stem
+
+
+def _is_gone(defines: re.Pattern[str], dossier: Dossier) -> bool:
+    """Whether the change takes a definition away: then who denies it may be right."""
+    return any(defines.search(line.text) for file in diff_of(dossier.diff).files for line in file.removed)

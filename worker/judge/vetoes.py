@@ -1,4 +1,4 @@
-"""What code holds against the model's word: contradicted claims, code shown by a test alone, a reject for what is there.
+"""What code holds against the model's word: claims, tests for code, names that are there, rules that are not.
 
 Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.asking`). Invariant:
 nothing here rejects: what is vetoed is a person's to decide, and the model's opinion stays on record.
@@ -15,6 +15,7 @@ from worker.judge.claims import meant
 from worker.judge.denials import denied
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
+from worker.judge.unwritten import unwritten
 
 _TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"
@@ -29,7 +30,10 @@ _NOT_OF_CODE: Final = pattern(
 def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     """The same ruling, or a person's."""
     if ruling.decision == "reject" and (found := denied(opinion, hearing.dossier)):
-        return _held_against(ruling, words.there(found.name, found.path, found.line), "names")
+        said = words.there(found.name, found.path, found.line, is_taken=found.is_taken)
+        return _held_against(ruling, said, "names")
+    if ruling.decision == "reject" and (rule := unwritten(opinion, hearing.dossier)):
+        return _held_against(ruling, words.no_rule(rule), "rules")
     if ruling.decision != "accept":
         return ruling
     against = next(contradicted(hearing), None)
@@ -54,7 +58,9 @@ def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:
 def question_of(opinion: ModelOpinion, hearing: Hearing) -> str | None:
     """What the model is asked about where it looked, if that can't have been enough."""
     if found := denied(opinion, hearing.dossier):
-        return words.look_there(found.name, found.path, found.line)
+        return words.look_there(found.name, found.path, found.line, is_taken=found.is_taken)
+    if rule := unwritten(opinion, hearing.dossier):
+        return words.look_for_rule(rule)
     bare = shown_by_others_alone(opinion, hearing)
     return words.look_at_code(bare) if bare else None
 

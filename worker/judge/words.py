@@ -219,18 +219,39 @@ def look_at_code(criteria: Sequence[str]) -> str:
     )
 
 
-def there(name: str, path: str, line: int) -> tuple[str, str]:
+def there(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str]:
+    if is_taken:
+        return (
+            f"The model rejects because {name} is not there, also when told that line {line} of {path} takes it from elsewhere.",
+            f"A person looks whether {name} is there: what defines it was not read.",
+        )
     return (
         f"The model rejects because {name} is not there, also when told that line {line} of {path} defines it.",
         f"A person looks whether anything else stands against this change; {name} is there.",
     )
 
 
-def look_there(name: str, path: str, line: int) -> str:
+def look_there(name: str, path: str, line: int, *, is_taken: bool) -> str:
+    """For the model."""
+    how = "takes it from elsewhere, which you were not shown" if is_taken else "defines it"
+    return (
+        f"Your concern says that {name} is not there: line {line} of {path} {how}. "
+        "Say what is wrong all the same, or decide otherwise."
+    )
+
+
+def no_rule(said: str) -> tuple[str, str]:
+    return (
+        f"The model rejects for a rule that stands nowhere in what was read, also when told so: {said}.",
+        "A person looks whether there is such a rule, and whether this change breaks it.",
+    )
+
+
+def look_for_rule(said: str) -> str:
     """For the model."""
     return (
-        f"Your concern says that {name} is not there: line {line} of {path} defines it. "
-        "Say what is wrong all the same, or decide otherwise."
+        f"Your concern rests on a rule that stands nowhere in what you were shown: {said}. "
+        "Quote a rule as it is written, or decide otherwise."
     )
 
 

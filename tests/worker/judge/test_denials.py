@@ -69,6 +69,40 @@ def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: 
     assert denied(said(concern, path), dossier(files=FILES)) == found
 
 
+ELSEWHERE = {
+    "upload.py": "from net import backoff\nfrom pkg.retry import jitter\nimport limits\n\n\ndef upload(data):\n    return send(data)\n",
+    "pkg/retry.py": "def wait():\n    return 0\n",
+    "pkg/__init__.py": "",
+    "send.ts": "import { post } from './http'\nimport { get } from './api'\n",
+    "api/index.ts": "export * from './get'\nexport { get } from './get'\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("concern", "path", "found"),
+    [
+        ("`backoff` is not defined anywhere.", "upload.py", Denied("backoff", "upload.py", 1, is_taken=True)),
+        ("`post` does not exist.", "send.ts", Denied("post", "send.ts", 1, is_taken=True)),
+        ("`get` does not exist.", "send.ts", Denied("get", "send.ts", 2, is_taken=True)),  # it comes from further on
+        ("`jitter` is not defined.", "upload.py", None),  # pkg/retry.py was read
+        ("`send` is not defined.", "upload.py", None),  # nobody says from where
+    ],
+)
+def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
+    concern: str, path: str, found: Denied | None
+) -> None:
+    files = tuple(HeadFile(path=one, text=text) for one, text in ELSEWHERE.items())
+    assert denied(said(concern, path), dossier(files=files)) == found
+
+
+def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:
+    files = (HeadFile(path="upload.py", text=ELSEWHERE["upload.py"]),)
+    gone = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -1,3 +1,1 @@\n-def backoff(reply):\n-    return reply\n LIMIT = 3\n"
+    words = said("`backoff` is not defined anywhere.")
+    assert denied(words, dossier(files=files, diff=gone)) is None
+    assert denied(words, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
+
+
 def test_a_criterions_place_is_pointed_at_too() -> None:
     unmet = CriterionVerdict(
         id="AC1", status=CriterionStatus.PARTIAL, evidence=(EvidencePointer(path="net.py", line=1),)

@@ -1,0 +1,76 @@
+"""Rules that a reject rests on, held against all that was read: its quoted words, and the rules files that it names.
+
+Does not understand a rule, nor whether the change breaks it. Invariant: what comes out occurs in no text of the dossier; words
+that stand there in another form of letters, marks or blanks stand there.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.dossier import Dossier
+from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.pattern import pattern
+from worker.domain.verdict import Category
+
+LEAST_WORDS: Final = 3
+"""Of a quote: fewer may be a name, or a word in doubt."""
+
+SHOWN: Final = 120
+"""Characters of what is told of it."""
+
+_QUOTED: Final = pattern(r'"([^"\n]{1,300})"|\u201c([^\u201d\n]{1,300})\u201d')
+_LEFT_OUT: Final = pattern(r"\u2026|\.{3}|\[\.{3}\]")
+_RULES_FILE: Final = pattern(
+    r"(?<![\w/.-])((?:[\w.-]{1,100}/){0,9}(?:(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|CONVENTIONS|STYLEGUIDE|copilot-instructions)\.mdc?|\.cursorrules))\b",
+    re.IGNORECASE,
+)
+_WORD: Final = pattern(r"\w+")
+
+
+def unwritten(opinion: ModelOpinion, dossier: Dossier) -> str | None:
+    """What a reject for a broken rule quotes or names that nobody read anywhere."""
+    if opinion.decision is not Leaning.REJECT or opinion.category is not Category.SPEC_VIOLATION:
+        return None
+    said = opinion.concern
+    files, quotes = (found[1] for found in _RULES_FILE.finditer(said)), _quotes(said)
+    if not (claims := [*files, *quotes]):
+        return None
+    read = _spelled("\n".join(_read(dossier)))
+    missing = next((one for one in claims if not all(f" {part} " in read for part in _parts(one))), None)
+    return None if missing is None else _shown(" ".join(missing.split()))
+
+
+def _shown(claim: str) -> str:
+    return claim if len(claim) <= SHOWN else f"{claim[: SHOWN - 1]}…"
+
+
+def _quotes(said: str) -> Iterator[str]:
+    quotes = (found[1] or found[2] for found in _QUOTED.finditer(said))
+    return (one for one in quotes if len(_WORD.findall(one)) >= LEAST_WORDS)
+
+
+def _parts(claim: str) -> Iterator[str]:
+    """What has to stand somewhere as it is: each part between those that were left out."""
+    spelled = (_spelled(part).strip() for part in _LEFT_OUT.split(claim))
+    return (one for one in spelled if one)
+
+
+def _spelled(text: str) -> str:
+    """Only its words, in small letters."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+def _read(dossier: Dossier) -> Iterator[str]:
+    pull = dossier.pull_request
+    yield from (pull.title, pull.body or "", dossier.diff)
+    for rules in dossier.guidance:
+        yield from (rules.path, rules.text)
+    for issue in dossier.issues:
+        yield from (issue.title, issue.body)
+    yield from (one.text for one in dossier.criteria or ())
+    for file in dossier.files or ():
+        yield from (file.path, file.text or "")
+    yield from (one.path for one in dossier.files_unread)
+    for check in dossier.ci.checks if dossier.ci else ():
+        yield from (check.name, check.summary, check.log_tail)
