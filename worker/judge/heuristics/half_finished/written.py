@@ -70,11 +70,11 @@ def rewritten(change: Change) -> tuple[Written, ...]:
 
 
 def _find_new(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _all(change) if _is_new(one, change) and not is_declaration(one.function))
+    return tuple(one for one in _fresh(change) if not is_declaration(one.function))
 
 
 def _find_left(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _all(change) if is_beside_abstract_ones(one.function) and _is_new(one, change))
+    return tuple(one for one in _fresh(change) if is_beside_abstract_ones(one.function))
 
 
 def _find_exemplary(change: Change) -> tuple[Written, ...]:
@@ -99,17 +99,25 @@ _TO_FILL: Final = pattern(
 
 
 def _find_registered(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _all(change) if is_run_by_a_framework(one.function) and _is_new(one, change))
+    return tuple(one for one in _fresh(change) if is_run_by_a_framework(one.function))
 
 
 def _find_wrapped(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _all(change) if is_wrapped(one.function) and _is_new(one, change))
+    return tuple(one for one in _fresh(change) if is_wrapped(one.function))
 
 
 def _find_rewritten(change: Change) -> tuple[Written, ...]:
-    known = {id(one.function) for one in new_functions(change)}
-    found = (one for one in _all(change) if id(one.function) not in known and not _is_new(one, change))
+    fresh = {id(one.function) for one in _fresh(change)}
+    found = (one for one in _all(change) if id(one.function) not in fresh)
     return tuple(one for one in found if _is_rewritten(one) and not is_declaration(one.function))
+
+
+def _fresh(change: Change) -> tuple[Written, ...]:
+    return change.once(_find_fresh)
+
+
+def _find_fresh(change: Change) -> tuple[Written, ...]:
+    return tuple(one for one in _all(change) if _is_new(one, change))
 
 
 def _all(change: Change) -> tuple[Written, ...]:
@@ -190,8 +198,10 @@ def _is_rewritten(one: Written) -> bool:
     body, first = function.body, function.source.first
     rows = range(body.start_point.row, body.end_point.row + 1)
     opening = -1 if function.source.language is Language.PYTHON else body.start_point.row
-    said = [row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING]
-    return bool(file.diff.removed and said) and all(line in file.added_lines for line in said)
+    said = (row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING)
+    line = next(said, None)  # of most functions the first line was there: then nobody need read the others
+    is_written = line is not None and line in file.added_lines and all(line in file.added_lines for line in said)
+    return is_written and bool(file.diff.removed_texts)
 
 
 def documentation(function: Function) -> str:

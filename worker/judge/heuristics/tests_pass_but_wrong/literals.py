@@ -5,6 +5,7 @@ change, and it is a value that nobody writes by chance (no 0, no `true`, no empt
 """
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -240,10 +241,17 @@ def _constant_answers(change: Change) -> tuple[tuple[ChangedFile, Function, str]
 def _find_constant_answers(change: Change) -> Iterator[tuple[ChangedFile, Function, str]]:
     for file in _files(change, _ANSWERS):
         known = change.meanwhile(_held)
+        added = sorted(file.added_lines)
         for function in (one for source in file.sources for one in functions_of(source)):
-            text = _answer(function)
+            text = _answer(function) if _is_touched(function, added) else ""
             if text and _line_of_answer(function) in file.added_lines and _takes(function) and known.holds(text):
                 yield file, function, text
+
+
+def _is_touched(function: Function, added: list[int]) -> bool:
+    """Whether one of these lines, which are in order, is one of the function's."""
+    at = bisect_left(added, function.line_of(function.node))
+    return at < len(added) and added[at] <= function.last
 
 
 def _line_of_answer(function: Function) -> int:
