@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from worker.domain.pattern import pattern
+from worker.domain.pattern import may_match, pattern
 
 
 class Language(StrEnum):
@@ -102,7 +102,9 @@ _FURTHER_FOREIGN: Final = {
 """What these languages' tools and teams call such files, beside what all do."""
 
 _SIGNED: Final = pattern(
-    r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated", re.IGNORECASE
+    r"@generated|code generated .*do not edit|do not edit|automatically generated|auto-?generated",
+    re.IGNORECASE,
+    needs=("generated", "do not ed"),
 )
 SIGNED_LINES: Final = 10
 """A generator signs in the first ones."""
@@ -158,5 +160,6 @@ def _is_of(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
 
 
 def is_signed_by_a_generator(text: str) -> bool:
-    lines = text[:_SIGNED_CHARACTERS].split("\n", SIGNED_LINES)[:SIGNED_LINES]
+    beginning = text[:_SIGNED_CHARACTERS]
+    lines = beginning.split("\n", SIGNED_LINES)[:SIGNED_LINES] if may_match(_SIGNED, beginning) else []
     return any(map(_SIGNED.search, lines))

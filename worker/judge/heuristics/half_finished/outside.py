@@ -25,7 +25,9 @@ _IDLE_NAME: Final = pattern(
 )
 """What such a function is called, it may do nothing: callbacks, hooks, migrations."""
 _PLATFORM: Final = pattern(r"#\[cfg\(|#\[cfg_attr|allow\((?:unused|dead_code|clippy|warnings)")
-_WHOLE_FILE: Final = pattern(r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8)
+_WHOLE_FILE: Final = pattern(
+    r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8, needs=("#![", "go:build", "+build")
+)
 _BEGINNING: Final = 30
 _STANDS_IN: Final = pattern(
     r"(?:^|[/_.-])(?:no_?op|null|dummy|fake|mock|stub|compat|shim|polyfill|windows|unix|linux|darwin|macos|posix|plan9|wasm|nocgo|other|unsupported)s?(?:[/_.-]|$)",

@@ -166,7 +166,7 @@ def _only_gate(look: Look) -> "Node | None":
 _IFS: Final = frozenset({"if_statement", "if_expression"})
 
 
-_IF: Final = pattern(r"\bif\b", re.IGNORECASE)
+_IF: Final = pattern(r"\bif\b", re.IGNORECASE, needs=("if",))
 
 
 def _decides(look: Look) -> bool:
