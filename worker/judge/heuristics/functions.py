@@ -73,8 +73,8 @@ _BLOCKS: Final = frozenset(
     {"block", "statement_block", "constructor_body"}
     | {"body_statement", "block_body", "do_block", "compound_statement", "lambda_literal"}
 )
-_MODIFYING: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
-_MODIFYING_FURTHER: Final = _MODIFYING | {
+_MODIFIERS: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
+_MODIFIERS_FURTHER: Final = _MODIFIERS | {
     "modifier",
     "attribute_list",
     "visibility_modifier",
@@ -82,6 +82,11 @@ _MODIFYING_FURTHER: Final = _MODIFYING | {
     "static_modifier",
     "final_modifier",
 }
+_MODIFYING: Final = {
+    **dict.fromkeys((Language.JAVA, Language.TYPESCRIPT, Language.TSX), _MODIFIERS),
+    **dict.fromkeys(FURTHER, _MODIFIERS_FURTHER),
+}
+"""What stands among the children of a function, in the languages whose grammars know any of it."""
 
 
 _TESTING: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
@@ -186,11 +191,8 @@ class Function(Value):
     def attributes(self) -> str:
         """Decorators (Python), attributes (Rust) and modifiers (Java, TypeScript), as one text."""
         parts = [text_of(node) for node in self.above if not is_comment(node)]
-        parts += [
-            text_of(node)
-            for node in self.node.children
-            if node.type in (_MODIFYING_FURTHER if self.source.language in FURTHER else _MODIFYING)
-        ]
+        modifying = _MODIFYING.get(self.source.language)
+        parts += [text_of(node) for node in self.node.children if node.type in modifying] if modifying else []
         outer = self.node.parent
         if outer is not None and outer.type == "decorated_definition":
             parts += [text_of(node) for node in outer.named_children if node.type == "decorator"]

@@ -42,6 +42,7 @@ _HEADS: Final = frozenset(
     }
 )
 _IDLE: Final = frozenset({"pass", "..."})
+_LONGEST_IDLE: Final = 4
 
 
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
@@ -67,14 +68,15 @@ def _was_there(source: Source, head: "Node", change: Change) -> bool:
 def _empty(source: Source) -> Iterator[tuple["Node", "Node"]]:
     types = _BLOCKS.get(source.language)
     for block in () if types is None else source.nodes.find(types):
-        head = block.parent
-        if head is not None and head.type in _HEADS and not head.has_error and _says_nothing(block, source.language):
+        head = block.parent if _says_nothing(block, source.language) else None
+        if head is not None and head.type in _HEADS and not head.has_error:
             yield block, _start(block, head)
 
 
 def _says_nothing(block: "Node", language: Language) -> bool:
     if language is Language.PYTHON:
-        return len(block.named_children) == 1 and text_of(block) in _IDLE and not _has_a_comment(block)
+        is_short = block.end_byte - block.start_byte <= _LONGEST_IDLE  # all others need not be read
+        return is_short and block.named_child_count == 1 and text_of(block) in _IDLE and not _has_a_comment(block)
     return block.named_child_count == 0
 
 

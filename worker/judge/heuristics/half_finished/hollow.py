@@ -107,11 +107,11 @@ def _hollow(change: Change) -> tuple[_Hollow, ...]:
 
 def _found(change: Change) -> Iterator[_Hollow]:
     told = {(one.written.file.path, one.written.function.first): one.sure for one in stubs(change)}
-    for one in new_functions(change):
+    for one in filter(lambda one: does_nothing(one.function), new_functions(change)):
         sure, why = told.get((one.file.path, one.function.first)), _why(one.function)
         # what a stub may be, in a class to extend, a body in comments is not
         is_told = sure is Sure.FACT or (sure is not None and why is not _Why.COMMENTED_OUT)
-        if does_nothing(one.function) and not is_told:
+        if not is_told:
             is_sure = why in _SURE and not is_stand_in(one.function) and not _is_doubtful(one, why, change)
             if not is_sure and _lacks_its_work(one, change):
                 why, is_sure = _Why.IMPORTED, True

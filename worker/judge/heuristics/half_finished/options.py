@@ -75,7 +75,7 @@ def option_unread(change: Change) -> Iterator[Place]:
 
 
 def _is_about_options(source: Source, file: ChangedFile) -> bool:
-    is_one_new = any(_HINTS.search(line.text[:_LONGEST]) for line in file.diff.added)
+    is_one_new = any(_HINTS.search(text[:_LONGEST]) for text in file.diff.added_texts)
     return is_one_new and _TAKES_ALL.search(source.text) is None
 
 

@@ -27,6 +27,8 @@ _NAMED: Final = {
 }
 _PROPERTY: Final = frozenset({"accessibility_modifier", "readonly", "override_modifier"})
 _WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
+_BEGIN_NOTES: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
+"""Of these each comment holds one, in every language of ours."""
 _LOOKS_AT_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
 
 
@@ -67,7 +69,8 @@ def unused(function: Function) -> tuple[str, ...]:
 def words_of(function: Function) -> frozenset[str]:
     """Every word of the body, strings included, but not of its comments and its docstring."""
     whole, start = function.body.text or b"", function.body.start_byte
-    notes = [one for one in descendants(function.body) if is_comment(one)]
+    may_hold_notes = any(sign in whole for sign in _BEGIN_NOTES)
+    notes = [one for one in descendants(function.body) if is_comment(one)] if may_hold_notes else []
     kept: list[bytes] = []
     at = 0
     for note in notes:

@@ -191,9 +191,8 @@ def _judge(function: Function, change: Change) -> tuple[Sure, "Node"]:
     """Say how sure the body is a stub, and which node shows it."""
     said = [(_read(node), node) for node in function.statements[:_MOST_STATEMENTS]]
     said = [(words, node) for words, node in said if not is_discard(words)]
-    plan = next((note for note in function.comments if _PLAN.search(text_of(note))), None)
     if not said:
-        return _empty(function, plan, change)
+        return _empty(function, change)
     words, node = said[0]
     if len(said) > 1:
         only_tells = len(said) == 2 and is_constant(said[1][0])  # noqa: PLR2004 - tells, and hands back
@@ -201,9 +200,9 @@ def _judge(function: Function, change: Change) -> tuple[Sure, "Node"]:
     sure = _by_statement(function, words, change)
     if sure is Sure.NO:
         sure = _told(words)
-    if sure is Sure.NO and plan is not None and (is_constant(words) or _returned(words) in parameters(function)):
-        return Sure.FACT, plan
-    return sure, node
+    is_nothing = sure is Sure.NO and (is_constant(words) or _returned(words) in parameters(function))
+    plan = _plan(function) if is_nothing else None
+    return (sure, node) if plan is None else (Sure.FACT, plan)
 
 
 _MOST_STATEMENTS: Final = 5
@@ -240,8 +239,13 @@ def _words(function: Function) -> str:
     return " ".join(re.sub(r"^\W+", "", text_of(note)) for note in function.comments)
 
 
-def _empty(function: Function, plan: "Node | None", change: Change) -> tuple[Sure, "Node"]:
+def _plan(function: Function) -> "Node | None":
+    return next((note for note in function.comments if _PLAN.search(text_of(note))), None)
+
+
+def _empty(function: Function, change: Change) -> tuple[Sure, "Node"]:
     """An empty body is a stub only where a comment says so, or where a value was promised (Python)."""
+    plan = _plan(function)
     if plan is not None:
         return Sure.FACT, plan
     if any(_PLAN_TO_WRITE.search(text_of(note)) for note in function.above):

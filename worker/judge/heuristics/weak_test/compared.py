@@ -88,14 +88,13 @@ def _alike(change: Change) -> tuple[Alike, ...]:
 
 def _alike_in(look: Look) -> Iterator[Alike]:
     pairs = [one for one in look.oracles if one.pair is not None and _is_added(look, one)]
-    if not pairs or is_about_equality(look.test.name):
-        return
-    known = _bindings(look)
+    known = _bindings(look) if pairs else {}
     for oracle in pairs:
         one, other = map(_closed_up, oracle.pair or ("", ""))
         bound = [known[name] for name in (one, other) if name in known]
         values = [known[name].value if name in known else name for name in (one, other)]
-        if one != other and bound and _is_one(one, other, values) and _nothing_between(look, bound, oracle):
+        is_one = one != other and bool(bound) and _is_one(one, other, values)
+        if is_one and _nothing_between(look, bound, oracle) and not is_about_equality(look.test.name):
             yield Alike(look, oracle, values[0] == values[1] and "(" in values[0])
 
 

@@ -80,8 +80,12 @@ _READ: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]t
 
 def _may_be_text(test: Test) -> bool:
     """A fragment may begin inside of a string: what is indented in it, in no class and no method, may be text."""
-    is_loose = test.function.where is Where.UNKNOWN and test.source.language is Language.PYTHON
-    return is_loose and "self" not in text_of(test.function.node.child_by_field_name("parameters"))
+    may_begin_inside = test.source.language is Language.PYTHON and not test.source.whole
+    return (
+        may_begin_inside
+        and test.function.where is Where.UNKNOWN
+        and "self" not in text_of(test.function.node.child_by_field_name("parameters"))
+    )
 
 
 def is_all_added(test: Test, file: ChangedFile) -> bool:

@@ -85,10 +85,11 @@ def _tried(node: "Node", language: Language) -> "Node | None":
 
 def _catches_for_nothing(call: "Node") -> bool:
     """`.catch(() => {})` behind a promise."""
-    called, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
-    caught = text_of(given)[:_LONGEST] if given is not None else ""
-    is_catch = called is not None and text_of(called.child_by_field_name("property")) == "catch"
-    return is_catch and _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
+    called = call.child_by_field_name("function")
+    if called is None or text_of(called.child_by_field_name("property")) != "catch":
+        return False
+    caught = text_of(call.child_by_field_name("arguments"))[:_LONGEST]
+    return _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
 
 
 _NOTHING_DONE: Final = pattern(

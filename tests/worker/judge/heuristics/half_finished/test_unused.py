@@ -120,6 +120,12 @@ UNUSED = {
     "java": ("A.java", "class A {\n  int load(int path, int mode) {\n    return path + 1;\n  }\n}\n"),
     "ts": ("a.ts", "export function load(path: string, mode?: string) {\n  return read(path)\n}\n"),
     "ts arrow": ("a.ts", "const load = (path, mode = 1) => {\n  return read(path)\n}\n"),
+    "py note": ("a.py", "def load(path, mode):\n    x = path\n    # mode\n    return read(x)\n"),
+    "go note": ("a.go", "package a\n\nfunc load(path string, mode int) string {\n\treturn read(path) // mode\n}\n"),
+    "java note": ("A.java", "class A {\n  int load(int path, int mode) {\n    /* mode */\n    return path + 1;\n  }\n}\n"),
+    "js note": ("a.js", "function load(path, mode) {\n<!-- mode\n  return read(path)\n}\n"),
+    "js end note": ("a.js", "function load(path, mode) {\n--> mode\n  return read(path)\n}\n"),
+    "ruby note": ("a.rb", "def load(path, mode)\n  open(path)\n=begin\nmode\n=end\n  read(path)\nend\n"),
 }  # fmt: skip
 
 
