@@ -53,6 +53,23 @@ def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeabl
 
 
 @pytest.mark.slow
+def test_a_bot_that_is_no_coding_agent_is_skipped_until_its_repository_wants_it_judged(world: World) -> None:
+    world.repository(PROJECT)
+    pull = world.dependabot.opens(ONLY_DOCUMENTATION, branch="dependabot/pip/widgets-2")
+    world.settles()
+    assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: opened by a bot that is no coding agent")
+    assert world.bob.merges(pull).is_merged
+
+    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  bots: judge\n"})
+    judged = world.person("dependabot[bot]").opens(
+        ONLY_DOCUMENTATION, title="Document how uploads work", branch="dependabot/pip/widgets-3"
+    )
+    world.settles()
+    assert judged.check.conclusion == "success"
+    assert world.model.asked == []
+
+
+@pytest.mark.slow
 def test_where_nobody_says_otherwise_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
     world = another_world({"ASSAY_PEOPLE": "", "ASSAY_QUIET_WINDOW": "600"})
     world.repository(PROJECT)

@@ -82,6 +82,11 @@ class World:
         return self.person("copilot-swe-agent[bot]")
 
     @cached_property
+    def dependabot(self) -> Person:
+        """A bot that is no coding agent."""
+        return self.person("dependabot[bot]")
+
+    @cached_property
     def alice(self) -> Person:
         """Administers."""
         return self.person("alice")

@@ -11,7 +11,8 @@
 //
 // The GitHub side is plain REST at the root (also under /api/v3) and POST /graphql: give `url` to the product as
 // ASSAY_GITHUB_API_URL. People act through the same REST with their token ("bench-alice" administers,
-// "bench-bob" writes, "bench-mallory" is a stranger, "bench-copilot-swe-agent[bot]" is an agent).
+// "bench-bob" writes, "bench-mallory" is a stranger, "bench-copilot-swe-agent[bot]" is an agent,
+// "bench-dependabot[bot]" is a bot that is none).
 // Everything that is not REST (pushes, CI, buttons, faults, assertions) is a verb under /_bench: see gh/verbs.mjs.
 //
 // Who does what: `emulate` keeps users, repositories, git objects, issues, comments, labels, reviews, App JWTs and
@@ -39,7 +40,7 @@ const SEED = {
   org: "acme",
   app: { app_id: 4711, slug: "assay", name: "Assay" },
   installation_id: 100,
-  users: ["alice", "bob", "mallory", "copilot-swe-agent[bot]"],
+  users: ["alice", "bob", "mallory", "copilot-swe-agent[bot]", "dependabot[bot]"],
   permissions: {
     checks: "write",
     contents: "read",
