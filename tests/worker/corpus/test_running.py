@@ -19,7 +19,6 @@ from worker.corpus.purse import MONEY, Money
 from worker.corpus.rows import read_lines
 from worker.corpus.running import Halt, HaltedError, Opening, RowFailedError, lines, run, written
 from worker.domain.value import replace
-from worker.errors import InputError
 from worker.settings import ModelAccess, Settings
 
 ROWS = 12
@@ -86,21 +85,16 @@ def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, openi
     assert (out / VERDICTS).read_bytes() == before
 
 
-def test_a_process_that_is_killed_is_told_and_what_was_judged_stays(
-    files: list[Path], out: Path, opening: Opening
-) -> None:
+def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: Opening) -> None:
     going = run(files, out, opening, 1)
     while next(going) < 2:
         pass
     (child,) = active_children()
     assert child.pid is not None
     os.kill(child.pid, signal.SIGKILL)
-    with pytest.raises(InputError, match=r"that judged .*jsonl:\d+ was ended from outside.*run the same command again"):
-        list(going)
-    assert ids(out) == IDS[: len(ids(out))]
-    assert len(ids(out)) >= 2
-    list(run(files, out, opening, 1))
-    assert ids(out) == IDS
+    list(going)
+    assert ids(out) == ids(out, TRAITS) == IDS
+    assert not active_children()
 
 
 def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, opening: Opening, tmp_path: Path) -> None:
