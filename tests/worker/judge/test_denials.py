@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import TEXTS as HEAD_TEXTS
 from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier import HeadFile
 from worker.domain.opinion import Leaning, ModelOpinion
@@ -137,3 +138,17 @@ def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person() 
     assert judge(dossier(), docket(), bench(model_of(MISSED, accept()))).decision == "accept"
     other = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="The loop never ends.")
     assert judge(dossier(), docket(), bench(model_of(MISSED, other))).decision == "reject"
+
+
+TAKEN = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`backoff` is not defined anywhere.")
+
+
+def test_who_denies_what_is_taken_from_elsewhere_twice_leaves_it_to_a_person() -> None:
+    known = (HeadFile(path="upload.py", text=f"{HEAD_TEXTS['upload.py']}from net import backoff\n"),)
+    verdict = judge(dossier(files=known), docket(), bench(model := model_of(TAKEN, TAKEN)))
+    assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
+    assert verdict.concern == (
+        "The model rejects because backoff is not there, also when told that line 10 of upload.py takes it from elsewhere."
+    )
+    assert verdict.next_step == "A person looks whether backoff is there: what defines it was not read."
+    assert len(model.asked) == 2
