@@ -160,7 +160,8 @@ def test_the_linked_issue_is_found_and_each_person_has_a_permission(
         who: app.get(f"/repos/{repo}/collaborators/{who}/permission").json()["permission"]
         for who in github.ready.tokens
     }
-    assert may == {"alice": "admin", "bob": "write", "mallory": "read", "copilot-swe-agent[bot]": "read"}
+    bots = {"copilot-swe-agent[bot]": "read", "dependabot[bot]": "read"}
+    assert may == {"alice": "admin", "bob": "write", "mallory": "read", **bots}
 
 
 def test_an_issue_keeps_every_text_that_it_had(github: GitHub, app: httpx.Client, repo: str) -> None:
