@@ -84,7 +84,8 @@ def _used(change: Change) -> frozenset[str]:
     code = [file for file in change.files if is_code(file)]
     texts = (text[:_LONGEST_LINE] for file in code for text in (*file.diff.added_texts, *file.diff.removed_texts))
     paths = (file.path for file in code)
-    return frozenset(folded(name) for text in chain(texts, paths) for name in NAME.findall(text))
+    names = frozenset(chain.from_iterable(map(NAME.findall, chain(texts, paths))))
+    return frozenset(map(folded, names))
 
 
 def _bumps(file: ChangedFile) -> Iterator[_Bump]:
