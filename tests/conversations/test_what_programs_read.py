@@ -23,12 +23,20 @@ def read(pull: Pull) -> dict[str, Any]:
 
 
 def agrees(world: World, pull: Pull, sha: str | None = None) -> None:
-    """`assay wait` has the same words for it."""
-    told = run(
-        world.product.environment, "wait", f"{pull.repository.name}@{sha or pull.head}", "--timeout", "0", "--json"
-    )
-    answer, block = json.loads(told.stdout), block_of(pull.runs_of(sha or pull.head)[-1])
-    assert {name: answer[name] for name in SHARED} == {name: block[name] for name in SHARED}
+    """`assay wait` has the same words for it; while somebody looks whether CI has ended, it says for a moment that it is judged."""
+
+    def both() -> tuple[dict[str, Any], dict[str, Any]]:
+        told = run(
+            world.product.environment, "wait", f"{pull.repository.name}@{sha or pull.head}", "--timeout", "0", "--json"
+        )
+        return json.loads(told.stdout), block_of(pull.runs_of(sha or pull.head)[-1])
+
+    def is_same() -> bool:
+        answer, block = both()
+        return all(answer[name] == block[name] for name in SHARED)
+
+    world.until(is_same, "the same state and reason at both places")
+    answer, block = both()
     assert answer["verdict"] is None or answer["verdict"]["decision"] == block["decision"]
     assert answer["verdict"] is None or answer["verdict"]["eval_id"] == block["eval_id"]
 
