@@ -118,9 +118,7 @@ def tasting() -> Generator[None]:
 
 def main(most_bytes: int, parent: int) -> None:
     """Parse what is told on standard input until nobody tells any more; say after each text that one is still there."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of a terminal, and is not meant for this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)  # whoever else it forked may hold the other end of the pipe
     end_beyond(most_bytes)
     told = os.fdopen(0, "rb")

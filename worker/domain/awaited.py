@@ -53,7 +53,8 @@ class SeenPull(Value):
     """One pull request that has or had this commit as its head.
 
     `head`: the newest one that was announced. `pending`: why there is no verdict yet; None: nothing is due. `is_held`: a draft that
-    waits. `verdict`: the newest on this commit, if nothing is due. `overridden_by`: who lets this commit pass whatever it says. `is_over`: it was closed.
+    waits. `verdict`: the newest on this commit, if nothing is due. `overridden_by`: who lets this commit pass whatever it says.
+    `is_over`: it was closed.
     """
 
     number: int
@@ -137,19 +138,22 @@ class Due(Value):
 
 
 def reason_to_wait(due: Due, newest: Verdict | None) -> str:
-    """Why what is due has no verdict yet, in the word that its check says. *newest*: the one on record for this commit."""
-    if due.is_begun:
-        return Reason.JUDGING.value
-    if due.limit > due.now:
+    """Why what is due has no verdict yet, in the word that its check says. *newest*: the one on record for this commit.
+
+    What waited for CI says so until its verdict: whoever looks whether CI has ended begins each time, and its check is left as it is.
+    """
+    if not due.is_begun and due.limit > due.now:
         return Reason.RATE_LIMIT.value
-    if due.aways:
+    if not due.is_begun and due.aways:
         return Reason.GITHUB_OUTAGE.value
     if due.waiting:
         return Reason.WAITING_FOR_CI.value
-    if due.due <= due.now:
+    if due.is_begun or due.due <= due.now:
         return Reason.JUDGING.value
-    again = isinstance(newest, Abstain) and not due.since
-    return (again and reason_of(newest)) or (Reason.QUIET_WINDOW if due.since else Reason.JUDGING).value
+    if due.since:
+        return Reason.QUIET_WINDOW.value
+    again = reason_of(newest) if isinstance(newest, Abstain) else None
+    return again or Reason.JUDGING.value
 
 
 def awaited(seen: Sequence[SeenPull], sha: Sha) -> Awaited:

@@ -41,11 +41,12 @@ def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
     state, head, rests, over, *times = items(
         store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
     )
-    newest = _newest(store, ref, sha)
+    is_begun = bool(state) and text(state) != "due"
+    newest = None if is_begun else _newest(store, ref, sha)
     return SeenPull(
         number=ref.number,
         head=text(head) if head else None,
-        pending=reason_to_wait(_due(store, text(state), times), newest) if state else None,
+        pending=reason_to_wait(_due(store, times, is_begun=is_begun), newest) if state else None,
         is_held=bool(rests),
         verdict=None if state else newest,
         overridden_by=None if state else _overrider(store, ref, sha),
@@ -56,10 +57,10 @@ def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
 _TIMES: Final = ("due", "since", "waiting", "limit", "aways")
 
 
-def _due(store: Store, state: str, times: Sequence[Reply]) -> Due:
+def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> Due:
     seconds, micros = items(store.wire.call("TIME"))
     known = {name: int(float(text(one))) for name, one in zip(_TIMES, times, strict=True) if one}
-    return Due(is_begun=state != "due", now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **known)
+    return Due(is_begun=is_begun, now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **known)
 
 
 def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:

@@ -120,7 +120,8 @@ AWAY = abstained(AbstainReason.JUDGE_UNAVAILABLE)
 @pytest.mark.parametrize(
     ("noted", "reason"),
     [
-        ({"is_begun": True, "waiting": 1, "aways": 2}, "judging"),
+        ({"is_begun": True, "limit": NOW + 1, "aways": 2}, "judging"),
+        ({"is_begun": True, "waiting": 1, "aways": 2}, "waiting_for_ci"),
         ({"due": NOW - 1, "since": NOW - 9}, "judging"),
         ({"due": NOW, "since": NOW}, "judging"),
         ({"due": NOW + 9, "since": NOW}, "quiet_window"),
