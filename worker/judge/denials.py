@@ -44,7 +44,13 @@ _DEFINES: Final = (
     r"[^\S\n]+(?:\([^)\n]*\)[^\S\n]*)?{name}(?![\w$])"
 )
 _TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
-_WORDS: Final = pattern(r"[\w-]+")
+_SOURCE: Final = pattern(
+    r"\bfrom\s[\w.]{0,200}?\b(\w{1,100})\s+import\b"  # Python
+    r"|[\"'](?:[^\"'\n]{0,200}/)?([\w-]{1,100})(?:\.\w{1,9})?[\"']"  # JavaScript, TypeScript
+    r"|\b(\w{1,100})(?:::|\.)(?:\{[^}\n]{0,300}\}|\w{1,100});?\s*$"  # Rust, Java
+)
+"""What a line takes something from: the last word of it, which a file is called by, or a folder."""
+_LONGEST: Final = 500
 _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
@@ -87,8 +93,13 @@ def _there(name: str, pointed: list[str], texts: Mapping[str, str], dossier: Dos
         if found := defines.search(texts[path]):
             yield Denied(name, path, _line(texts[path], found))
     for path, found in taken:
-        if not _was_looked_for(name, found[0], path, texts) and not _is_gone(defines, dossier):
+        if not _was_looked_for(name, _whole(texts[path], found), path, texts) and not _is_gone(defines, dossier):
             yield Denied(name, path, _line(texts[path], found), is_taken=True)
+
+
+def _whole(text: str, found: re.Match[str]) -> str:
+    """The line, or as much of it as anybody writes."""
+    return text[found.start() : found.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
 
 
 def _line(text: str, found: re.Match[str]) -> int:
@@ -96,11 +107,17 @@ def _line(text: str, found: re.Match[str]) -> int:
 
 
 def _was_looked_for(name: str, takes: str, path: str, texts: Mapping[str, str]) -> bool:
-    """Whether the line names a known file that does not hold the name at all."""
-    sources = {word.lower() for word in _WORDS.findall(takes)} - {name.lower()}
+    """Whether the file that the line takes it from is known, and does not hold the name at all."""
+    source = _SOURCE.search(takes)
+    module = next(filter(None, source.groups()), "").lower() if source else ""
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    named = [text for other, text in texts.items() if other != path and _stem(other) in sources]
+    beside = ((other, text) for other, text in texts.items() if other != path and _kind(other) == _kind(path))
+    named = [text for other, text in beside if _stem(other) == module]
     return any(word.search(text) is None for text in named)
+
+
+def _kind(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _stem(path: str) -> str:

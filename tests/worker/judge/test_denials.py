@@ -71,10 +71,15 @@ def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: 
 
 
 ELSEWHERE = {
-    "upload.py": "from net import backoff\nfrom pkg.retry import jitter\nimport limits\n\n\ndef upload(data):\n    return send(data)\n",
+    "upload.py": "from net import backoff\nfrom pkg.retry import jitter\nfrom pkg.late import wait, pause\nfrom tools import clock\nimport limits\n\n\ndef upload(data):\n    return send(data)\n",
     "pkg/retry.py": "def wait():\n    return 0\n",
     "pkg/__init__.py": "",
-    "send.ts": "import { post } from './http'\nimport { get } from './api'\n",
+    "tools/__init__.py": "",
+    "src/main.rs": "use crate::net::dial;\nuse crate::wire::{send, take};\nuse crate::far::look;\n",
+    "src/net.rs": "pub fn hang_up() {}\n",
+    "src/wire/mod.rs": "mod a;\n",
+    "send.ts": "import { post } from './http'\nimport { get } from './api'\nimport { late } from '../net/wait.js';\n",
+    "net/wait.ts": "export const soon = 1\n",
     "api/index.ts": "export * from './get'\nexport { get } from './get'\n",
 }
 
@@ -85,7 +90,17 @@ ELSEWHERE = {
         ("`backoff` is not defined anywhere.", "upload.py", Denied("backoff", "upload.py", 1, is_taken=True)),
         ("`post` does not exist.", "send.ts", Denied("post", "send.ts", 1, is_taken=True)),
         ("`get` does not exist.", "send.ts", Denied("get", "send.ts", 2, is_taken=True)),  # it comes from further on
+        (
+            "`pause` is not defined.",
+            "upload.py",
+            Denied("pause", "upload.py", 3, is_taken=True),
+        ),  # of pkg only its own file was read
+        ("`look` is not defined.", "src/main.rs", Denied("look", "src/main.rs", 3, is_taken=True)),
+        ("`dial` is not defined.", "src/main.rs", None),  # src/net.rs was read
+        ("`take` is not defined.", "src/main.rs", None),
+        ("`late` is not defined.", "send.ts", None),  # net/wait.ts was read
         ("`jitter` is not defined.", "upload.py", None),  # pkg/retry.py was read
+        ("`clock` is not defined.", "upload.py", None),  # tools/__init__.py was read
         ("`send` is not defined.", "upload.py", None),  # nobody says from where
     ],
 )
