@@ -59,6 +59,17 @@ def test_one_process_is_this_one_and_tries_every_text_first() -> None:
 
 
 @contextmanager
+def losing() -> Generator[Callable[[int], int]]:
+    yield lambda task: os.getpid() if task or TASTER.get() else os.kill(os.getpid(), signal.SIGKILL) or 0
+
+
+def test_in_the_place_of_a_process_that_was_lost_another_goes_on() -> None:
+    answers = dict(spread(losing, range(9), 1))
+    assert len({answers[task] for task in range(1, 9)}) == 1
+    assert answers[0] != answers[1], "whoever is careful does this one task"
+
+
+@contextmanager
 def telling() -> Generator[Callable[[int], int]]:
     yield lambda _: os.getpid()
 

@@ -33,6 +33,7 @@ def test_a_process_gets_what_it_may_have_and_no_more() -> None:
 def test_what_somebody_else_bounded_is_not_widened() -> None:
     hard = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (1 << 27, 1 << 27))\n"
     assert taking(1 << 30, preexec=hard) == ("kept\n", "MemoryError")
+    assert taking(1 << 26, preexec=hard.replace("27", "30")) == ("kept\n", "MemoryError"), "the narrower of both"
 
 
 def test_where_the_kernel_does_not_count_nothing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
