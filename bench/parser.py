@@ -93,7 +93,7 @@ def told(name: str, raw: bytes, times: Timed) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("diffs", nargs="*", type=Path, metavar="DIFF")
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--runs", type=int, default=25)
     arguments = parser.parse_args()
     given = {path.name: path.read_bytes() for path in arguments.diffs}
     made = (

@@ -19,20 +19,26 @@ class _Shape(NamedTuple):
     base_count: int
     head_start: int
     head_count: int
-    section: str
     shelf: Shelf
     start: int
     end: int
 
 
 class Hunk(_Shape):
-    """`section` is what git prints behind the second @@, `body` the lines as they stand in the diff: *raw* from *start* to *end*.
+    """`body` is its lines as they stand in the diff: *raw* from *start* to *end*.
 
     A tuple that holds no text of its own: there are thousands of hunks, and to copy their lines took as long as to check
     them. Two are equal that say the same, wherever they stand.
     """
 
     __slots__ = ()
+
+    @property
+    def section(self) -> str:
+        """What git prints behind the second @@."""
+        raw = self.shelf.raw
+        header = raw[raw.rfind(b"\n", 0, self.start - 1) + 1 : self.start - 1]
+        return text_of(header.split(b"@@", 2)[2].removeprefix(b" "))
 
     @property
     def body(self) -> bytes:
@@ -48,7 +54,7 @@ class Hunk(_Shape):
         return hash(self._said())
 
     def _said(self) -> tuple[object, ...]:
-        return (*self[:5], self.body)
+        return (*self[:4], self.section, self.body)
 
     @property
     def lines(self) -> Lines:
@@ -86,7 +92,7 @@ class Hunk(_Shape):
 LONG: Final = 500_000
 """Bytes of a hunk whose lines are not kept, as there are more of them than anybody writes."""
 
-_MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, str, Shelf, int, int]], Hunk]
+_MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, Shelf, int, int]], Hunk]
 
 
 class FileDiff(Value):
@@ -278,20 +284,20 @@ def _usual_hunks(reader: Reader, shelf: Shelf, hunks: list[Hunk]) -> None:
     make: _MakeHunk = vars(tuple)["__new__"]
     base_end, head_end = _end(hunks[-1]) if hunks else (0, 0)
     while (found := match(raw, at)) is not None:
-        old, olds, new, news, section = found.groups()
+        old, olds, new, news, _, _ = found.groups()
         base_start, head_start = int(old), int(new)
-        base_count, head_count = int(olds or 1), int(news or 1)
+        base_count = int(olds or 1)
+        head_count = base_count if news == olds else int(news or 1)
         base, head = base_start - (base_count > 0), head_start - (head_count > 0)
         if base < base_end or head < head_end:
             break
-        start, end = found.end(5) + 1, found.end()
-        lines, above = count(b"\n", start, end), start - 1
+        start, end = found.start(_BODY), found.end()
+        lines, above = count(b"\n", start, end), found.start(_CHANGED) - 1
         if lines != base_count + (count(b"\n+", above, end) if head_count else 0):
             break
         if lines != head_count + (count(b"\n-", above, end) if base_count else 0):
             break
-        told = text_of(section) if section else ""
-        hunks.append(make(Hunk, (base_start, base_count, head_start, head_count, told, shelf, start, end)))
+        hunks.append(make(Hunk, (base_start, base_count, head_start, head_count, shelf, start, end)))
         at, base_end, head_end = end, base + base_count, head + head_count
     reader.at = at
 
@@ -301,7 +307,7 @@ def _hunk(reader: Reader, shelf: Shelf) -> Hunk:
     found = _HUNK.match(raw, reader.at)
     if found is None:
         raise reader.wrong(f'a hunk header can\'t be read: "{shown(reader.line)}"')
-    base, bases, head, heads, section, framed = found.groups()
+    base, bases, head, heads, framed = found.groups()
     base_start, head_start = int(base), int(head)
     base_count, head_count = 1 if bases is None else int(bases), 1 if heads is None else int(heads)
     if (base_count and not base_start) or (head_count and not head_start):
@@ -315,8 +321,7 @@ def _hunk(reader: Reader, shelf: Shelf) -> Hunk:
         reader.at = found.start(_FRAMED) + 1
         _refuse(reader, base_count, head_count)
     reader.at = end
-    told = text_of(section) if section else ""
-    return Hunk(base_start, base_count, head_start, head_count, told, shelf, found.start(_FRAMED) + 1, end)
+    return Hunk(base_start, base_count, head_start, head_count, shelf, found.start(_FRAMED) + 1, end)
 
 
 def _end_of_body(raw: bytes, start: int) -> int:
@@ -362,13 +367,16 @@ def _refuse(reader: Reader, base_left: int, head_left: int) -> NoReturn:
     raise reader.wrong(f'expected the next hunk or file, found "{shown(reader.line)}"')
 
 
-_HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?([^\n]*)(\n(?:[-+ ][^\n]*\n)*+)")
+_HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+(\n(?:[-+ ].*+\n)*+)")
 """A header with the lines below it, as far as each is of one side or both."""
-_FRAMED: Final = 6
+_FRAMED: Final = 5
 _USUAL: Final = pattern(
-    rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?([^\n]*)\n(?:[-+ ][^\n]*\n)*+(?=@@ |diff --git |\Z)"
+    rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+\n()(?: .*+\n)*+()(?:[-+ ].*+\n)*+"
+    rb"(?=@@ |diff --git |\Z)"
 )
 """A hunk with nothing odd in it, before the next one, the next file or the end."""
+_BODY, _CHANGED = 5, 6
+"""Where its lines begin, and where the first one does that is not context."""
 _ODD: Final = (b"\n", b"\\")
 """How the other lines of a hunk begin: one that a mail program emptied, and what says that the one above has no newline."""
 _ENDS_BODY: Final = pattern(rb"\n(?![-+ \\\n])")
