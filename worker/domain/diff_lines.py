@@ -7,9 +7,12 @@ of a diff of any size, no more than RECENT are kept, or those of one hunk or fil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from worker.domain.pattern import pattern
+
+if TYPE_CHECKING:
+    import re
 
 
 class LineKind(StrEnum):
@@ -48,6 +51,13 @@ class Shelf:
         self._kept: dict[object, tuple[Any, ...]] = {}
         self._order: deque[object] = deque()
         self._count = 0
+        self._said: dict[object, bytes] = {}
+
+    def said(self, key: object, make: Callable[[], bytes]) -> bytes:
+        """What *make* returns, kept as long as the diff: all of it takes no more room than that."""
+        if key not in self._said:
+            self._said[key] = make()
+        return self._said[key]
 
     def once(self, key: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
         """What *make* returns, kept under this *key* until too much else was made since."""
@@ -110,24 +120,44 @@ _NEWLINE, _BACKSLASH = b"\n\\"
 
 def texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> tuple[str, ...]:
     """What the lines of this kind say, in the hunks whose bodies stand there in the diff: a fifth of the work of `numbered`."""
-    marked = _MARKED[kind]
+    return split(said(raw, spans, kind))
+
+
+def said(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> bytes:
+    """`texts` as one text, in which each line ends with a newline: it takes a fifth of their room."""
+    return _joined(raw, spans, _MARKED[kind])
+
+
+def head_side(raw: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """What the added and the context lines say, each with a newline behind it: all that is shown of the text after the change."""
+    return _joined(raw, spans, _OF_HEAD)
+
+
+def split(lines: bytes) -> tuple[str, ...]:
+    """The lines of such a text. Decoded in pieces, as all of a large diff would be held twice more."""
     made: list[str] = []
+    for begin, behind in pieces(lines, 0, len(lines)):
+        made += lines[begin:behind].decode("utf-8", "replace").split("\n")[:-1]
+    return tuple(made)
+
+
+def _joined(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[bytes]") -> bytes:
+    made: list[bytes] = []
     found: list[bytes] = []
     for start, end in spans:
         for begin, behind in pieces(raw, start, end):
             found += marked.findall(raw, begin - 1, behind)
             if len(found) > _TOGETHER:
-                made += _decoded(found)
+                made.append(b"\n".join((*found, b"")))
                 found = []
-    return (*made, *_decoded(found))
+    if found:
+        made.append(b"\n".join((*found, b"")))
+    return b"".join(made)
 
 
 _TOGETHER: Final = 4_000
-"""Texts that are decoded at once: one by one takes longer, and all of a large diff hold it twice more."""
-
-
-def _decoded(found: list[bytes]) -> list[str]:
-    return b"\n".join(found).decode("utf-8", "replace").split("\n") if found else []
-
+"""Lines that are held one by one."""
 
 _MARKED: Final = {LineKind.ADDED: pattern(rb"\n\+([^\n]*)"), LineKind.REMOVED: pattern(rb"\n-([^\n]*)")}
+_OF_HEAD: Final = pattern(rb"\n(?![-\\])[+ ]?([^\n]*)(?=\n)")
+"""Without a mark a line is an empty one of context."""

@@ -67,11 +67,7 @@ class _Known(Value):
         files = dossier.files or ()
         return cls(
             texts={file.path: file.text for file in files if file.text is not None},
-            shown={
-                file.path: "\n".join(line.text for line in file.lines() if line.head_line is not None)
-                for file in diff.files
-                if file.change is not ChangeKind.DELETED
-            },
+            shown={file.path: file.head_side for file in diff.files if file.change is not ChangeKind.DELETED},
             absent=frozenset(file.path for file in files if not file.exists),
             deleted=frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED),
             places=places,

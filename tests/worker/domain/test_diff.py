@@ -69,7 +69,9 @@ def test_lines_are_numbered_on_both_sides() -> None:
         ("+", "drei", None, 3),
         (" ", "three", 3, 4),
     ]
-    assert file.hunks[0].section == "class A:"
+    (hunk,) = file.hunks
+    assert hunk.section == "class A:"
+    assert hunk._replace(start=hunk.start + 5).section == "class A:"
     assert [line.text for line in file.added] == ["zwei", "drei"]
     assert [line.text for line in file.removed] == ["two"]
 

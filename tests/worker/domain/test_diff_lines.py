@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.diff import LONG, DiffLine, LineKind, parse_diff
-from worker.domain.diff_lines import PIECE, RECENT, Shelf, numbered, pieces, texts, walked
+from worker.domain.diff_lines import PIECE, RECENT, Shelf, head_side, numbered, pieces, said, texts, walked
 
 HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
 
@@ -62,12 +62,25 @@ def test_the_texts_are_those_of_the_lines(first: bytes, lines: list[tuple[bytes,
     body = first + b"first\n" + b"".join(mark + text + b"\n" for mark, text in lines)
     made = numbered(body, 1, 1)
     for kind in (LineKind.ADDED, LineKind.REMOVED):
-        assert texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == tuple(one.text for one in made if one.kind is kind)
+        wanted = tuple(one.text for one in made if one.kind is kind)
+        assert texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == wanted
+        together = said(b"@@\n" + body, [(3, 3 + len(body))], kind).decode("utf-8", "replace")
+        assert together == "".join(f"{text}\n" for text in wanted)
+
+
+@given(st.sampled_from([b"+", b"-", b" ", b""]), st.lists(st.one_of(line, st.just((b"", b""))), max_size=8))
+def test_the_side_of_the_head_is_its_lines(first: bytes, lines: list[tuple[bytes, bytes]]) -> None:
+    body = (first + b"first" if first else b"") + b"\n" + b"".join(mark + text + b"\n" for mark, text in lines)
+    shown = [one.text for one in numbered(body, 1, 1) if one.head_line is not None]
+    assert head_side(b"@@\n" + body, [(3, 3 + len(body))]).decode("utf-8", "replace") == "".join(
+        f"{text}\n" for text in shown
+    )
 
 
 def test_lines_are_found_by_what_they_say() -> None:
     (file,) = parse_diff(file_of(1, b"-two\n+two\n+three\n")).files
     assert (file.added_texts, file.removed_texts) == (("two", "three"), ("two",))
+    assert (file.added_text, file.head_side) == ("two\nthree\n", "all\ntwo\nthree\n")
     assert [one.head_line for one in file.added_that(lambda text: text.startswith("th"))] == [3]
     assert file.added_that(lambda text: text == "one") == ()
     assert file.hunks[0].texts(LineKind.ADDED) == ("two", "three")
@@ -76,6 +89,7 @@ def test_lines_are_found_by_what_they_say() -> None:
 def test_a_file_without_lines_says_nothing() -> None:
     (file,) = parse_diff(b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n").files
     assert (file.added, file.removed, file.added_texts, file.removed_texts) == ((), (), (), ())
+    assert (file.added_text, file.head_side) == ("", "")
 
 
 def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:

@@ -29,14 +29,17 @@ def words(change: Change) -> Counter[str]:
     return change.meanwhile(_words)
 
 
-def used(change: Change) -> Counter[str]:
-    """How often each word stands in lines that are no import, export or comment."""
-    return change.meanwhile(_used)
+def beside_calls(change: Change, names: frozenset[str]) -> Counter[str]:
+    """How often more each of these *names* stands in lines that are no import, export or comment than before a parenthesis.
 
-
-def called(change: Change) -> Counter[str]:
-    """How often each word stands before a parenthesis: calls, and most definitions."""
-    return change.meanwhile(_called)
+    Before one stand calls, and most definitions.
+    """
+    counts: Counter[str] = Counter()
+    for text in _texts(change) if names else ():
+        if not names.isdisjoint(WORD.findall(text)):
+            counts.update(word for word in _used(text) if word in names)
+            counts.subtract(word for word in _CALL.findall(text) if word in names)
+    return counts
 
 
 def defined(change: Change) -> Counter[str]:
@@ -63,13 +66,8 @@ def _words(change: Change) -> Counter[str]:
     return Counter(chain.from_iterable(map(WORD.findall, _texts(change))))
 
 
-def _used(change: Change) -> Counter[str]:
-    lines = (line for text in _texts(change) for line in text.split("\n"))
-    return Counter(chain.from_iterable(WORD.findall(line) for line in lines if not _LISTED.match(line)))
-
-
-def _called(change: Change) -> Counter[str]:
-    return Counter(chain.from_iterable(map(_CALL.findall, _texts(change))))
+def _used(text: str) -> Iterator[str]:
+    return chain.from_iterable(WORD.findall(line) for line in text.split("\n") if not _LISTED.match(line))
 
 
 def _defined(change: Change) -> Counter[str]:
@@ -97,4 +95,4 @@ def _texts(change: Change) -> Iterator[str]:
 
 
 def _shown(file: ChangedFile) -> str:
-    return "\n".join(line.text for line in file.diff.lines() if line.head_line is not None)
+    return file.diff.head_side

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.pattern import pattern
+from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function
@@ -41,6 +41,7 @@ _UNDONE: Final = pattern(
     r"|^(?:is )?not (?:yet )?implemented(?: yet)?\b|\bnot yet implemented\b|\bnot implemented yet\b|\b(?:this is|just|only|for now,?) (?:a |an )?(?:stub|placeholder|dummy)\b"
     r"|\bplaceholder (?:implementation|for now|until)\b|\bdummy implementation\b|^implement (?:this|me|later)\b",
     re.IGNORECASE,
+    needs=("todo", "fixme", "xxx", "tbd", "wip", "implement", "stub", "placeholder", "dummy"),
 )
 _UNFINISHED: Final = pattern(
     r"\b(?:the )?(?:remaining|remainder|rest)\b(?! (?:api|client|endpoint|server|call|parameter|args?|arguments?)\b)|\bfinish\b|\bunfinished\b|\bincomplete\b|\bhalf[- ]?(?:done|finished|way)\b"
@@ -169,15 +170,18 @@ def _breaks_off(note: "Node", function: Function) -> bool:
 _ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
 
 
+def _undone(text: str) -> "re.Match[str] | None":
+    """The comment of a line that says that work is left."""
+    comment = _COMMENT.search(text[:_LONGEST])
+    return comment if comment is not None and _UNDONE.search(comment[1]) else None
+
+
 def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int, str]]:
-    for line in file.diff.added_that(lambda text: _COMMENT.search(text[:_LONGEST])):
-        comment = _COMMENT.search(line.text[:_LONGEST])
-        if (
-            comment is None
-            or not _UNDONE.search(comment[1])
-            or "?" in comment[1]
-            or line.text.strip() in change.removed_texts
-        ):
+    if not may_match(_UNDONE, file.diff.added_text):
+        return
+    for line in file.diff.added_that(_undone):
+        comment = _undone(line.text)
+        if comment is None or "?" in comment[1] or line.text.strip() in change.removed_texts:
             continue
         if file.language is Language.RUST and comment[0].startswith("#"):
             continue  # an attribute

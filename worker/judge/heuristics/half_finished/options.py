@@ -161,8 +161,7 @@ def _texts(change: Change) -> Iterator[str]:
     yield from (text for path, text in change.texts.items() if path not in changed and language_of(path))
     for file in change.files:
         if file.language is not None:
-            lines = (line.text for line in file.diff.lines() if line.head_line is not None)
-            yield "\n".join(lines) if file.head is None else file.head
+            yield file.diff.head_side if file.head is None else file.head
 
 
 def _fields(change: Change) -> Counter[str]:

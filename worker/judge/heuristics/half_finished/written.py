@@ -188,7 +188,7 @@ _FEW: Final = 3
 
 def _removed(change: Change) -> frozenset[tuple[str, ...]]:
     """Up to three removed lines that followed each other."""
-    lines = (line.text.strip() for file in change.files for line in file.diff.removed)
+    lines = (text.strip() for file in change.files for text in file.diff.removed_texts)
     texts = [text for text in lines if text not in CLOSING]
     return frozenset(tuple(texts[at : at + size]) for at in range(len(texts)) for size in range(1, _FEW + 1))
 

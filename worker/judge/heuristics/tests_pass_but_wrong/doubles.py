@@ -6,9 +6,10 @@ named after. Invariant: a double for anything else is ordinary.
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
-from worker.domain.pattern import pattern
+from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import functions_of
@@ -47,12 +48,17 @@ def double_under_test(change: Change) -> Iterator[Place]:
     False alarms: 0 of 3558 clean changes with tests (0.0 %, at most 0.11 %).
     """
     files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
-    patching = {file.path for file in files if any(any(_names(text)) for text in file.diff.added_texts)}
+    patching = {file.path for file in files if _is_patching(file)}
     for pair in all_paired(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
             yield from _replaced(pair.head, pair.file, change.meanwhile(_defined))
     for file in files:
         yield from _own_module(file)
+
+
+def _is_patching(file: ChangedFile) -> bool:
+    names = _names if may_match(_PATCHES, file.diff.added_text) else _shadows
+    return any(any(names(text)) for text in file.diff.added_texts)
 
 
 def _defined(change: Change) -> frozenset[str]:
@@ -81,10 +87,13 @@ _CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
 
 
 def _names(text: str) -> Iterator[str]:
-    text = text[:_LONGEST]
-    shadow = _SHADOWS.match(text)
-    found = (*_PATCHES.finditer(text), *(() if shadow is None else (shadow,)))
-    return (name for one in found for name in one.groups() if name)
+    patched = (name for one in _PATCHES.finditer(text[:_LONGEST]) for name in one.groups() if name)
+    return chain(patched, _shadows(text))
+
+
+def _shadows(text: str) -> tuple[str, ...]:
+    shadow = _SHADOWS.match(text[:_LONGEST])
+    return () if shadow is None else (shadow[1],)
 
 
 def _own_module(file: ChangedFile) -> Iterator[Place]:

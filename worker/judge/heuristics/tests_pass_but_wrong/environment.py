@@ -150,6 +150,8 @@ def _tests_begin(file: ChangedFile) -> float:
 
 def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:
     """Added lines that may hold a mark at all."""
+    if not _HINT.search(file.diff.added_text.lower()):
+        return ()
     return file.diff.added_that(lambda text: _HINT.search(text[:_LONGEST].lower()))
 
 

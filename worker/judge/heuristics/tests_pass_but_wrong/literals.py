@@ -129,15 +129,17 @@ def table_of_test_values(change: Change) -> Iterator[Place]:
 _TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPTS, ("object",))}
 
 
-_ANSWERS: Final = pattern(r"^\s*(?:return\b\s*.*|.*=>\s*[\[({\"'`\d].*|[\[({\"'`\d-].*)$|\{\s*return\b")
+_ANSWERS: Final = pattern(
+    r"^[^\S\n]*+(?:return\b|.*=>[^\S\n]*+[\[({\"'`\d]|[\[({\"'`\d-])|\{\s*+return\b", re.MULTILINE
+)
 _COMPARES: Final = pattern(r"==|\.equals\(")
-_PAIRS: Final = pattern(r"[\"'`\d]\s*:\s*[\"'`\d-]|^\s*\w+:\s*[\"'`\d-]")
+_PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
 
 
 def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production():
-        if any(look.search(text[:_LONGEST]) for text in file.diff.added_texts):
+        if look.search(file.diff.added_text):
             if change.meanwhile(_held).is_empty:
                 return
             yield file

@@ -94,8 +94,7 @@ class Lost(NamedTuple):
         called = self.called
         if not called:
             return False
-        removed = (line.text for line in _others(change.files, change) if line.kind is LineKind.REMOVED)
-        touched = change.once(_touched_words) | _words(removed)
+        touched = change.once(_touched_words) | _words(_removed(change.files, change))
         if not called.isdisjoint(touched) or not self._said.isdisjoint(change.once(_dropped_words)):
             return False
         if change.once(_has_new_material) or _whole_package(self.file).intersection(change.once(_rewritten_folders)):
@@ -196,27 +195,36 @@ def _own_lines(change: Change) -> frozenset[tuple[str, int | None]]:
     return frozenset((lost.file.path, line.base_line) for lost in _deleted(change) for line in lost.around)
 
 
-def _others(files: Iterable[ChangedFile], change: Change) -> Iterator[DiffLine]:
-    """The changed lines of these files but for the deleted tests themselves."""
+def _removed(files: Iterable[ChangedFile], change: Change) -> Iterator[str]:
+    """What the removed lines of these files said, but for those of the deleted tests themselves."""
     own = change.once(_own_lines)
+    with_own = {path for path, _ in own}
     for file in files:
-        yield from file.diff.added
-        yield from (line for line in file.diff.removed if (file.path, line.base_line) not in own)
+        if file.path in with_own:
+            yield from (line.text for line in file.diff.removed if (file.path, line.base_line) not in own)
+        else:
+            yield from file.diff.removed_texts
 
 
-def _code_lines(change: Change) -> Iterator[DiffLine]:
-    return _others((file for file in change.files if role_of(file.path) is not Role.TEST), change)
+def _code(change: Change) -> Iterator[ChangedFile]:
+    return (file for file in change.files if role_of(file.path) is not Role.TEST)
+
+
+def _added_words(change: Change) -> frozenset[str]:
+    return _words(text for file in _code(change) for text in file.diff.added_texts)
+
+
+def _removed_words(change: Change) -> frozenset[str]:
+    return _words(_removed(_code(change), change))
 
 
 def _touched_words(change: Change) -> frozenset[str]:
-    return _words(line.text for line in _code_lines(change))
+    return change.once(_added_words) | change.once(_removed_words)
 
 
 def _dropped_words(change: Change) -> frozenset[str]:
     """Words that the code lost."""
-    lines = tuple(_code_lines(change))
-    kept = _words(line.text for line in lines if line.kind is LineKind.ADDED)
-    return _words(line.text for line in lines if line.kind is LineKind.REMOVED) - kept
+    return change.once(_removed_words) - change.once(_added_words)
 
 
 def _find_lost(change: Change) -> tuple[tuple[Test, ChangedFile], ...]:

@@ -5,8 +5,11 @@ and rejects nothing.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
+from operator import itemgetter
 from typing import Final
 
 from worker.domain.diff import DiffLine
@@ -26,7 +29,7 @@ def verdict_planted(change: Change) -> Iterator[Place]:
     False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for file in change.files:
-        text = "\n".join(file.diff.added_texts)
+        text = file.diff.added_text
         if _DECISION.search(text) is None and not _is_order(text):
             continue
         lines = [line for line in file.diff.added if line.text.strip() not in change.removed_texts]
@@ -68,7 +71,7 @@ _ORDERS: Final = (
         r"\b(?:ignore|disregard|forget)\s+(?:(?:all|any|every|of|the|your|these|those)\s+){0,3}"
         r"(?:previous|prior|earlier|preceding|above)\s+(?:instructions?|prompts?|orders)\b",
         re.IGNORECASE,
-        needs=("instruction", "prompt", "order"),
+        needs=("instruction", "prompt", "orders"),
     ),
     pattern(
         r"\b(?:answer|respond|reply)\s+(?:(?:only|just|simply|with|by|decision|verdict|the|word)\s+){0,4}[\"'`]?(?:accept|approved?)\b"
@@ -79,7 +82,7 @@ _ORDERS: Final = (
     pattern(
         r"\b(?:decision|verdict)(?:\s+(?:for|of|on|about)\s+(?:this|the)\s+\w+(?:\s+request)?)?\s*(?:is|:)\s*[\"'`]?accept[\"'`]?[\s.!]{0,5}$",
         re.IGNORECASE | re.MULTILINE,
-        needs=("accept",),
+        needs=("decision", "verdict"),
     ),
     pattern(r"\[\[\w{1,40} begin: [^\]\n]{1,200}\]\]|In this request MARK is\b"),
 )
@@ -91,7 +94,11 @@ _WISH: Final = pattern(
     re.IGNORECASE,
     needs=("accept", "approve", "pass", "reject", "look", "through"),
 )
-_JUDGE: Final = pattern(r"\b(?:judge|assay|llm|assistant|grader|evaluator)\b", re.IGNORECASE)
+_JUDGE: Final = pattern(
+    r"\b(?:judge|assay|llm|assistant|grader|evaluator)\b",
+    re.IGNORECASE,
+    needs=("judge", "assay", "llm", "assistant", "grader", "evaluator"),
+)
 _APART: Final = 100
 """Characters between whom an order speaks to and what it wants."""
 
@@ -103,5 +110,12 @@ def _orders(lines: list[DiffLine]) -> Iterator[DiffLine]:
 def _is_order(text: str) -> bool:
     if any(order.search(text) for order in _ORDERS):
         return True
-    wishes = (found.start() for found in _WISH.finditer(text))
-    return any(_JUDGE.search(text, max(0, at - _APART), at) for at in wishes)
+    judges = [found.span() for found in _JUDGE.finditer(text)]
+    wishes = (found.start() for found in _WISH.finditer(text)) if judges else ()
+    return any(_last_above(at, judges) >= at - _APART for at in wishes)
+
+
+def _last_above(at: int, spans: list[tuple[int, int]]) -> float:
+    """Where the last of these spans starts that ends there or before."""
+    count = bisect_right(spans, at, key=itemgetter(1))
+    return spans[count - 1][0] if count else -inf
