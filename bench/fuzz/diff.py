@@ -50,6 +50,11 @@ def run(raw: bytes) -> None:
             assert (base, head) == (hunk.base_count, hunk.head_count)
             numbers = [line.head_line for line in hunk.lines if line.head_line is not None]
             assert numbers == list(range(hunk.head_start, hunk.head_start + head))
+        lines = [line for hunk in file.hunks for line in hunk.lines]
+        for kind, texts in ((LineKind.ADDED, file.added_texts), (LineKind.REMOVED, file.removed_texts)):
+            assert texts == tuple(line.text for line in lines if line.kind is kind)
+        assert file.added_text == "".join(f"{text}\n" for text in file.added_texts)
+        assert file.head_side == "".join(f"{line.text}\n" for line in lines if line.head_line is not None)
 
 
 TARGET: Final = Target("diff", make, run, (DiffError,))

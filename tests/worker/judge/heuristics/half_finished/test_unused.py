@@ -166,3 +166,14 @@ def test_what_a_model_calls_by_its_name_is_called() -> None:
     code = "class Box(BaseModel):\n    def model_post_init(self, context):\n        self.size = measure(context)\n"
     change = change_of({}, {"a.py": code})
     assert [*function_uncalled_suspected.findings(change)] == []
+
+
+def test_a_function_that_another_file_hands_on_is_not_mentioned() -> None:
+    load, run, more = (
+        "def load(path):\n    return x()\n",
+        "from a import load\n\nrun(load)\n",
+        "def more():\n    return y\n",
+    )
+    for others, count in ({"b.py": run, "c.py": more}, 0), ({"b.py": "from a import load\n", "c.py": more}, 1):
+        change = change_of({}, {"a.py": load, **others})
+        assert len(list(parameter_unused.findings(change))) == count
