@@ -178,6 +178,7 @@ def test_a_table_of_what_the_tests_hold_is_suspected() -> None:
     assert fired("a.py", TABLE, TABLE_TEST) == [("table_of_test_values", 1)]
     script = "const cases = {\n  one: 'uno',\n  'two': 'due',\n}\n"
     assert fired("a.ts", script.replace("one:", "'one':"), TABLE_TEST) == [("table_of_test_values", 1)]
+    assert fired("a.ts", script.replace("'two'", "two"), TABLE_TEST) == [("table_of_test_values", 1)]
 
 
 @pytest.mark.parametrize(

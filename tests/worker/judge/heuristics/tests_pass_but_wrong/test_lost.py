@@ -70,6 +70,8 @@ def test_a_test_whose_code_was_touched_is_suspected_only() -> None:
     before = {"tests/test_a.py": KEPT + GONE, "a.py": "def up():\n    return render(1)\n"}
     after = {"tests/test_a.py": KEPT, "a.py": "def up():\n    return 1 + render(1)\n"}
     assert fired(before, after) == [("test_deleted", 5)]
+    calls_it_now = {"tests/test_a.py": KEPT, "a.py": before["a.py"] + "\n\ndef down():\n    return render(2)\n"}
+    assert fired(before, calls_it_now) == [("test_deleted", 5)]
 
 
 def test_a_test_that_calls_nothing_is_suspected_only() -> None:
