@@ -7,6 +7,7 @@ a fence inside a quotation, a list mark inside a code block are what CommonMark 
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
@@ -26,6 +27,10 @@ MOST_LOOKS: Final = 100_000
 """How often lines may be looked at for quotations. From each line that begins one the parser looks through all that follow up to
 a blank one, and it may begin anew at each: without a bound, a description of 60 KB takes ten seconds."""
 
+MOST_LINES: Final = 20_000
+"""Lines that are read: each may be a row of a table or an item of a list, for which the parser takes 50 microseconds. GitHub's
+longest description has so many only where most are empty or hold a word."""
+
 
 class Fence(Value):
     """A fenced block outside quotations. `word` is the first word of its info string."""
@@ -44,6 +49,7 @@ def blocks(text: str) -> "list[Token]":
 
 def within_bounds(text: str) -> str:
     """The text as a parser of Markdown can read it in time."""
+    text = _first_lines(text)
     if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_LOOKS:
         return text
     lines = NEWLINE.split(text)
@@ -55,6 +61,13 @@ def within_bounds(text: str) -> str:
     if looks <= MOST_LOOKS:
         return text
     return "\n".join("" if depth else line for line, depth in zip(lines, depths, strict=True))
+
+
+def _first_lines(text: str) -> str:
+    if text.count("\n") + text.count("\r") < MOST_LINES:
+        return text
+    last = next(islice(NEWLINE.finditer(text), MOST_LINES - 1, None), None)
+    return text if last is None else text[: last.end()]
 
 
 def _depth(line: str) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.markdown import MOST_LOOKS, Fence, blocks, fences
+from worker.domain.markdown import MOST_LINES, MOST_LOOKS, Fence, blocks, fences
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,10 @@ def test_many_short_quotations_are_read_as_what_they_are() -> None:
 def test_a_text_that_speaks_of_more_than_it_quotes_is_left_alone() -> None:
     text = "a -> b\n" * 2_000 + "\n" + FENCE
     assert list(fences(text)) == [Fence("assay", "summary: x\n")]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_of_a_text_of_countless_lines_the_first_are_read(newline: str) -> None:
+    above = "\n" * (MOST_LINES - 3)
+    assert list(fences((above + FENCE).replace("\n", newline))) == [Fence("assay", "summary: x\n")]
+    assert list(fences((above + "\n\n\n" + FENCE).replace("\n", newline))) == []
