@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from worker.domain.frozen import Frozen
 from worker.domain.rubric import Rubric
+from worker.domain.signal_names import SIGNAL_NAMES
 from worker.domain.value import Value
 from worker.errors import InputError
 from worker.strict_yaml import StrictYamlError, load_own_yaml
@@ -44,7 +45,14 @@ def load_rubric(path: Path | None = None) -> Rubric:
 
 def read_rubric(text: str) -> Rubric:
     """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
-    return _read(Rubric, text)
+    read = _read(Rubric, text)
+    unknown = next((name for name in read.signals if name not in SIGNAL_NAMES), None)
+    if unknown is not None:
+        raise InputError(
+            f"Rubric refused at signals.{unknown}: no signal has this name. All of them: docs/signals.md. "
+            f"The format: docs/rubric.md."
+        )
+    return read
 
 
 @cache

@@ -80,6 +80,7 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
         (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
+        (("stub_body: 0.5", "stub_bodies: 0.5"), "Rubric refused at signals.stub_bodies: no signal has this name."),
         (("0.6", "often"), "Rubric refused at escalation_threshold: "),
         (("rubric_version: 1", "rubric_version: 2"), "Rubric refused at rubric_version: "),
         (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),
@@ -88,7 +89,7 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
         ((WHOLE, "- just\n- a list"), "Rubric refused at the whole file: "),
         ((WHOLE, ""), "Rubric refused at the whole file: "),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_rubric_that_is_wrong_is_refused_by_the_fields_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:
