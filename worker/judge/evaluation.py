@@ -29,15 +29,17 @@ _REFUSAL: Final = re.compile(
     r"(?:can(?:no|['\u2019])t|can not|unable to|not able to|won['\u2019]t|will not|must decline|have to decline|refuse to)\b)",
     re.IGNORECASE,
 )
+_SHARE: Final = r"\b(\d{1,7}) ?(?:/|of|out of) ?(?:the )?(\d{1,7})\b"
 _PASSED: Final = (
-    re.compile(
-        r"\b(\d{1,7}) ?(?:/|of|out of) ?(\d{1,7})\b(?: \w{1,20}){0,3} ?(?:tests?|cases?|checks?|pass\w*)", re.IGNORECASE
-    ),
-    re.compile(
-        r"\b(?:tests?|cases?|checks?|pass\w*)\b[^\n\d]{0,40}\b(\d{1,7}) ?(?:/|of|out of) ?(\d{1,7})\b", re.IGNORECASE
-    ),
+    re.compile(rf"{_SHARE}(?: \w{{1,20}}){{0,3}} ?(?:tests?|cases?|checks?|pass\w*)", re.IGNORECASE),
+    re.compile(rf"\b(?:tests?|cases?|checks?|pass\w*)\b[^\n\d]{{0,40}}{_SHARE}", re.IGNORECASE),
 )
-_COUNTED: Final = re.compile(r"\b(\d{1,7}) (passed|passing|failed|failing|errors?)\b", re.IGNORECASE)
+_COUNTED: Final = re.compile(
+    r"(\b(?:not all|none|neither) (?:of )?)?(?:the )?(?<![\d.,/])(\d{1,3}(?:,\d{3}){1,2}|\d{1,7}) "
+    r"(?:(?:tests?|cases?|checks?) )?"
+    r"(pass|succeed|fail|error)(?:e[ds]|ing|s)?\b",
+    re.IGNORECASE,
+)
 
 
 def evaluate(base: float, asked: Evaluate, summary: str | None) -> Evaluation:
@@ -111,13 +113,27 @@ def _mapped(ratio: float, by: CreditMap) -> float:
 
 def passed_of(text: str) -> tuple[int, int] | None:
     """How many tests passed, of how many, as the last such count in the text says; None where none does."""
-    shares = [(int(one[1]), int(one[2])) for pattern in _PASSED for one in pattern.finditer(text)]
-    if not shares:
-        counts = {one[2].casefold()[:4]: int(one[1]) for one in _COUNTED.finditer(text)}
-        passed = counts.get("pass", 0)
-        shares = [(passed, passed + counts.get("fail", 0) + counts.get("erro", 0))]
-    passed, total = shares[-1]
-    return (passed, total) if 0 <= passed <= total and total else None
+    shares = [(one.start(), int(one[1]), int(one[2])) for pattern in _PASSED for one in pattern.finditer(text)]
+    tallies = [(at, tally["pass"], sum(tally.values())) for at, tally in _tallies(text) if "pass" in tally]
+    found = (one for one in (*shares, *tallies) if one[1] <= one[2] and one[2])
+    last = max(found, default=None)
+    return None if last is None else last[1:]
+
+
+def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
+    """Rows of counts that are no shares, and where each begins; a word that was counted already begins the next."""
+    for pattern in _PASSED:
+        text = pattern.sub(lambda one: " " * len(one[0]), text)
+    start, tally = 0, dict[str, int]()
+    for one in _COUNTED.finditer(text):
+        word = one[3].casefold().replace("succeed", "pass")
+        if one[1] or word in tally:
+            yield start, tally
+            tally = {}
+        if not one[1]:
+            start = start if tally else one.start()
+            tally[word] = int(one[2].replace(",", ""))
+    yield start, tally
 
 
 def _penalties(response: str | None) -> Iterator[tuple[float, Signals]]:
