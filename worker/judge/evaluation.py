@@ -24,7 +24,7 @@ Signals = dict[str, str | int | float | bool | None]
 
 _REFUSAL: Final = re.compile(
     r"(?:^|[.!?:]\s|\n)[\s\"'*_]*"  # where a sentence begins: what "fails when we cannot connect" says is no refusal
-    r"(?:(?:sorry|apologies|unfortunately|regrettably|i(?:['\u2019]m| am) (?:very )?sorry|i apologi[sz]e)\b[,.:]? ?(?:but )?)?"
+    r"(?:(?:sorry|apologies|unfortunately|regrettably|i(?:['\u2019]m| am) (?:very )?(?:sorry|afraid)|i apologi[sz]e)\b[,.:]? ?(?:but )?)?"
     r"(?:as an ai\b|(?:I|we)(?:['\u2019](?:m|re)| am| are)? "
     r"(?:can(?:no|['\u2019])t|can not|unable to|not able to|won['\u2019]t|will not|must decline|have to decline|refuse to)\b)",
     re.IGNORECASE,

@@ -102,6 +102,7 @@ def test_a_refusal_at_the_start_halves_the_score() -> None:
         "Unfortunately we are unable to finish.",
         "Thanks for asking. As an AI, there is nothing to do.",
         "I have to decline.",
+        "I\u2019m afraid I can\u2019t do that.",
     ],
 )
 def test_a_refusal_is_known_in_its_usual_words(said: str) -> None:
