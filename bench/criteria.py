@@ -32,10 +32,20 @@ def answer(row: dict[str, Any]) -> dict[str, Any]:
 
 def _placed(text: str, body: str) -> dict[str, Any]:
     words = text.split()
-    place = re.search(r"\s+".join(map(re.escape, words)), body) if len(words) < MOST_WORDS else None
-    return {"text": text, "span": list(place.span())} if place else {"text": text}
+    form = rf"(?<!\w){SPACE.join(map(re.escape, words))}(?!\w)"
+    places = [one.span() for one in re.finditer(form, body)] if len(words) < MOST_WORDS else []
+    place = max(places, key=lambda one: _stands_alone(body, one), default=None)
+    return {"text": text, "span": list(place)} if place else {"text": text}
 
 
+def _stands_alone(body: str, place: tuple[int, int]) -> int:
+    """How many of its ends have only marks between them and their line's: what is listed may be said before as well."""
+    before, after = body[: place[0]].rpartition("\n")[2], body[place[1] :].partition("\n")[0]
+    return (MARKS.fullmatch(before) is not None) + (MARKS.fullmatch(after) is not None)
+
+
+SPACE = r"\s+"
+MARKS = re.compile(r"(?:[^\w\n]|\d{1,3}[.)]|\[[xX]\])*")
 MOST_WORDS = 400
 
 
