@@ -1,8 +1,9 @@
 """Changes that mean the same are decided the same: `python bench/metamorphic.py FILE.jsonl[.gz]... [--limit N]`.
 
 Each dossier is judged by the heuristic tier as it is and after each of these: files of the diff in another order,
-a new name for functions that the change defines, other Markdown for the same criteria, its commits split in two. Prints the share of equal decisions (decision and category) for each, and
-the dossiers where one differs.
+a new name for functions that the change defines, code indented twice as deep (before and after), other Markdown for the
+same criteria, its commits split in two. Prints the share of equal decisions (decision and category) for each, and the
+dossiers where one differs.
 """
 
 import argparse
@@ -26,14 +27,19 @@ Raw = dict[str, Any]
 DEFINED = re.compile(
     r"^\+\s*(?:(?:pub|async|export|public|private|static|final)\s+)*(?:def|fn|func|function)\s+(\w{6,})\(", re.MULTILINE
 )
-FILE = re.compile(r"^diff --git ", re.MULTILINE)
+FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+CODE = (".py", ".js", ".jsx", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".kt", ".cs", ".rb", ".php")
+HUNKS = re.compile(r"^@@ .*", re.MULTILINE | re.DOTALL)
+
+
+def _parts(diff: str) -> list[str]:
+    """One for each file."""
+    return re.split(FILE, diff)[1:]
 
 
 def reordered(raw: Raw) -> Raw:
     """The files of the diff from last to first."""
-    starts = [one.start() for one in FILE.finditer(raw["diff"])]
-    parts = [raw["diff"][start:end] for start, end in zip(starts, [*starts[1:], len(raw["diff"])], strict=True)]
-    whole = [part if part.endswith("\n") else f"{part}\n" for part in parts]
+    whole = [part if part.endswith("\n") else f"{part}\n" for part in _parts(raw["diff"])]
     return {**raw, "diff": "".join(reversed(whole))}
 
 
@@ -44,6 +50,31 @@ def renamed(raw: Raw) -> Raw:
         return raw
     word = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
     return _texts(raw, lambda text: word.sub(lambda one: f"{one[1]}Qz", text))
+
+
+def reformatted(raw: Raw) -> Raw:
+    """Every line of code indented twice as deep, the ones that were there before too."""
+    parts = (_deeper_hunks(part) if _is_code(part.partition("\n")[0]) else part for part in _parts(raw["diff"]))
+    told = {**raw, "diff": "".join(parts)}
+    if raw.get("files"):
+        told["files"] = [{**one, "text": _deeper(one["text"])} if _is_read(one) else one for one in raw["files"]]
+    return told
+
+
+def _is_code(path: str) -> bool:
+    return path.rstrip('"').endswith(CODE)
+
+
+def _is_read(file: Raw) -> bool:
+    return _is_code(file["path"]) and file.get("text") is not None
+
+
+def _deeper(text: str) -> str:
+    return re.sub(r"^([ \t]+)", r"\1\1", text, flags=re.MULTILINE)
+
+
+def _deeper_hunks(part: str) -> str:
+    return HUNKS.sub(lambda hunks: re.sub(r"^([ +-])([ \t]+)", r"\1\2\2", hunks[0], flags=re.MULTILINE), part)
 
 
 def _texts(raw: Raw, change: Callable[[str], str]) -> Raw:
@@ -86,6 +117,7 @@ def split(raw: Raw) -> Raw:
 WAYS: dict[str, Callable[[Raw], Raw]] = {
     "files reordered": reordered,
     "functions renamed": renamed,
+    "indented deeper": reformatted,
     "other Markdown": remarked,
     "commits split": split,
 }
