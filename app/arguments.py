@@ -88,11 +88,13 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
 def bench_options(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
     bench.add_argument(
-        "--out", metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
+        "--out", type=place, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
     )
     bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
-    bench.add_argument("--rubric", metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)")
-    bench.add_argument("--against", metavar="DIR", help="compare with an earlier run, dossier by dossier")
+    bench.add_argument(
+        "--rubric", type=place, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+    )
+    bench.add_argument("--against", type=place, metavar="DIR", help="compare with an earlier run, dossier by dossier")
     bench.add_argument(
         "--max-usd",
         type=dollars,
@@ -381,6 +383,13 @@ class ShowVersion(argparse.Action):
 
         print(f"assay {version('assay')}")
         parser.exit()
+
+
+def place(text: str) -> str:
+    """What a shell makes of a variable that is not set is refused, and not taken for "here" or for "none"."""
+    if not text:
+        raise argparse.ArgumentTypeError(f"expected a path, found {text!r}")
+    return text
 
 
 def jobs(text: str) -> int:

@@ -151,6 +151,9 @@ def test_what_is_wrong_with_a_call_is_said_before_anything_is_judged(
         ([tmp_path / "none.jsonl", "--out", out], "none.jsonl can't be read"),
         ([history, "--out", out, "--rubric", tmp_path / "none.yml"], "none.yml"),
         ([history, "--out", out, "--jobs", "0"], "expected a number from 1"),
+        ([history, "--out", ""], "argument --out: expected a path, found ''"),
+        ([history, "--out", out, "--rubric", ""], "argument --rubric: expected a path, found ''"),
+        ([history, "--out", out, "--against", ""], "argument --against: expected a path, found ''"),
         ([history], "--out"),
     ):
         done = bench(told, *arguments)
