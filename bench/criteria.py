@@ -5,8 +5,10 @@ IN has lines `{"id", "issue": {"title", "body"}}`, OUT gets `{"id", "criteria": 
 (`expect.criteria`), precision, recall and F1 over the explicit lists are printed, and every list that is not right.
 """
 
+import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +59,14 @@ def texts(listed: list[Any]) -> set[str]:
     return {folded(one if isinstance(one, str) else one["text"]) for one in listed}
 
 
-def main() -> None:
-    source, target = map(Path, sys.argv[1:3])
-    rows = list(read(source))
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, metavar="IN")
+    parser.add_argument("target", type=Path, metavar="OUT")
+    arguments = parser.parse_args(argv)
+    rows = list(read(arguments.source))
     answers = [answer(row) for row in rows]
-    write(target, answers)
+    write(arguments.target, answers)
     hits = given = wanted = 0
     for row, said in zip(rows, answers, strict=True):
         expect: dict[str, Any] = row.get("expect") or {}

@@ -5,8 +5,10 @@ what a text closes is no mention. Where IN says what is expected (`expect.closes
 right is printed, rows with `expect.doubtful` apart.
 """
 
+import argparse
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from worker.domain.issue_links import IssueLink, closing_links, mentioned_issues
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:
-    closes = closing_links(row["text"], row["repository"])
+    text, repository = row["text"] or "", row["repository"]
+    closes = closing_links(text, repository)
     closed = {(link.repository.casefold(), link.number) for link in closes}
-    mentions = mentioned_issues(row["text"], row["repository"])
+    mentions = mentioned_issues(text, repository)
     return {
         "id": row["id"],
         "closes": [_named(link) for link in closes],
@@ -36,11 +39,14 @@ def is_right(row: dict[str, Any], given: dict[str, Any]) -> bool:
     return all(set(row["expect"][name]) == set(given[name]) for name in ("closes", "mentions") if name in row["expect"])
 
 
-def main() -> None:
-    source, target = map(Path, sys.argv[1:3])
-    rows = list(read(source))
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path, metavar="IN")
+    parser.add_argument("target", type=Path, metavar="OUT")
+    arguments = parser.parse_args(argv)
+    rows = list(read(arguments.source))
     answers = [answer(row) for row in rows]
-    write(target, answers)
+    write(arguments.target, answers)
     right: Counter[tuple[str, bool]] = Counter()
     for row, given in zip(rows, answers, strict=True):
         if "expect" in row:

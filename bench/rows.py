@@ -13,4 +13,5 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
+    raw = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw)

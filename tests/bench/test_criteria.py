@@ -1,6 +1,11 @@
 """Where the benches say that a criterion stands."""
 
-from bench.criteria import answer
+from pathlib import Path
+
+import pytest
+
+from bench.criteria import answer, main
+from bench.rows import read, write
 
 
 def placed(body: str) -> list[str]:
@@ -22,3 +27,12 @@ def test_a_criterion_in_prose_stands_where_it_is_written() -> None:
 
 def test_a_criterion_whose_words_stand_nowhere_in_a_row_has_no_place() -> None:
     assert placed("## Acceptance criteria\n\n- an **urgent** one\n") == []
+
+
+def test_a_call_without_files_is_told_how_it_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    assert "IN OUT" in capsys.readouterr().err
+    write(tmp_path / "in.jsonl", [{"id": "a", "issue": {"title": "Add retries", "body": None}}])
+    main([str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")])
+    assert [(row["explicit"], row["inferred"]) for row in read(tmp_path / "out.jsonl")] == [(False, True)]
