@@ -46,13 +46,19 @@ def load_rubric(path: Path | None = None) -> Rubric:
 def read_rubric(text: str) -> Rubric:
     """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
     read = _read(Rubric, text)
-    unknown = next((name for name in read.signals if name not in SIGNAL_NAMES), None)
-    if unknown is not None:
-        raise InputError(
-            f"Rubric refused at signals.{unknown}: no signal has this name. All of them: docs/signals.md. "
-            f"The format: docs/rubric.md."
-        )
+    if (wrong := _wrong_name(read)) is not None:
+        raise InputError(f"Rubric refused at {wrong} The format: docs/rubric.md.")
     return read
+
+
+def _wrong_name(read: Rubric) -> str | None:
+    """The path of a name that nothing has, or that two have, and what is wrong with it."""
+    ids = [one.id for one in read.criteria]
+    for at, name in enumerate(ids):
+        if name in ids[:at]:
+            return f"criteria.{at}.id: {name} stands twice."
+    unknown = next((name for name in read.signals if name not in SIGNAL_NAMES), None)
+    return None if unknown is None else f"signals.{unknown}: no signal has this name. All of them: docs/signals.md."
 
 
 @cache

@@ -77,6 +77,10 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
         (("ten: It does.", "ten: It does.\n    foo: 1"), "Rubric refused at criteria.0.foo: unknown field."),
         (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field."),
         (("id: mine", "name: mine"), "Rubric refused at name: unknown field."),
+        (
+            ("categories:", "  - {id: solves, question: Again?, ten: Again.}\ncategories:"),
+            "Rubric refused at criteria.1.id: solves stands twice.",
+        ),
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
         (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
@@ -89,7 +93,7 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
         ((WHOLE, "- just\n- a list"), "Rubric refused at the whole file: "),
         ((WHOLE, ""), "Rubric refused at the whole file: "),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_a_rubric_that_is_wrong_is_refused_by_the_fields_path(change: tuple[str, str], refusal: str) -> None:
     with pytest.raises(InputError) as caught:
