@@ -78,14 +78,18 @@ def _is_idle(body: Body, oracle: Oracle) -> bool:
     """Others in the test may fail, or what is compared is made twice, so that even this one may, or it may not be run."""
     if is_handed_over(oracle.node, body.node) or (SMOKE.search(body.name) and is_constant(oracle)):
         return True
-    compared = oracle.text if oracle.pair is None else " ".join(oracle.pair)
-    if oracle.why == ITSELF and _IS_MADE.search(oracle.text[:_LONGEST_LINE]):
-        return True
-    if oracle.why == ITSELF and any(not _COMPARES.match(name) for name in _CALLS.findall(compared)):
+    if oracle.why == ITSELF and (_IS_MADE.search(oracle.text[:_LONGEST_LINE]) or _is_called_twice(oracle)):
         return True
     if _says_nothing(oracle) and _is_counted(body):
         return True
     return oracle.why in {TRUE, *_SAME} and not _is_all(body)
+
+
+def _is_called_twice(oracle: Oracle) -> bool:
+    """What is compared comes from calls, be they named like a matcher: `tokenize(x)`, `x.toString()`."""
+    if oracle.pair is not None:
+        return any(_CALLS.search(side) for side in oracle.pair)
+    return any(not _COMPARES.match(name) for name in _CALLS.findall(oracle.text))
 
 
 def is_constant(oracle: Oracle) -> bool:

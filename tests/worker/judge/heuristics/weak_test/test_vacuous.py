@@ -24,6 +24,20 @@ def test_what_is_computed_twice_may_differ_and_is_only_suspected() -> None:
     assert seen_new("test_a.py", text) == [("assertion_idle", 2)]
 
 
+TWICE = {
+    "test_a.py": "def test_a():\n    assert tokenize(1) == tokenize(1)\n",
+    "a.test.ts": "it('a', () => {\n  expect(isoDate(1)).toEqual(isoDate(1))\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    assert_eq!(x.total(), x.total());\n}\n",
+    "ATest.java": "class ATest {\n  @Test void a() { assertEquals(x.toString(), x.toString()); }\n}\n",
+    "a_test.go": 'package a\n\nfunc TestA(t *testing.T) {\n\tif Token("a") != Token("a") {\n\t\tt.Fatal()\n\t}\n}\n',
+}
+
+
+@pytest.mark.parametrize("path", TWICE)
+def test_what_is_called_like_a_matcher_and_computed_twice_may_differ_as_well(path: str) -> None:
+    assert names(seen_new(path, TWICE[path])) == ["assertion_idle"]
+
+
 @pytest.mark.parametrize("check", ["assert x.a is x.a", "self.assertIs(x.a, x.a)", "assert x <= x"])
 def test_a_property_that_is_kept_and_an_order_are_only_suspected(check: str) -> None:
     text = f"def test_lazy_order():\n    x = run()\n    {check}\n"
