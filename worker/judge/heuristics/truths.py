@@ -32,7 +32,7 @@ _ALL_LITERAL: Final = pattern(_LITERAL)
 _ALWAYS: Final = pattern(
     r"(?:-?\d+(?:\.\d+)? ?(?:[<>]=?|!==?) ?-?\d+(?:\.\d+)?|[Tt]rue|!\s*false|not False|Boolean\.TRUE|[1-9]\d*|\"[^\"{}\\]+\"|'[^'{}\\]+')"
     r"|.*(?:\bor True|\|\| ?true\)?)|True or .*|true \|\| .*|!!true"
-    r"|.* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)|matches!\(.*, ?_\)"
+    r"|.*(?:[=!]=|[<>]| is | not ).* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)|matches!\(.*, ?_\)"
     r"|len\(.*\) (?:>= 0|> -1)|[\w.()\[\]]+\.(?:length|size\(\)|len\(\)|length\(\)|count\(\)) (?:>= 0|> -1)",
     re.DOTALL,
 )
@@ -49,7 +49,7 @@ _LITERAL_IS_THERE: Final = pattern(r"[bfru]{0,2}(?:\"[^\"]*\"|'[^']*') (?:is not
 _THERE: Final = pattern(
     r".+ is not None|.+ != None|.+ !==? (?:null|undefined|nil)|typeof .+ !==? ['\"]undefined['\"]"
     r"|.+\.is_(?:some|ok)\(\)|.+\.isPresent\(\)|len\(.+\) > 0|!.+\.is_empty\(\)|.+\.(?:length|size\(\)|len\(\)) ?> ?0"
-    r"|hasattr\(.+\)|!!.+|(?:bool|repr|str|type|id)\(.+\)|.+ instanceof Object|Boolean\(.+\)"
+    r"|hasattr\(.+\)|!!.+|.+ in [(\[{](?:True, False|False, True)[)\]}]|(?:bool|repr|str|type|id)\(.+\)|.+ instanceof Object|Boolean\(.+\)"
     r"|['\"]{2} in .+|.+\.(?:contains|includes|startsWith|starts_with|endsWith|ends_with|startswith|endswith)\(['\"]{2}\)|strings\.Contains\(.+, \"\"\)"
     r"|[^<>]*\b(?:abs|Abs|fabs)\([^<>]+\) <=? (?:[1-9][\d_]{6,}|[1-9](?:\.\d+)?e\+?(?:[6-9]|\d\d+))"
     r"|[^<>]+\.abs\(\) <=? (?:[1-9][\d_]{6,}|[1-9](?:\.\d+)?e\+?(?:[6-9]|\d\d+))(?:\.0)?",

@@ -63,6 +63,7 @@ THERE = [
     "abs(x - 3) < 1e9",
     "(x - 3.0).abs() < 1e9",
     "!!x.y(1)",
+    "x.enabled in (True, False)",
     "repr(f(x))",
 ]
 VALUES = [
