@@ -17,6 +17,7 @@ from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, lang
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
 from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought, text_of
+from worker.judge.heuristics.tests import Test
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
@@ -33,11 +34,22 @@ def test_empty(change: Change) -> Iterator[Place]:
     """
     for look in looks(change):
         is_emptied = look.base is not None and bool(look.base.function.statements)
-        is_looked_at = is_emptied or (look.is_new and not turns_off_an_inherited_one(look.test))
+        is_meant = turns_off_an_inherited_one(look.test) or _is_started_for(look.test)
+        is_looked_at = is_emptied or (look.is_new and not is_meant)
         if is_looked_at and not look.is_cut and not marks_prove(look.test) and _does_nothing(look):
             yield _place(look, f"{_named(look)} does nothing")
 
 
+def _is_started_for(test: Test) -> bool:
+    """A framework starts the whole application before it: that this comes to its end is the test."""
+    owner = test.function.container if test.source.language in {Language.JAVA, Language.KOTLIN} else None
+    above = owner.named_children[0] if owner is not None and owner.named_children else None
+    return above is not None and above.type == "modifiers" and _STARTS.search(text_of(above)) is not None
+
+
+_STARTS: Final = pattern(
+    r"@(?:\w+\.)*+(?:\w+Test|ContextConfiguration|SpringJUnit\w*Config)\b|\bSpring\w*(?:Runner|Extension)\b"
+)
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
 

@@ -234,3 +234,24 @@ def test_a_value_of_a_block_that_only_another_block_reads_is_unread() -> None:
 def test_a_value_that_a_new_test_in_rust_names_and_throws_away_is_told(line: str, *, is_told: bool) -> None:
     text = f"#[test]\nfn a() {{\n    let x = run();\n    {line}\n    assert_eq!(x.b, 1);\n}}\n"
     assert (("test_value_unread", 4) in seen_new("tests/a.rs", text)) is is_told
+
+
+STARTS = [
+    "@SpringBootTest\nclass ATest {\n  @Test void contextLoads() {\n  }\n}\n",
+    "@QuarkusIntegrationTest\nclass ATest {\n  @Test void starts() { /* no more */ }\n}\n",
+    "@ContextConfiguration(classes = A.class)\nclass ATest {\n  @Test void contextLoads() {}\n}\n",
+    "@RunWith(SpringRunner.class)\nclass ATest {\n  @Test public void contextLoads() {}\n}\n",
+]
+
+
+@pytest.mark.parametrize("text", STARTS)
+def test_an_empty_test_for_which_a_framework_starts_the_application_does_something(text: str) -> None:
+    assert "test_empty" not in names(seen_new("ATest.java", text))
+
+
+def test_an_empty_test_is_a_fact_where_nothing_is_started_and_where_it_was_emptied() -> None:
+    emptied = "@SpringBootTest\nclass ATest {\n  @Test void a() {%s}\n}\n"
+    assert "test_empty" in names(seen_new("ATest.java", '@Tag("a")\nclass ATest {\n  @Test void a() {}\n}\n'))
+    assert "test_empty" in names(
+        seen({"ATest.java": emptied % " assertEquals(run(), 1); "}, {"ATest.java": emptied % " "})
+    )
