@@ -175,8 +175,7 @@ def _is_comment(file: ChangedFile, line: DiffLine) -> bool:
 
 def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
     """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
-    named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
-    if _TOOL.search(named) or not any(_RUNNER.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+    if _may_ask(file, change) or not any(_RUNNER.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
         return frozenset()
     names = frozenset(
         found[1]
@@ -184,6 +183,18 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
         if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text[:_LONGEST]))
     )
     return frozenset(line for source in file.sources for line in _answers(source, names) if line in file.added_lines)
+
+
+def _may_ask(file: ChangedFile, change: Change) -> bool:
+    """It is a test tool, or tells a build tool how to build for those who ask: `babel.config.js` is meant to differ in tests."""
+    named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
+    return _TOOL.search(named) is not None or _BUILD.search(file.path) is not None
+
+
+_BUILD: Final = pattern(
+    r"(?:^|/)(?:(?:astro|babel|craco|esbuild|eslint|metro|next|nuxt|postcss|prettier|rollup|rsbuild|rspack|stylelint|svelte"
+    r"|tailwind|tsup|vite|vue|webpack)\.config(?:\.\w{1,40})?|\.\w{1,40}rc|gatsby-\w{1,20}|[gG]ulpfile|Gruntfile)\.[cm]?[jt]s$"
+)
 
 
 def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
@@ -199,8 +210,7 @@ def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
 
 def _idle(file: ChangedFile, change: Change) -> frozenset[int]:
     """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
-    named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
-    if _TOOL.search(named) or not any(_CI.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+    if _may_ask(file, change) or not any(_CI.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
         return frozenset()
     functions = (one for source in file.sources for one in functions_of(source) if not _OF_THE_PLACE.search(one.name))
     return frozenset(line for one in functions for line in _gives_up(one) if line in file.added_lines)

@@ -157,6 +157,19 @@ def test_the_question_of_a_runner_counts_more_than_that_for_ci() -> None:
     assert [(one.line, one.weight) for one in found] == [(2, 0.8), (3, 1.0)]
 
 
+BUILT = "function presets(api) {\n  if (%s) {\n    return null\n  }\n  const x = api.x()\n  return made(x)\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "fact"),
+    [("process.env.NODE_ENV === 'test'", "branch_on_test_runner"), ("process.env.CI", "nothing_done_in_ci")],
+)
+@pytest.mark.parametrize("path", ["babel.config.js", "web/webpack.config.prod.ts", ".eslintrc.cjs", "gulpfile.mjs"])
+def test_the_configuration_of_a_build_tool_may_answer_as_it_is_asked_by_tests(path: str, asked: str, fact: str) -> None:
+    assert [name for name, _ in fired(path, BUILT % asked)] == ["asks_for_test_environment"]
+    assert fact in [name for name, _ in fired("src/app.config.js", BUILT % asked)]
+
+
 def test_a_branch_is_seen_in_the_diff_alone() -> None:
     path, text = RUNNERS["go"]
     change = change_of({}, {path: text}, texts=False)
