@@ -14,7 +14,8 @@ from worker.domain.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests
+from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests, tests_of
 from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
 
 
@@ -256,7 +257,19 @@ def _deleted(change: Change) -> tuple[Lost, ...]:
 
 def _find_deleted(change: Change) -> tuple[Lost, ...]:
     found = (Lost(test, file, _block(test, file)) for test, file in change.once(_find_lost))
-    return tuple(lost for lost in found if lost.around and still_there(lost.test, lost.file) is None)
+    gone = (lost for lost in found if lost.around and still_there(lost.test, lost.file) is None)
+    return tuple(lost for lost in gone if not _is_said_again(lost))
+
+
+def _is_said_again(lost: Lost) -> bool:
+    """Another test beside it that stays is the same but for its name, so that what it proved is proved as before."""
+    mine = _wording(lost.test)
+    return any(_wording(test) == mine for source in lost.file.sources for test in tests_of(source))
+
+
+def _wording(test: Test) -> tuple[object, ...]:
+    given = text_of(test.function.node.child_by_field_name("parameters"))
+    return (test.text, test.outer, test.marks, given)
 
 
 def _block(test: Test, file: ChangedFile) -> tuple[DiffLine, ...]:

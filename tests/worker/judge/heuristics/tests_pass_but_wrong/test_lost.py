@@ -83,6 +83,27 @@ def test_a_test_with_something_in_its_place_is_suspected_only() -> None:
     assert names({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + "SIZE = 2\n"}) == ["test_deleted"]
 
 
+@pytest.mark.parametrize("name", ["gone", "again"])
+def test_a_test_that_another_one_says_word_for_word_is_not_lost(name: str) -> None:
+    copy = GONE.replace("gone", name)
+    assert fired({"tests/test_a.py": KEPT + GONE + "\n\n" + copy}, {"tests/test_a.py": KEPT + GONE}) == []
+    other = copy.replace("2", "3")
+    assert fired({"tests/test_a.py": KEPT + GONE + "\n\n" + other}, {"tests/test_a.py": KEPT + GONE}) != []
+
+
+def test_a_copy_that_is_skipped_or_stands_in_another_class_speaks_for_no_lost_test() -> None:
+    skipped = "it.skip('again', () => {\n  expect(render(2)).toBe(2)\n})\n"
+    gone = skipped.replace("it.skip('again'", "it('goes'")
+    assert names({"a.test.ts": skipped + gone}, {"a.test.ts": skipped}) == ["test_deleted_alone"]
+    assert fired({"a.test.ts": gone + gone.replace("goes", "again")}, {"a.test.ts": gone}) == []
+    one = "class TestA:\n    def test_gone(self):\n        assert render(2) == 2\n"
+    other = one.replace("TestA", "TestB") + "\n    def test_kept(self):\n        assert parse(1) == 1\n"
+    left = other.replace("    def test_gone(self):\n        assert render(2) == 2\n\n", "")
+    assert names({"tests/test_a.py": one + "\n\n" + other}, {"tests/test_a.py": one + "\n\n" + left}) == [
+        "test_deleted_alone"
+    ]
+
+
 def test_two_deleted_tests_are_suspected_each() -> None:
     more = "\n\ndef test_more():\n    assert draw(1) == 1\n"
     assert names({"tests/test_a.py": KEPT + GONE + more}, {"tests/test_a.py": KEPT}) == ["test_deleted"] * 2
