@@ -1,4 +1,4 @@
-"""Fuzz the detection of agents in authors, branches and commit messages: it names one that is known, or none."""
+"""Fuzz the detection of agents in authors, branches, commit messages and descriptions: it names one that is known, or none."""
 
 import sys
 from pathlib import Path
@@ -25,6 +25,10 @@ WORDS: Final = (
     b"Assisted-by: ",
     b"Generated with [",
     b"generated with ",
+    b"\xf0\x9f\xa4\x96 Generated with [Claude Code](https://claude.com/claude-code)",
+    b"Link to Devin run: https://app.devin.ai/sessions/4f2e",
+    b"> ",
+    b"```\n",
     b"<noreply@anthropic.com>",
     b"[bot]",
     b"@",
@@ -43,7 +47,7 @@ def make(random: Random) -> bytes:
 def run(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
     commits = (Commit(sha="3" * 40, message=text, author=text[:200]),)
-    pull = PULL.model_copy(update={"commits": commits, "author": text[:100], "head_ref": text[:100]})
+    pull = PULL.model_copy(update={"commits": commits, "author": text[:100], "head_ref": text[:100], "body": text})
     assert author_agent(pull) in KNOWN
 
 

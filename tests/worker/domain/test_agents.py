@@ -64,6 +64,55 @@ def test_an_agent_is_known_by_its_commits_trailers(trailer: str, agent: str) -> 
     assert author_agent(pull(message=f"Retry\n\nWhy.\n\n{trailer}\n")) == agent
 
 
+FOOTERS = [
+    ("🤖 Generated with [Claude Code](https://claude.com/claude-code)", "claude"),
+    ("_Generated with [Claude Code](https://claude.ai/code)_", "claude"),
+    ("https://claude.ai/code/session_01AbCd", "claude"),
+    ("------\nhttps://chatgpt.com/codex/tasks/task_e_6841", "codex"),
+    ("[Codex Task](https://chatgpt.com/codex/tasks/task_e_6841)", "codex"),
+    ("Link to Devin run: https://app.devin.ai/sessions/4f2e", "devin"),
+    ("- Link to local Devin session: https://app.devin.ai/sessions/4f2e", "devin"),
+    ('<a href="https://cursor.com/background-agent?bcId=bc-1"><img alt="Open in Cursor"></a>', "cursor"),
+    ("[Open in Web](https://cursor.com/agents?id=bc-1) • [Open in Cursor](https://x.example)", "cursor"),
+    (
+        "---\n*PR created automatically by Jules for task [14](https://jules.google.com/task/14) started by @alice*",
+        "jules",
+    ),
+]
+
+
+@pytest.mark.parametrize(("footer", "agent"), FOOTERS)
+def test_an_agent_is_known_by_the_line_that_it_leaves_in_the_description(footer: str, agent: str) -> None:
+    body = f"## Summary\n\nRetries.\n\n{footer}\n"
+    assert author_agent(pull().model_copy(update={"body": body})) == agent
+    assert author_agent(pull().model_copy(update={"body": body.replace("\n", "\r\n")})) == agent
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(f"```\n{footer}\n```" for footer, _ in FOOTERS),
+        "> 🤖 Generated with [Claude Code](https://claude.com/claude-code)",
+        "`🤖 Generated with [Claude Code](https://claude.com/claude-code)`",
+        "I removed the line Generated with [Claude Code](https://claude.com/claude-code) from all templates.",
+        "Generated with [Some tool](https://claude.example)",
+        "Why is https://chatgpt.com/codex/tasks/task_e_6841 wrong about this?",
+        '<a href="https://app.devin.ai/review/acme/widgets/pull/1">Open in Devin Review</a>',
+        "See https://cursor.com/docs",
+    ],
+)
+def test_who_quotes_such_a_line_or_speaks_of_it_is_a_person(body: str) -> None:
+    assert author_agent(pull().model_copy(update={"body": body})) is None
+
+
+def test_account_and_commits_say_more_than_the_description() -> None:
+    told = {"body": FOOTERS[0][0]}
+    assert author_agent(pull(author="Copilot").model_copy(update=told)) == "copilot"
+    assert (
+        author_agent(pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>").model_copy(update=told)) == "codex"
+    )
+
+
 @pytest.mark.parametrize(
     "message",
     ["Retry", "Co-authored-by: Claude Shannon <claude@shannon.example>", "Mail noreply@anthropic.com about it <noreply@anthropic.com>"],
