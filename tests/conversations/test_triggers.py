@@ -19,6 +19,7 @@ ISSUE = "## Acceptance criteria\n\n- Uploads are retried on 503\n- Uploads are r
 
 EDITED = "The issue was edited by copilot-swe-agent[bot] after this pull request was opened; it was judged by the issue as it stood before."
 RENAMED = "The issue was renamed by copilot-swe-agent[bot] after this pull request was opened; it was judged by the title that it had before."
+FOOTER = "🤖 Generated with [Claude Code](https://claude.com/claude-code)"
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
 
 
@@ -89,8 +90,13 @@ def test_where_nobody_says_otherwise_people_are_skipped_and_what_an_agent_signed
     world.until(lambda: bool(agents.runs_of(agents.head)), "the agent's pull request has its check")
     assert (agents.check.status, agents.check.title[:17]) == ("queued", "Judging starts at")
 
+    told = world.bob.opens({"third.py": "x = 1\n"}, branch="told", body=f"A third one.\n\n{FOOTER}\n")
+    world.until(lambda: bool(told.runs_of(told.head)), "the pull request that says so in its description has its check")
+    assert (told.check.status, told.check.title[:17]) == ("queued", "Judging starts at")
+
     assert world.bob.merges(pull).is_merged
     world.bob.closes(agents)
+    world.bob.closes(told)
 
 
 def test_pain_17_an_agents_pull_request_is_judged_though_its_author_is_a_bot(world: World) -> None:

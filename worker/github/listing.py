@@ -28,7 +28,7 @@ AUTHOR: Final = """
 query AssayAuthor($owner: String!, $name: String!, $number: Int!, $place: String!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
-      state isDraft headRefName headRefOid
+      state isDraft body headRefName headRefOid
       author { ...who }
       commits(last: 100) { nodes { commit { oid message author { name user { login } } } } }
       baseRef { target { ... on Commit { file(path: $place) { object { ...blob } } } } }
@@ -65,6 +65,7 @@ class ConfigBase(GraphReply):
 
 class AuthoredPull(PullState):
     is_draft: bool
+    body: str
     head_ref_name: str
     author: Actor | None = None
     commits: Nodes[PullCommit]
@@ -141,7 +142,7 @@ def pull_request(pull: AuthoredPull, request: JudgeRequest) -> PullRequest:
         repository=request.repository,
         number=request.pull.number,
         title="",
-        body="",
+        body=pull.body,
         author=login(pull.author),
         base_sha=pull.head_ref_oid,
         head_ref=pull.head_ref_name,

@@ -29,6 +29,12 @@ def test_who_wrote_a_pull_request_is_told_by_its_account_and_its_commits(place: 
     assert len(place.asked()) == 1
 
 
+def test_who_wrote_a_pull_request_is_told_by_its_description(place: Place, listing: GitHubListing) -> None:
+    place.push("fix", {"a.py": "x = 2\n"})
+    opened = place.opened("fix", body="Retry.\n\n🤖 Generated with [Claude Code](https://claude.com/claude-code)\n")
+    assert kind_of(listing.look(opened.request).pull) is AuthorKind.AGENT
+
+
 def test_whom_the_repository_judges_comes_from_its_base(place: Place, listing: GitHubListing) -> None:
     place.push("main", {".github/assay.yml": "authors:\n  people: observe\n"})
     opened = place.pull({".github/assay.yml": "authors:\n  people: judge\n"})
