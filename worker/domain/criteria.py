@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain.dossier import Criterion, Issue
 from worker.domain.markdown import blocks, without_comments
-from worker.domain.outline import Item, Paragraph, Part, Row, Title, outline
+from worker.domain.outline import Item, Paragraph, Part, Row, Steps, Title, outline
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
@@ -36,7 +36,8 @@ PLACEHOLDER: Final = pattern(
 STRUCK, NO_WORD = "~~", pattern(r"\W*")
 BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
-SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline)?:[^\n]*$", re.MULTILINE)
+SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline| Template)?:[^\n]*$", re.MULTILINE)
+TAGS: Final = pattern(r"^[^\S\n]*@[^\n]*$", re.MULTILINE)
 NEWLINE: Final = pattern(r"\r\n?|\n")  # as markdown-it counts lines
 TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
@@ -114,6 +115,8 @@ class _Section:
                 self.items.append(text)
             case Row(header=header, cells=cells):
                 self.items.append(_criterion_cell(header, cells))
+            case Steps(text=text):
+                self.items += _scenarios_of(text)
             case Paragraph(text=text) if not text.rstrip().endswith(":"):
                 self.paragraphs.append(text)
             case _:
@@ -164,9 +167,12 @@ def _criterion_cell(header: Sequence[str], cells: Sequence[str]) -> str:
 
 def _scenarios(parts: Iterable[Part]) -> list[str]:
     """Gherkin: each scenario is one criterion, without its name."""
-    texts = [part.text for part in parts if isinstance(part, Paragraph)]
-    found = [scenario for text in texts for scenario in SCENARIO.split(text)[1:]]
-    return _unless_placeholders(found)
+    texts = [part.text for part in parts if isinstance(part, Paragraph | Steps)]
+    return _unless_placeholders(scenario for text in texts for scenario in _scenarios_of(text))
+
+
+def _scenarios_of(text: str) -> list[str]:
+    return SCENARIO.split(TAGS.sub("", text))[1:]
 
 
 def _is_struck(text: str) -> bool:

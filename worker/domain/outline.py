@@ -1,7 +1,7 @@
 """An issue's Markdown as an outline: titles, list items, table rows, paragraphs, in order.
 
-Says what stands where, not what it means (`worker.domain.criteria` does). Invariant: code, quotations and
-HTML comments give no part; a line in bold or a `<summary>` is a title below all headings.
+Says what stands where, not what it means (`worker.domain.criteria` does). Invariant: code (but for Gherkin outside of
+lists), quotations and HTML comments give no part; a line in bold or a `<summary>` is a title below all headings.
 """
 
 import re
@@ -22,6 +22,8 @@ BOLD_LINE: Final = pattern(r"(?:\*\*|__)([^*_\n][^\n]*?)(?:\*\*|__)\s*:?")
 COLON_LINE: Final = pattern(r"([^\n:]{1,60}):")
 SUMMARY: Final = pattern(r"<summary>(.{0,200}?)</summary>", re.IGNORECASE | re.DOTALL)
 TAG: Final = pattern(r"</?\w+>")
+GHERKIN: Final = frozenset({"gherkin", "cucumber", "feature"})
+FEATURE: Final = pattern(r"\s*(?:[@#][^\n]*\n\s*){0,10}(?:Feature|Background|Scenario(?: Outline| Template)?):")
 BOX: Final = pattern(r"\[[ xX]\]\s+")
 
 
@@ -53,7 +55,13 @@ class Paragraph(Value):
     text: str
 
 
-Part = Title | Item | Row | Paragraph
+class Steps(Value):
+    """A fenced block of Gherkin: what it is marked as, or how an unmarked one begins."""
+
+    text: str
+
+
+Part = Title | Item | Row | Paragraph | Steps
 
 
 def outline(markdown: str) -> Iterator[Part]:
@@ -82,6 +90,8 @@ class _Reader:
                 return _folds(token.content)
             case "tr_close":
                 return self._row()
+            case "fence":
+                return () if self.depth else _steps(token)
             case _:
                 self._enter_or_leave(token)
                 return ()
@@ -122,6 +132,12 @@ class _Reader:
             return (Row(self.header, cells),)
         self.header = cells
         return ()
+
+
+def _steps(fence: "Token") -> Iterable[Part]:
+    marked = fence.info.casefold().split()[:1]
+    is_gherkin = marked[0] in GHERKIN if marked else FEATURE.match(fence.content) is not None
+    return (Steps(fence.content),) if is_gherkin else ()
 
 
 def _item(text: str, depth: int) -> Item:

@@ -82,6 +82,38 @@ def test_each_gherkin_scenario_is_one_criterion() -> None:
     )
 
 
+FEATURE = """Feature: uploads
+  Background:
+    Given a server
+
+  @slow
+  Scenario: busy
+    When I upload
+    Then it is tried again
+
+  @slow @late
+  Scenario Outline: dead
+    Then it gives up
+"""
+SCENARIOS = ("When I upload Then it is tried again", "Then it gives up")
+
+
+@pytest.mark.parametrize("mark", ["```gherkin", "~~~ Cucumber", "```feature", "```"])
+def test_scenarios_in_a_block_of_gherkin_are_criteria(mark: str) -> None:
+    block = f"{mark}\n{FEATURE}{mark[:3]}\n"
+    assert listed_criteria(f"Uploads fail.\n\n{block}") == SCENARIOS
+    assert listed_criteria(f"## Acceptance criteria\n\n{block}\n## Notes\n\n- none\n") == SCENARIOS
+    assert listed_criteria(f"## Acceptance criteria\n\n{DASHES}\n{block}") == (*ASKED, *SCENARIOS)
+    assert listed_criteria(f"- [ ] {ASKED[0]}\n- [ ] {ASKED[1]}\n\n  {mark}\n  Scenario: a\n  {mark[:3]}\n") == ASKED
+
+
+@pytest.mark.parametrize(
+    "block", ["```python\n# Scenario: a\nScenario: b\n```", "```\nx = 1\nScenario: a\n```", "```gherkin\n```"]
+)
+def test_other_code_holds_no_scenario(block: str) -> None:
+    assert listed_criteria(f"Uploads fail.\n\n{block}\n") == ()
+
+
 def test_criteria_are_numbered_through_all_issues_with_their_source() -> None:
     prose = Issue(number=0, title="Also log it", body="")
     made = criteria_of([issue(f"## Acceptance criteria\n{DASHES}"), prose], "title", "body")
