@@ -17,7 +17,9 @@ STOPS = {
     "pdb": ("a.py", "import pdb; pdb.set_trace()"),
     "import": ("a.py", "import ipdb"),
     "js": ("a.js", "  debugger;"),
+    "shell": ("a.py", "from IPython import embed; embed()"),
     "rust": ("a.rs", "    let x = dbg!(y);"),
+    "rust, behind a text": ("a.rs", '    run("a \\" b", c / d, dbg!(y));'),
     "go": ("a.go", "\truntime.Breakpoint()"),
 }
 
@@ -34,6 +36,11 @@ def test_a_statement_for_debugging_is_a_fact(path: str, line: str) -> None:
     [
         ("a.py", "breakpoint() + 1"),
         ("a.py", 'x = "breakpoint()"'),
+        ("a.py", "import pdb"),
+        ("a.py", "    import pdb, traceback"),
+        ("a.py", "from IPython import embed"),
+        ("a.rs", '    log("how dbg!(x) works");'),
+        ("a.rs", "    run(); // dbg!(x)"),
         ("a.js", "// debugger"),
         ("A.java", "debugger;"),
         ("a.md", "debugger;"),
