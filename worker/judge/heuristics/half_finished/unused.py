@@ -14,7 +14,7 @@ from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.outside import is_named_idle, is_platform, may_be_an_override
 from worker.judge.heuristics.half_finished.parameters import unused
-from worker.judge.heuristics.half_finished.purpose import does_nothing
+from worker.judge.heuristics.half_finished.purpose import does_nothing, may_meet_an_interface
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
@@ -133,7 +133,8 @@ def _find(change: Change) -> Iterator[_Uncalled]:
         if not _NAME.fullmatch(name) or _is_called_from_outside(one, change) or name in mentions.removed(change):
             continue
         if mentions.words(change)[name.lstrip("#")] <= _in_itself(one.function):
-            yield _Uncalled(one, one.function.source.whole and is_private(one.function))
+            is_sure = one.function.source.whole and is_private(one.function) and not may_meet_an_interface(one, change)
+            yield _Uncalled(one, is_sure)
 
 
 def _in_itself(function: Function) -> int:

@@ -20,7 +20,6 @@ FACTS = {
     "py": ("a.py", "def _load(path):\n    return read(path)\n"),
     "py inner": ("a.py", "def main():\n    def load(path):\n        return read(path)\n\n    go()\n"),
     "go": ("a.go", "package a\n\n// load reads.\nfunc load(p string) string {\n\treturn read(p)\n}\n"),
-    "go method": ("a.go", "package a\n\nfunc (a *A) load(p string) string {\n\treturn read(p)\n}\n"),
     "rust": ("src/a.rs", "fn load(p: u8) -> u8 {\n    read(p)\n}\n"),
     "rust method": ("src/a.rs", "impl A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),
     "java": ("A.java", "class A {\n  private int load(int x) {\n    return x + load(x - 1);\n  }\n}\n"),
@@ -91,6 +90,16 @@ def test_a_name_that_was_there_before_may_have_callers_that_nobody_shows() -> No
 
 
 BEFORE = "\n".join(f"x{n} = {n}" for n in range(30)) + "\n"
+
+
+OLD_TYPE = "package a\n\ntype A struct{}\n"
+LOADS = "\nfunc (a *A) load(p string) string {\n\treturn read(p)\n}\n"
+
+
+def test_a_private_method_of_go_may_be_asked_for_by_an_interface_only_where_its_type_is_new() -> None:
+    assert uncalled("a.go", OLD_TYPE + LOADS, before=OLD_TYPE) == "fact"
+    assert uncalled("a.go", OLD_TYPE + LOADS) == "suspected"
+    assert uncalled("a.go", "package a\n" + LOADS) == "suspected"
 
 
 def test_without_the_whole_text_it_is_only_suspected() -> None:
