@@ -48,7 +48,20 @@ def says_that_it_is_idle(function: Function) -> bool:
     name = function.name.lower()
     # a word of its name says what it is about: `isIgnored` does not do nothing
     by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
-    return by_words or _is_in_an_idle_class(function) or is_named_idle(function) or bool(function.remarks)
+    is_left = bool(function.remarks) or is_kept_for_old_callers(function)
+    return by_words or is_left or _is_in_an_idle_class(function) or is_named_idle(function)
+
+
+def is_kept_for_old_callers(function: Function) -> bool:
+    """Its documentation or a mark says that there is nothing left for it to do."""
+    return _KEPT.search(f"{documentation(function)} {function.attributes}") is not None
+
+
+_KEPT: Final = pattern(
+    r"\bdeprecated\b|\bobsolete\b|\b(?:has|have) no (?:longer (?:any )?)?effect\b|\bno longer (?:has|have|does|do|used|needed|necessary)\b"
+    r"|\bdo(?:es)? nothing\b(?! (?:if|when|unless|where)\b)|\bno-?op\b",
+    re.IGNORECASE,
+)
 
 
 def _is_in_an_idle_class(function: Function) -> bool:

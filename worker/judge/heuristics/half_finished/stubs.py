@@ -24,7 +24,7 @@ from worker.judge.heuristics.half_finished.outside import (
     is_the_only_refusal,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
-from worker.judge.heuristics.half_finished.purpose import is_handed_over
+from worker.judge.heuristics.half_finished.purpose import is_handed_over, is_kept_for_old_callers
 from worker.judge.heuristics.half_finished.values import is_constant, is_discard
 from worker.judge.heuristics.half_finished.written import (
     Written,
@@ -336,7 +336,7 @@ def _takes_something(function: Function) -> bool:
     is_decorated = parent is not None and parent.type == "decorated_definition"
     if function.where is not Where.MODULE or is_decorated or parameters is None:
         return False
-    if _IDLE_NAME.match(function.name) or function.remarks:
+    if _IDLE_NAME.match(function.name) or function.remarks or is_kept_for_old_callers(function):
         return False
     return any(not text_of(one).startswith(("*", "_")) for one in parameters.named_children)
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.worker.judge.heuristics.made import change_of
 from worker.judge.heuristics.half_finished.hollow import body_does_nothing, body_empty_suspected
+from worker.judge.heuristics.half_finished.stubs import stub_body
 
 
 def found(path: str, code: str, before: str | None = None, *, texts: bool = True, issue: str | None = None) -> str:
@@ -144,6 +145,22 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 CLASS = "class A(B):\n    def run(self, path):\n        return 1\n"
 CALLED = "class A(B):\n    def run(self, path):\n        return self._load(path)\n\n    def _load(self, path):\n        pass\n"
+
+
+KEPT = {
+    "py": ("a.py", 'def load(path):\n    """No longer has any effect."""\n'),
+    "py, a word": ("a.py", 'def load(path):\n    """Deprecated."""\n    pass\n'),
+    "py, in a class": ("a.py", 'class A:\n    def load(self, path):\n        """Has no effect since 2.0."""\n        return None\n'),
+    "ts": ("a.ts", "/** @deprecated It has no effect. */\nexport function load(path: string): void {}\n"),
+    "go": ("a.go", "package a\n\n// Load reads.\n//\n// Deprecated: it is done at the start.\nfunc Load(path string) {}\n"),
+    "rust": ("src/a.rs", '/// Loads it.\n#[deprecated(note = "done at the start")]\npub fn load(path: u8) {}\n'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), KEPT.values(), ids=KEPT.keys())
+def test_what_is_only_kept_for_old_callers_and_says_so_is_not_mentioned(path: str, code: str) -> None:
+    assert found(path, code) == ""
+    assert not list(stub_body.findings(change_of({}, {path: code})))
 
 
 def test_a_private_method_that_its_class_calls_and_nobody_else_defines_does_nothing() -> None:
