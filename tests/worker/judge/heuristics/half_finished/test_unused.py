@@ -65,6 +65,7 @@ OUTSIDE = {
     "py below a type": ("a.py", "class A(B):\n    def _load(self):\n        return 1\n"),
     "py package": ("a/__init__.py", "def _load():\n    return 1\n"),
     "py branch": ("a.py", "try:\n    import x\nexcept ImportError:\n    def _load():\n        return 1\n"),
+    "py named by Jupyter": ("a.py", "def _jupyter_labextension_paths():\n    return [x()]\n\n\ndef _load_jupyter_server_extension(app):\n    app.x()\n"),
     "go main": ("a.go", "package a\n\nfunc main() {\n\tgo()\n}\n"),
     "go interface": ("a.go", "package a\n\nfunc (a *A) Load() string {\n\treturn a.x\n}\n"),
     "rust trait": ("src/a.rs", "impl Show for A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),
@@ -77,7 +78,7 @@ OUTSIDE = {
     "rust module": ("src/lib.rs", "fn load() -> u8 {\n    1\n}\n"),
     "platform": ("a_linux.go", "package a\n\nfunc load() string {\n\treturn x()\n}\n"),
     "hook": ("a.py", 'class A:\n    def load(self):\n        """Subclasses override it."""\n        return 1\n'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "code"), OUTSIDE.values(), ids=OUTSIDE.keys())
