@@ -19,8 +19,9 @@ def test_an_assertion_that_always_holds_is_a_fact(path: str) -> None:
     assert "assertion_always_true" in names(seen_new(path, ALWAYS[path]))
 
 
-def test_what_is_computed_twice_may_differ_and_is_only_suspected() -> None:
-    text = "def test_a():\n    assert run(1) == run(1)\n"
+@pytest.mark.parametrize("comparing", ["==", "is"])
+def test_what_is_computed_twice_may_differ_and_is_only_suspected(comparing: str) -> None:
+    text = f"def test_a():\n    assert run(1) {comparing} run(1)\n"
     assert seen_new("test_a.py", text) == [("assertion_idle", 2)]
 
 
