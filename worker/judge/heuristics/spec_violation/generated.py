@@ -48,7 +48,7 @@ class By(Enum):
 
 def written_by(file: ChangedFile, target: str, change: Change, *, is_copy: bool) -> By:
     """Who wrote this file's change; *target* is the path as the rule writes it, *is_copy* if it calls it vendored."""
-    if is_by_hand(file, change) and not _TOOL.search(change.dossier.pull_request.title):
+    if is_by_hand(file, target, change) and not _TOOL.search(change.dossier.pull_request.title):
         return By.HAND
     if LOCKS.search(file.path):
         return By.TOOL
@@ -79,7 +79,7 @@ def _generated_by(file: ChangedFile, target: str, change: Change) -> By:
     if _BUNDLED.search(file.path):
         return By.HAND if _is_foreign_to_bundle(file, change) else By.TOOL
     if _brings_its_source(change, target):
-        return By.TOOL
+        return By.UNKNOWN if _is_small(file, change) and _is_unaccounted(file, change) else By.TOOL
     return By.HAND if _is_unexplained(file, target, change) else By.UNKNOWN
 
 
@@ -198,7 +198,7 @@ _SOURCES: Final = pattern(
 )
 
 
-def is_by_hand(file: ChangedFile, change: Change) -> bool:
+def is_by_hand(file: ChangedFile, target: str, change: Change) -> bool:
     """Whether an edit of a generated file is one that no generator would make of this change."""
     diff = file.diff
     if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks:
@@ -210,7 +210,7 @@ def is_by_hand(file: ChangedFile, change: Change) -> bool:
         return (
             len(diff.hunks) == 1 and len(lines) <= _MOST_IN_LOCK and not any(_VERSION.search(one.text) for one in lines)
         )
-    return _is_unaccounted(file, change)
+    return _is_unaccounted(file, change) and not _brings_its_source(change, target)
 
 
 def _is_unaccounted(file: ChangedFile, change: Change) -> bool:

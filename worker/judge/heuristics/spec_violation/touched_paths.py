@@ -55,10 +55,7 @@ def _breach(rule: Rule, target: str, file: ChangedFile, change: Change) -> Itera
         written = written_by(file, target, change, is_copy=_COPY.search(rule.origin.text) is not None)
         if written is By.TOOL:
             return
-        sure, what = (
-            sure and written is By.HAND,
-            "this change edits it, and nothing in the change would have generated that",
-        )
+        sure, what = sure and written is By.HAND, _EDITED[written]
     else:
         what = f"this change touches {file.path}"
     is_exact = by_hand or matches_at_root(target, file.path, rule.scope.root)
@@ -66,6 +63,10 @@ def _breach(rule: Rule, target: str, file: ChangedFile, change: Change) -> Itera
     yield Breach(rule, what, sure and is_exact, path, line, side)
 
 
+_EDITED: Final = {
+    By.HAND: "this change edits it, and nothing in the change would have generated that",
+    By.UNKNOWN: "this change edits it, and whether a tool wrote that, it does not show",
+}
 _COPY: Final = pattern(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
 _BUMPS: Final = pattern(
     r"\b(?:bump|upgrade|update|dep|deps|dependenc\w+|migrate|version|pin|unpin|release|msrv|edition|switch to|replace|remove)\b",

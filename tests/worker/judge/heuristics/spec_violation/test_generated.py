@@ -6,6 +6,7 @@ from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.phrasings import NOTHING, Texts
 from tests.worker.judge.heuristics.spec_violation.ruled import ruled, signals
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.spec_violation.rules import rule_perhaps_broken
 
 FACT, DOUBT = "forbidden_path_touched", "rule_perhaps_broken"
 RULE = "Files in `lib/gen/` are generated, don't change them."
@@ -119,6 +120,15 @@ def test_a_folder_that_is_called_like_the_repository_stands_in_any_title() -> No
 def test_what_ci_and_package_managers_read_is_no_source_of_generated_code(path: str) -> None:
     after = {"lib/gen/a.py": "KNOWN = 1\nOTHER = x\n", path: "a: 2\n"}
     assert judged(after, {path: "a: 1\n"}) == {FACT}
+
+
+def test_new_words_in_what_is_generated_are_a_suspicion_where_its_source_changes_too() -> None:
+    before, after = {"lib/gen/a.py": "KNOWN = 1\n"}, {"lib/gen/a.py": "KNOWN = 1\nHASH = '3f2a'\n"}
+    assert judged(after, before) == {FACT}
+    brought = {"schema.graphql": "type A {}\n"}
+    assert judged({**after, **brought}, before) == {DOUBT}
+    (finding,) = rule_perhaps_broken.findings(ruled(RULE, before, {**after, **brought}))
+    assert "whether a tool wrote that, it does not show" in finding.note
 
 
 NOTE = "# see the other file\n# adjusted once\n"
