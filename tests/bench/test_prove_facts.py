@@ -184,7 +184,7 @@ def test_a_skip_above_an_old_test_disables_it_and_a_conditional_one_does_not(tmp
 
 def test_a_test_that_is_deleted_and_one_that_moved(tmp_path: Path) -> None:
     base = f"def test_a():\n    assert 1\n\n\n{PYTHON_TEST}"
-    note = "the test `test_old` was deleted although nothing that it calls was changed"
+    note = "the test `test_old` was deleted although nothing that it names was changed"
     claim = stated("test_deleted_alone", "test_a.py", 5, note=note)._replace(is_base=True)
     (tmp_path / "b").mkdir()
     gone = matter(tmp_path, "test_a.py", base, "def test_a():\n    assert 1\n")
@@ -196,7 +196,7 @@ def test_a_test_that_is_deleted_and_one_that_moved(tmp_path: Path) -> None:
 def test_a_deleted_test_whose_namesake_was_put_elsewhere_is_not_gone(tmp_path: Path) -> None:
     base = f"def test_a():\n    assert 1\n\n\n{PYTHON_TEST}"
     head = "class TestOld:\n    def test_old(self):\n        assert other(3) == 4\n"
-    note = "the test `test_old` was deleted although nothing that it calls was changed"
+    note = "the test `test_old` was deleted although nothing that it names was changed"
     claim = stated("test_deleted_alone", "test_a.py", 5, note=note)._replace(is_base=True)
     assert outcome(claim, matter(tmp_path, "test_a.py", base, head)) is Outcome.REFUTED
 

@@ -272,6 +272,6 @@ def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth
 _WORD: Final = pattern(r"\w+")
 _EXTENDS: Final = pattern(
     r"\bclass\s+\w+\s*<\s*([A-Z][\w:]{1,200})|\bclass\s+\w+(?:<[^<>\n]{0,80}>)?(?:\([^()\n]{0,300}\))? ?: ?([A-Z][\w.]{1,200})"
-    r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+(\w{1,200})\([^;{}\n]{0,300}\)\s*\{",
+    r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+([\w.]{1,200})\([^;{}\n]{0,300}\)\s*\{",
     needs=("class", "extends", "new"),
 )

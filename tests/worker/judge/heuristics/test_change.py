@@ -115,3 +115,5 @@ def test_classes_are_extended_in_whole_texts_and_in_added_lines() -> None:
     before = {"a.py": "x\n", "b.ts": "class B extends Other {}\n"}
     change = change_of(before, before | {"a.py": "x\n  class A(Base):\n"})
     assert change.extended_classes == {"Base", "Other"}
+    anonymous = change_of({}, {"A.java": "Object o = new Adapter.Factory() {\n};\n"})
+    assert anonymous.extended_classes == {"Adapter", "Factory"}

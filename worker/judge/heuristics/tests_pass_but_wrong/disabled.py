@@ -122,7 +122,7 @@ def test_disabled(change: Change) -> Iterator[Place]:
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
 def test_disabled_explained(change: Change) -> Iterator[Place]:
-    """A test that ran before is skipped, with a link or a condition, or as its own documentation says.
+    """A test that ran before is skipped, with a link or a condition, as its own documentation says, or as an issue asks.
 
     False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
@@ -189,17 +189,32 @@ def _disabled(change: Change) -> Iterator[_Off]:
 
 
 def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:
-    """It was foreseen, means some machines only, or says where it is looked after."""
+    """It was foreseen or asked for, means some machines only, or says where it is looked after."""
     text = line.text.strip()
     if any(f"{comment}{text}" in change.removed_texts for comment in ("# ", "#", "// ", "//")):
         return True
-    if _links(line.head_line or 0, file):
+    if _links(line.head_line or 0, file) or _is_asked_for(test, change):
         return True
     if test is None:
         return False
     said = test.function.docstring
     is_foreseen = _FORESEES.search(said) is not None and said in (file.base or "")
     return is_foreseen or _CONDITION.search(test.marks) is not None
+
+
+def _is_asked_for(test: Test | None, change: Change) -> bool:
+    """Whether a line of an issue asks to skip tests, or this one."""
+    texts = (text for issue in change.dossier.issues for text in (issue.title, issue.body[:_MOST_ASKED]))
+    asking = (found[0] for text in texts for found in _ASKS.finditer(text))
+    return any(_TESTS.search(line) or (test is not None and test.name in line) for line in asking)
+
+
+_MOST_ASKED: Final = 20_000
+_ASKS: Final = pattern(
+    r"^(?:[^\w\n]|\d{1,3}[.)]|\[x\]){0,20}(?:please )?(?:temporarily )?(?:skip|disable|quarantine|xfail|ignore)\b.{1,200}",
+    10,
+)
+_TESTS: Final = pattern(r"\b(?:tests?|specs?|suites?)\b", 2)
 
 
 _FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)

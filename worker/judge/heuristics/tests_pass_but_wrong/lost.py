@@ -29,7 +29,7 @@ def test_deleted_alone(change: Change) -> Iterator[Place]:
     """
     gone = _deleted(change)
     if len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change):
-        yield _place(gone[0], "although nothing that it calls was changed")
+        yield _place(gone[0], "although nothing that it names was changed")
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)

@@ -80,7 +80,28 @@ def _tried(node: "Node", language: Language) -> "Node | None":
         return node.child_by_field_name("body") if _SUPPRESSES.match(text_of(node)[:_LONGEST]) else None
     handlers = [one for one in node.named_children if one.type in {"except_clause", "catch_clause", "catch_block"}]
     is_ignored = any(_catches_all(one, language) and _ignores(one) for one in handlers)
+    if is_ignored and _expects_the_failure(node, handlers):
+        return None
     return (node.child_by_field_name("body") or node.named_children[0]) if is_ignored else None
+
+
+def _expects_the_failure(node: "Node", handlers: "list[Node]") -> bool:
+    """Who catches it leaves the test, and what comes behind fails it: so it passes only if the assertion does not hold."""
+    if any(one.type == "else_clause" and _FAILS.search(text_of(one)) for one in node.named_children):
+        return True
+    behind = node.next_named_sibling
+    return all(map(_leaves, handlers)) and behind is not None and _FAILS.match(text_of(behind)) is not None
+
+
+def _leaves(handler: "Node") -> bool:
+    return bool(done := _done_in(handler)) and _LEAVES.match(text_of(done[-1])) is not None
+
+
+_LEAVES: Final = pattern(r"return\b")
+_FAILS: Final = pattern(
+    r"(?:[\w.$]{0,80}(?:\.|->|::))?_?fail\w{0,80}\(|raise AssertionError\b|throw new (?:\w+\.)?Assertion\w*\(|assert [Ff]alse\b",
+    2,
+)
 
 
 def _catches_for_nothing(call: "Node") -> bool:
@@ -141,6 +162,9 @@ _HARMLESS: Final = pattern(
 
 
 def _ignores(handler: "Node") -> bool:
+    return all(_HARMLESS.match(text_of(one)) for one in _done_in(handler))
+
+
+def _done_in(handler: "Node") -> "list[Node]":
     block = handler.child_by_field_name("body") or next((one for one in handler.children if one.type == "block"), None)
-    done = [] if block is None else [one for one in block.named_children if not is_comment(one)]
-    return all(_HARMLESS.match(text_of(one)) for one in done)
+    return [] if block is None else [one for one in block.named_children if not is_comment(one)]

@@ -91,7 +91,7 @@ def test_result_unread(change: Change) -> Iterator[Place]:
     for look in unasserted(change):
         what = _thrown_away(look)
         if what is not None:
-            yield _place(look, f"{_named(look)} asserts nothing, and nobody reads {what}")
+            yield _place(look, f"{_named(look)} asserts nothing, and nothing checks {what}")
 
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.judge.heuristics.made import change_of, dossier_of
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import disabled
 
 PY = "def test_a():\n    x = up()\n    assert x == 1\n"
@@ -264,6 +265,26 @@ def test_a_word_of_its_author_explains_no_skip(after: str) -> None:
     change = change_of({"tests/test_a.py": PY}, {"tests/test_a.py": after})
     assert not list(disabled.test_disabled_explained.findings(change))
     assert list(disabled.test_disabled.findings(change))
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_fact"),
+    [
+        ("Skip tests that need the old store", False),
+        ("Clean up\n\n- [ ] disable `test_a`, it can't start a process", False),
+        ("Clean up\n\n2. Please skip test_a (broken)", False),
+        ("Tests are skipped on CI", True),
+        ("Do not skip tests", True),
+        ("Skip the cache", True),
+    ],
+)
+def test_a_skip_that_an_issue_asks_for_is_only_suspected(asked: str, *, is_fact: bool) -> None:
+    title, _, body = asked.partition("\n\n")
+    issue = {"number": 7, "title": title, "body": body}
+    skipped = "@pytest.mark.skip(reason='old')\n" + PY
+    change = Change(dossier_of({"tests/test_a.py": PY}, {"tests/test_a.py": skipped}, issues=[issue]))
+    assert bool(list(disabled.test_disabled.findings(change))) is is_fact
+    assert bool(list(disabled.test_disabled_explained.findings(change))) is not is_fact
 
 
 def test_a_link_above_the_attribute_of_rust_explains_it() -> None:
