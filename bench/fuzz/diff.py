@@ -53,7 +53,7 @@ def run(raw: bytes) -> None:
         lines = [line for hunk in file.hunks for line in hunk.lines]
         for kind, texts in ((LineKind.ADDED, file.added_texts), (LineKind.REMOVED, file.removed_texts)):
             assert texts == tuple(line.text for line in lines if line.kind is kind)
-        assert file.added_text == "".join(f"{text}\n" for text in file.added_texts)
+        assert "".join(file.added_passages()) == "".join(f"{text}\n" for text in file.added_texts)
         assert file.head_side == "".join(f"{line.text}\n" for line in lines if line.head_line is not None)
 
 

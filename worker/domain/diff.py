@@ -16,6 +16,7 @@ from worker.domain.diff_lines import (
     Shelf,
     head_side,
     numbered,
+    passages,
     pieces,
     said,
     split,
@@ -151,10 +152,9 @@ class FileDiff(Value):
     def removed_texts(self) -> tuple[str, ...]:
         return self._texts_of(LineKind.REMOVED)
 
-    @property
-    def added_text(self) -> str:
-        """The same as one text, each line with a newline behind it: a tenth of the work, for who looks at it as a whole first."""
-        return self._said(LineKind.ADDED).decode("utf-8", "replace")
+    def added_passages(self) -> Iterator[str]:
+        """The same, each line with a newline behind it, in pieces: a tenth of the work, for who looks at many lines at once."""
+        return passages(self._said(LineKind.ADDED))
 
     @property
     def head_side(self) -> str:

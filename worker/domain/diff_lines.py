@@ -134,11 +134,16 @@ def head_side(raw: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
 
 
 def split(lines: bytes) -> tuple[str, ...]:
-    """The lines of such a text. Decoded in pieces, as all of a large diff would be held twice more."""
+    """The lines of such a text."""
     made: list[str] = []
-    for begin, behind in pieces(lines, 0, len(lines)):
-        made += lines[begin:behind].decode("utf-8", "replace").split("\n")[:-1]
+    for passage in passages(lines):
+        made += passage.split("\n")[:-1]
     return tuple(made)
+
+
+def passages(lines: bytes) -> Iterator[str]:
+    """Such a text in pieces of whole lines: all of a large one would be held several times, by each who folds its case."""
+    return (lines[begin:behind].decode("utf-8", "replace") for begin, behind in pieces(lines, 0, len(lines)))
 
 
 def _joined(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[bytes]") -> bytes:

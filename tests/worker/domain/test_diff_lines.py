@@ -80,7 +80,7 @@ def test_the_side_of_the_head_is_its_lines(first: bytes, lines: list[tuple[bytes
 def test_lines_are_found_by_what_they_say() -> None:
     (file,) = parse_diff(file_of(1, b"-two\n+two\n+three\n")).files
     assert (file.added_texts, file.removed_texts) == (("two", "three"), ("two",))
-    assert (file.added_text, file.head_side) == ("two\nthree\n", "all\ntwo\nthree\n")
+    assert ([*file.added_passages()], file.head_side) == (["two\nthree\n"], "all\ntwo\nthree\n")
     assert [one.head_line for one in file.added_that(lambda text: text.startswith("th"))] == [3]
     assert file.added_that(lambda text: text == "one") == ()
     assert file.hunks[0].texts(LineKind.ADDED) == ("two", "three")
@@ -89,7 +89,7 @@ def test_lines_are_found_by_what_they_say() -> None:
 def test_a_file_without_lines_says_nothing() -> None:
     (file,) = parse_diff(b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n").files
     assert (file.added, file.removed, file.added_texts, file.removed_texts) == ((), (), (), ())
-    assert (file.added_text, file.head_side) == ("", "")
+    assert ([*file.added_passages()], file.head_side) == ([], "")
 
 
 def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:
@@ -112,6 +112,8 @@ def test_a_long_hunk_says_the_same_piece_by_piece() -> None:
     assert tuple(hunk.walk()) == hunk.lines == numbered(hunk.body, 1, 1)
     assert tuple(file.lines()) == hunk.lines
     assert "".join(hunk.passages()).encode() == hunk.body
+    assert "".join(file.added_passages()) == "".join(f"{text}\n" for text in file.added_texts)
+    assert max(map(len, file.added_passages())) < 2 * PIECE
     assert [one.head_line for one in file.added_that(lambda text: text == "some words")][-1] == hunk.head_count
     assert file.added_that(lambda text: text == "other words") == ()
 

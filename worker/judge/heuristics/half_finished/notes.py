@@ -177,7 +177,7 @@ def _undone(text: str) -> "re.Match[str] | None":
 
 
 def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int, str]]:
-    if not may_match(_UNDONE, file.diff.added_text):
+    if not any(may_match(_UNDONE, text) for text in file.diff.added_passages()):
         return
     for line in file.diff.added_that(_undone):
         comment = _undone(line.text)

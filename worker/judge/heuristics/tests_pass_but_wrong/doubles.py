@@ -57,7 +57,7 @@ def double_under_test(change: Change) -> Iterator[Place]:
 
 
 def _is_patching(file: ChangedFile) -> bool:
-    names = _names if may_match(_PATCHES, file.diff.added_text) else _shadows
+    names = _names if any(may_match(_PATCHES, text) for text in file.diff.added_passages()) else _shadows
     return any(any(names(text)) for text in file.diff.added_texts)
 
 

@@ -150,7 +150,7 @@ def _tests_begin(file: ChangedFile) -> float:
 
 def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:
     """Added lines that may hold a mark at all."""
-    if not _HINT.search(file.diff.added_text.lower()):
+    if not any(_HINT.search(text.lower()) for text in file.diff.added_passages()):
         return ()
     return file.diff.added_that(lambda text: _HINT.search(text[:_LONGEST].lower()))
 

@@ -139,7 +139,7 @@ _PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-
 def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production():
-        if look.search(file.diff.added_text):
+        if any(map(look.search, file.diff.added_passages())):
             if change.meanwhile(_held).is_empty:
                 return
             yield file

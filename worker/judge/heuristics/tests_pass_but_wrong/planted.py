@@ -29,8 +29,7 @@ def verdict_planted(change: Change) -> Iterator[Place]:
     False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for file in change.files:
-        text = file.diff.added_text
-        if _DECISION.search(text) is None and not _is_order(text):
+        if not any(_DECISION.search(text) or _is_order(text) for text in file.diff.added_passages()):
             continue
         lines = [line for line in file.diff.added if line.text.strip() not in change.removed_texts]
         for note, found in ((_VERDICT, _verdicts(lines)), (_ORDER, _orders(lines))):
