@@ -58,6 +58,8 @@ def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: 
         keepers.begin(request.pull, begun, whole)
         made = record(request.pull, hear(whole, opened, bench), whole, keepers)
     store.pulls.finish(taken.lease, Finish.JUDGED)
+    if to_open := store.pulls.next_to_open():  # or a server opens it, has nobody judge it, and looks again
+        store.pulls.opened(request.pull, to_open.head_sha, to_open.seq)
     return made
 
 
