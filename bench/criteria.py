@@ -5,7 +5,6 @@ IN has lines `{"id", "issue": {"title", "body"}}`, OUT gets `{"id", "criteria": 
 (`expect.criteria`), precision, recall and F1 over the explicit lists are printed, and every list that is not right.
 """
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.rows import read, write  # noqa: E402 - found from any working directory
+from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
 from worker.domain.criteria import criteria_of  # noqa: E402 - as above
 from worker.domain.dossier import Issue  # noqa: E402 - as above
 
@@ -60,13 +59,10 @@ def texts(listed: list[Any]) -> set[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, metavar="IN")
-    parser.add_argument("target", type=Path, metavar="OUT")
-    arguments = parser.parse_args(argv)
-    rows = list(read(arguments.source))
+    source, target = two_files(__doc__, argv)
+    rows = list(read(source))
     answers = [answer(row) for row in rows]
-    write(arguments.target, answers)
+    write(target, answers)
     hits = given = wanted = 0
     for row, said in zip(rows, answers, strict=True):
         expect: dict[str, Any] = row.get("expect") or {}

@@ -5,7 +5,6 @@ what a text closes is no mention. Where IN says what is expected (`expect.closes
 right is printed, rows with `expect.doubtful` apart.
 """
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.rows import read, write  # noqa: E402 - found from any working directory
+from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
 from worker.domain.issue_links import IssueLink, closing_links, mentioned_issues  # noqa: E402 - as above
 
 
@@ -40,13 +39,10 @@ def is_right(row: dict[str, Any], given: dict[str, Any]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, metavar="IN")
-    parser.add_argument("target", type=Path, metavar="OUT")
-    arguments = parser.parse_args(argv)
-    rows = list(read(arguments.source))
+    source, target = two_files(__doc__, argv)
+    rows = list(read(source))
     answers = [answer(row) for row in rows]
-    write(arguments.target, answers)
+    write(target, answers)
     right: Counter[tuple[str, bool]] = Counter()
     for row, given in zip(rows, answers, strict=True):
         if "expect" in row:

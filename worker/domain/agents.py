@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from worker.domain.dossier import PullRequest
+from worker.domain.markdown import blocks, unquoted
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
@@ -136,10 +137,7 @@ def _by_footer(body: str) -> str | None:
     """By a line that the agent leaves there, where it is neither quoted nor shown as code."""
     if not any(footer.search(body) for _, footer in FOOTERS):
         return None
-    from worker.domain.markdown import blocks, unquoted  # noqa: PLC0415 - most descriptions hold no such line
-
-    tokens = unquoted(blocks(body))
-    shown = [token.content for token in tokens if token.type in {"inline", "html_block"}]
+    shown = [token.content for token in unquoted(blocks(body)) if token.type in {"inline", "html_block"}]
     return next((agent for agent, footer in FOOTERS if any(map(footer.search, shown))), None)
 
 

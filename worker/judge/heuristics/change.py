@@ -121,6 +121,11 @@ class ChangedFile(Remembering):
             return self._text
         return self.diff.hunks[0].head_text if self.diff.change is ChangeKind.ADDED and self.diff.hunks else None
 
+    @property
+    def shown(self) -> str:
+        """The text after the change as far as it is known: the whole, or what the hunks show of it."""
+        return self.diff.head_side if self.head is None else self.head
+
     @cached_property
     def base(self) -> str | None:
         """The whole text before the change, where it follows from the text after it."""

@@ -24,7 +24,7 @@ _STOPS: Final = {
         r"\s*(?:(?:if .{1,80}: ?)?breakpoint\(\)|(?:import i?pu?db; ?)?(?:i?pu?db|remote_pdb|wdb)\.(?:set_)?trace\(\)|import (?:ipdb|pudb)\b.*|from IPython import embed; ?embed\(.*)\s*;?",
         needs=("breakpoint", "db", "embed"),
     ),
-    Language.RUST: pattern(r"""(?:[^"/]|"(?:[^"\\]|\\.)*+"|/(?!/))*\bdbg!\(.*"""),
+    Language.RUST: pattern(r"""(?:[^"/]|"(?:[^"\\]|\\.)*+"|/(?!/))*\bdbg!\(.*""", needs=("dbg!(",)),
     Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
     **dict.fromkeys(SCRIPTS, pattern(r"\s*debugger;?\s*")),
     Language.RUBY: pattern(

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.change import Change
 
 WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
 _CALL: Final = pattern(r"([A-Za-z_$](?<![A-Za-z_$].)[\w$]{0,200}+)(?:::<[^>\n]{0,80}>|<[^>\n(]{0,80}>)?\(")
@@ -91,8 +91,4 @@ def _removed(change: Change) -> frozenset[str]:
 def _texts(change: Change) -> Iterator[str]:
     changed = {file.path for file in change.files}
     yield from (text for path, text in change.texts.items() if path not in changed)
-    yield from (_shown(file) if file.head is None else file.head for file in change.files)
-
-
-def _shown(file: ChangedFile) -> str:
-    return file.diff.head_side
+    yield from (file.shown for file in change.files)

@@ -159,9 +159,7 @@ def _words(change: Change) -> Counter[str]:
 def _texts(change: Change) -> Iterator[str]:
     changed = {file.path for file in change.files}
     yield from (text for path, text in change.texts.items() if path not in changed and language_of(path))
-    for file in change.files:
-        if file.language is not None:
-            yield file.diff.head_side if file.head is None else file.head
+    yield from (file.shown for file in change.files if file.language is not None)
 
 
 def _fields(change: Change) -> Counter[str]:

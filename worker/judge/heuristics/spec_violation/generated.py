@@ -210,7 +210,7 @@ def is_by_hand(file: ChangedFile, target: str, change: Change) -> bool:
         return (
             len(diff.hunks) == 1 and len(lines) <= _MOST_IN_LOCK and not any(_VERSION.search(one.text) for one in lines)
         )
-    return _is_unaccounted(file, change) and not _brings_its_source(change, target)
+    return not _brings_its_source(change, target) and _is_unaccounted(file, change)
 
 
 def _is_unaccounted(file: ChangedFile, change: Change) -> bool:

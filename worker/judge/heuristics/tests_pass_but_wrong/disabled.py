@@ -4,6 +4,7 @@ New tests that are skipped belong to the weak tests. Invariant: a condition of a
 tool) is an honest skip, and none of these.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -212,7 +213,7 @@ def _is_asked_for(test: Test | None, change: Change) -> bool:
 _MOST_ASKED: Final = 20_000
 _ASKS: Final = pattern(
     r"^(?:[^\w\n]|\d{1,3}[.)]|\[x\]){0,20}(?:please )?(?:temporarily )?(?:skip|disable|quarantine|xfail|ignore)\b.{1,200}",
-    10,
+    re.IGNORECASE | re.MULTILINE,
 )
 _TESTS: Final = pattern(r"\b(?:tests?|specs?|suites?)\b", 2)
 

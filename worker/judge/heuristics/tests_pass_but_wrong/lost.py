@@ -220,12 +220,12 @@ def _removed_words(change: Change) -> frozenset[str]:
 
 
 def _touched_words(change: Change) -> frozenset[str]:
-    return change.once(_added_words) | change.once(_removed_words)
+    return change.meanwhile(_added_words) | change.meanwhile(_removed_words)
 
 
 def _dropped_words(change: Change) -> frozenset[str]:
     """Words that the code lost."""
-    return change.once(_removed_words) - change.once(_added_words)
+    return change.meanwhile(_removed_words) - change.meanwhile(_added_words)
 
 
 def _find_lost(change: Change) -> tuple[tuple[Test, ChangedFile], ...]:
@@ -263,8 +263,11 @@ def _find_deleted(change: Change) -> tuple[Lost, ...]:
 
 def _is_said_again(lost: Lost) -> bool:
     """Another test beside it that stays is the same but for its name, so that what it proved is proved as before."""
-    mine = _wording(lost.test)
-    return any(_wording(test) == mine for source in lost.file.sources for test in tests_of(source))
+    return _wording(lost.test) in lost.file.once(_wordings)
+
+
+def _wordings(file: ChangedFile) -> frozenset[tuple[object, ...]]:
+    return frozenset(_wording(test) for source in file.sources for test in tests_of(source))
 
 
 def _wording(test: Test) -> tuple[object, ...]:
