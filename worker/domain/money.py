@@ -34,22 +34,29 @@ def usd_of(nano: int) -> Decimal:
 
 
 class Cap(StrEnum):
-    """What may stand in the way of asking a model. A repository's fair share is a part of its installation's day."""
+    """What may stand in the way of asking a model. A repository's and an author's fair share are parts of their installation's day."""
 
     PULL = "pull"
     DAY = "day"
     SHARE = "share"
+    AUTHOR = "author"
 
 
 class Caps(Value):
-    """The operator's limits in dollars. `share`: the part of a day that one repository may spend beside others."""
+    """The operator's limits in dollars. `share`, `author_share`: the part of a day that one repository or author may spend beside others."""
 
     pull_usd: Decimal = Decimal("0.10")
     day_usd: Decimal = Decimal("1.00")
     share: Decimal = Decimal("0.5")
+    author_share: Decimal = Decimal("0.5")
 
     def of(self, cap: Cap) -> Decimal:
-        return {Cap.PULL: self.pull_usd, Cap.DAY: self.day_usd, Cap.SHARE: self.day_usd * self.share}[cap]
+        return {
+            Cap.PULL: self.pull_usd,
+            Cap.DAY: self.day_usd,
+            Cap.SHARE: self.day_usd * self.share,
+            Cap.AUTHOR: self.day_usd * self.author_share,
+        }[cap]
 
 
 class Level(Value):

@@ -5,7 +5,9 @@ listed under its repository, so that it can be forgotten.
 """
 
 import json
+import logging
 from datetime import timedelta
+from typing import Final
 
 from worker.domain import keys
 from worker.domain.audit import AuditError, AuditRecord, audit_json, read_audit
@@ -13,11 +15,13 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import PullRef
-from worker.errors import LeaseLost
-from worker.store.codec import Codec, Unreadable
+from worker.errors import LeaseLost, Unreadable
+from worker.store.codec import Codec
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Wire, blob, text, whole
+
+LOG: Final = logging.getLogger(__name__)
 
 
 class RedisArchive:
@@ -76,7 +80,7 @@ class RedisArchive:
 
 
 class Vault:
-    """Secrets that all workers share, such as installation tokens."""
+    """Secrets that all workers share, such as installation tokens. One that can't be read is as good as none: it is asked for again."""
 
     def __init__(self, wire: Wire, codec: Codec) -> None:
         self._wire = wire
@@ -90,7 +94,11 @@ class Vault:
     def get(self, name: str) -> bytes | None:
         key = keys.vault(name)
         sealed = self._wire.call("GET", key.name)
-        return self._codec.open(blob(sealed), key.name) if sealed else None
+        try:
+            return self._codec.open(blob(sealed), key.name) if sealed else None
+        except Unreadable as error:
+            LOG.warning("a stored secret is asked for again: %s", error)
+            return None
 
     def drop(self, name: str) -> None:
         self._wire.call("DEL", keys.vault(name).name)

@@ -11,9 +11,9 @@ from typing import Final
 from worker.domain.request import Ask
 from worker.domain.value import Value
 from worker.domain.waiting import ASKS
-from worker.errors import SettingError
+from worker.errors import Unreadable
 from worker.settings import Timing
-from worker.store.codec import Codec, Unreadable
+from worker.store.codec import Codec
 from worker.store.door import Outcome, ask
 from worker.store.waiting import Waiting
 from worker.store.wire import Wire
@@ -56,7 +56,7 @@ class Asks:
             return command
         try:
             reason = self._codec.open(base64.b64decode(command.sealed), ASKS.texts.name).decode()
-        except (Unreadable, SettingError) as error:
+        except Unreadable as error:
             LOG.warning("the reason of a command can't be read: %s", error)
             reason = ""
         return command.model_copy(update={"reason": reason, "sealed": None})

@@ -17,7 +17,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from worker.errors import AssayError, SettingError
+from worker.errors import Unreadable
 
 MAGIC: Final = b"A"
 VERSION: Final = 1
@@ -26,10 +26,9 @@ KEY_ID: Final = slice(2, 6)
 NONCE: Final = slice(6, 18)
 CIPHERTEXT: Final = slice(18, None)
 KEY_FILE: Final = "store.key"
-
-
-class Unreadable(AssayError):
-    """What is stored here can't be read, and trying again will not help."""
+RING: Final = f"ASSAY_STORE_KEYS (embedded Redis: {KEY_FILE})"
+LACKS_KEY: Final = f"{RING} lacks a key that encrypts what is stored."
+RESTORE: Final = "Add it after the first key (embedded Redis: restore the file)."
 
 
 class Codec:
@@ -38,6 +37,11 @@ class Codec:
     def __init__(self, ring: Iterable[bytes]) -> None:
         self._ring = {_key_id(key): key for key in ring}
         self._first = next(iter(self._ring))
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """Names of the keys, which tell nothing of them; the first seals."""
+        return tuple(key_id.hex() for key_id in self._ring)
 
     def seal(self, plain: bytes, place: str) -> bytes:
         """Compress and encrypt for this place (a key's name)."""
@@ -49,15 +53,14 @@ class Codec:
         return head + sealed
 
     def open(self, sealed: bytes, place: str) -> bytes:
-        """Decrypt and unpack. Raises Unreadable; SettingError where the key is missing."""
+        """Decrypt and unpack. Raises Unreadable."""
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - not for `--help`
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
         _check_version(sealed, place)
         key = self._ring.get(sealed[KEY_ID])
         if key is None:
-            problem = f"lacks the key that sealed {place}"
-            raise SettingError("ASSAY_STORE_KEYS", problem, "Add the older key after the new one.")
+            raise Unreadable(f"{place} is encrypted with a key that {RING} lacks. {RESTORE}")
         try:
             packed = AESGCM(key).decrypt(sealed[NONCE], sealed[CIPHERTEXT], sealed[:6] + place.encode())
         except InvalidTag as error:

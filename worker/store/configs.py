@@ -5,6 +5,7 @@ never does at another: whoever may push to any branch could write the rules of a
 """
 
 import hashlib
+import logging
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
@@ -12,11 +13,13 @@ from worker.domain import keys
 from worker.domain.dossier import ConfigOrigin
 from worker.domain.ids import BaseMark
 from worker.domain.request import PullRef
+from worker.errors import Unreadable
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s, set_window
 from worker.store.lua import Script, run
 from worker.store.wire import Argument, Reply, Wire, blob, items, text
 
+LOG: Final = logging.getLogger(__name__)
 KEEP, FORGET, ASK = "keep", "forget", "ask"
 NOTHING: Final = ("", "")
 
@@ -55,7 +58,13 @@ class RedisConfigs:
     def _opened(self, places: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
         pairs = items(flat)
         found = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
-        return {origin: self._codec.open(kept, places[origin].name).decode() for origin, kept in found.items()}
+        opened: dict[ConfigOrigin, str] = {}
+        for origin, kept in found.items():
+            try:
+                opened[origin] = self._codec.open(kept, places[origin].name).decode()
+            except Unreadable as error:  # as where none was kept: the defaults hold, and the check says so
+                LOG.warning("the last configuration that could be used is not known: %s", error)
+        return opened
 
 
 def _place(pull: PullRef, base: BaseMark, origin: ConfigOrigin) -> keys.Key:

@@ -7,7 +7,7 @@ newer, and encrypts with keys that will still be there tomorrow.
 import re
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ from worker.store.ledger import RedisLedger
 from worker.store.pulls import Pulls
 from worker.store.stream import Events
 from worker.store.switches import Switches
-from worker.store.wire import Wire, text
+from worker.store.wire import Refused, Wire, items, text, whole
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -275,6 +275,14 @@ class Store(Value):
 
         return Records(self.wire, self.codec)
 
+    def lacks_key(self) -> bool:
+        """Whether something may be stored here that was encrypted with a key that is not here."""
+        noted = items(self.wire.call("HGETALL", keys.SEALED_WITH.name))
+        latest = time.time() - keys.QUARTER.total_seconds()
+        pairs = zip(noted[::2], noted[1::2], strict=True)
+        used = {text(key_id) for key_id, began in pairs if whole(began) >= latest}
+        return not used <= set(self.codec.key_ids)
+
     def ping(self) -> None:
         """Raises Unavailable."""
         self.wire.call("PING")
@@ -336,10 +344,12 @@ def _opened(settings: Settings, url: str) -> Generator[Store]:
     wire = Wire(url, settings.timing.redis_timeout)
     try:
         _check_version(wire)
-        ring = ring_of(settings.store_keys) or (key_of(settings.data_dir),)
+        codec = Codec(ring_of(settings.store_keys) or (key_of(settings.data_dir),))
+        with suppress(Unavailable, Refused):  # full, or a copy that takes no writes: one may still read here
+            wire.call("HSET", keys.SEALED_WITH.name, codec.key_ids[0], int(time.time()))
         yield Store(
             wire,
-            Codec(ring),
+            codec,
             SecretStr(url),
             settings.timing,
             retention=timedelta(days=settings.retention_days),

@@ -31,6 +31,7 @@ REBASED: Final = "rebased"
 
 CALLED: Final = "called"
 LABELLED: Final = "labelled"
+VOUCHED: Final = "vouched"
 
 
 class Decisions:
@@ -112,6 +113,14 @@ class Decisions:
     def label(self, pull: PullRef) -> None:
         """It was, and is not given it again: whoever took it off meant it."""
         self._write(pull, LABELLED, "1", is_first=True)
+
+    def is_vouched(self, pull: PullRef) -> bool:
+        """Whether an account with write access asked for a judging of this pull request."""
+        return bool(self._wire.call("HGET", keys.decisions(pull).name, VOUCHED))
+
+    def vouch(self, pull: PullRef) -> None:
+        """One did: a model may be asked about it, whoever wrote it."""
+        self._write(pull, VOUCHED, "1", is_first=True)
 
     def begins(self, pull: PullRef, act: str, delivery: DeliveryId, at: datetime) -> datetime | None:
         """Since when this is being done, by this delivery's errand; None: another one's did the very same."""

@@ -157,11 +157,13 @@ class Named(NamedTuple):
     """That a delivery names the head, which may be old: GitHub delivers in any order, and again.
 
     `before`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
-    `left`: which base it went into before, where it goes into another one now.
+    `left`: which base it went into before, where it goes into another one now. `has_case`: the author has made the case for it, so
+    that no quiet window is waited for.
     """
 
     before: Sha | None = None
     left: BaseMark | None = None
+    has_case: bool = False
 
 
 class Outcome(StrEnum):
@@ -194,6 +196,8 @@ def to_want(request: Wanting, timing: Timing, by: Named | None = None) -> Call:
     """*by*: what names its head; None: GitHub was asked for it, if it is named."""
     pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
     installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
+    if mode is WINDOW and by is not None and by.has_case:
+        mode = Mode.NOW
     on = [
         keys.pull(pull).name,
         keys.delivery(request.delivery_id).name,
@@ -239,12 +243,13 @@ def became(reply: Reply) -> Outcome:
     return OUTCOMES[text(reply).partition(" ")[0]]
 
 
-def nudge(wire: Wire, at: Commit, timing: Timing) -> Outcome:
+def nudge(wire: Wire, at: Commit, timing: Timing, *, is_green: bool = False) -> Outcome:
     """Other checks ended on this commit: whoever waits for that looks again soon. Raises Unavailable."""
-    return nudged(sent(wire, to_nudge(at, timing)))
+    return nudged(sent(wire, to_nudge(at, timing, is_green=is_green)))
 
 
-def to_nudge(at: Commit, timing: Timing) -> Call:
+def to_nudge(at: Commit, timing: Timing, *, is_green: bool) -> Call:
+    """*is_green*: a whole suite passed, which ends the quiet window of this head."""
     return call_of(
         Script.NUDGE,
         [keys.heads(at.installation_id, at.repository_id, at.head_sha)],
@@ -253,6 +258,7 @@ def to_nudge(at: Commit, timing: Timing) -> Call:
         milliseconds(timing.gather),
         milliseconds(timing.gather * GATHERED),
         MOST_LOOKS,
+        int(is_green),
     )
 
 

@@ -1,8 +1,8 @@
 """The private server of somebody who has no Redis: in the data folder, on a unix socket, with a file that survives.
 
-Does not stay alive by itself: `keeper.py` ends the server with the process that started it. Invariant: one server per
-folder, one owner (`assay up`) per folder, any number of guests (`assay judge`), who start the server if there is
-none and leave it running for whoever still uses it.
+Does not stay alive by itself: the last user stops it, and `keeper.py` does after users that were killed. Invariant: one server
+per folder, one owner (`assay up`) per folder, any number of guests (`assay judge`). A user holds the users' lock shared from before
+it looks for the server until it leaves; the server is stopped only under the exclusive lock, so a user never loses it.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.errors import InputError, SettingError, Unavailable
-from worker.store.wire import Connection, Refused, address, text
+from worker.store.wire import Connection, Refused, address
 
 OLDEST: Final = 7
 LONGEST_SOCKET_PATH: Final = 103
@@ -31,12 +31,13 @@ LONGEST_SOCKET_PATH: Final = 103
 AGAIN: Final = frozenset({"locked", "interrupted"})
 """Somebody else starts or stops a server right now; or Ctrl-C came before the keeper had left our session."""
 
+SILENT: Final = "it wrote no log. Is the disk full?"
 START_S: Final = 35.0
 STOP_S: Final = 10.0
 
 
 class Role(StrEnum):
-    """What a process is to the server. An owner's server ends with it, a guest's when nobody uses it any more."""
+    """What a process is to the folder. There is one owner at most."""
 
     OWNER = "owner"
     GUEST = "guest"
@@ -44,18 +45,20 @@ class Role(StrEnum):
 
 @contextmanager
 def embedded(data_dir: Path, role: Role) -> Generator[str]:
-    """Attach to this folder's server, or start one. Yields its URL; stops what it started, if nobody else uses it."""
+    """Attach to this folder's server, or start it. Yields its URL; the last user stops the server."""
     _make(data_dir)
     path = socket_path(data_dir)
     with ExitStack() as stack:
         if role is Role.OWNER:
             stack.enter_context(_owning(data_dir))
-        is_ours = _reach(data_dir, path, role)
+        users = os.open(users_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
+        stack.callback(os.close, users)
+        fcntl.flock(users, fcntl.LOCK_SH)  # waits for a server that is being stopped
         try:
+            _reach(data_dir, path)
             yield f"unix://{path}?db=0"
         finally:
-            if is_ours:
-                _leave(path, role)
+            _leave(users, path)
 
 
 def _make(data_dir: Path) -> None:
@@ -107,28 +110,35 @@ def _owning(data_dir: Path) -> Generator[None]:
         file.truncate(0)
 
 
-def _reach(data_dir: Path, path: Path, role: Role) -> bool:
-    """Wait until a server answers; start it if nobody does. Whether it is ours."""
+def users_lock(data_dir: Path) -> Path:
+    """The file whose lock each user of the folder's server shares."""
+    return data_dir / "users.lock"
+
+
+def _reach(data_dir: Path, path: Path) -> None:
+    """Wait until a server answers; start it if none does."""
     limit = time.monotonic() + START_S
     while time.monotonic() < limit:
         if _answers(path):
-            return False
-        word = _start(data_dir, path, role)
+            return
+        word, _, reason = _start(data_dir, path).partition(" ")
         if word == "ready":
-            return True
+            return
         if word not in AGAIN:
-            raise InputError(f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir)}")
+            raise InputError(
+                f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir) or reason or SILENT}"
+            )
         time.sleep(0.05)
     raise Unavailable("Redis", f"another process holds {data_dir} and its server does not answer")
 
 
-def _start(data_dir: Path, path: Path, role: Role) -> str:
+def _start(data_dir: Path, path: Path) -> str:
     import signal  # noqa: PLC0415 - 2 ms that a server which runs already saves
     import subprocess  # noqa: PLC0415 - as above
 
-    _log(data_dir).unlink(missing_ok=True)
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
-    orders = [str(os.getpid()), role, str(data_dir / "server.lock"), str(_log(data_dir)), str(path)]
+    files = [data_dir / "server.lock", users_lock(data_dir), _log(data_dir), path]
+    orders = [str(os.getpid()), *map(str, files)]
     command = server_command(find_server(), data_dir, path)
     done = subprocess.run(  # noqa: S603 - our own program
         [*keeper, *orders, *command],
@@ -174,9 +184,12 @@ def find_server() -> Path:
 def _major_version(program: str) -> int:
     import subprocess  # noqa: PLC0415 - as above
 
-    done = subprocess.run(  # noqa: S603 - Redis
-        [program, "--version"], capture_output=True, check=False, timeout=10, start_new_session=True
-    )
+    try:
+        done = subprocess.run(  # noqa: S603 - Redis
+            [program, "--version"], capture_output=True, check=False, timeout=START_S, start_new_session=True
+        )
+    except (OSError, subprocess.TimeoutExpired):  # of another machine's kind, or stuck: none that could be used
+        return 0
     found = re.search(rb"v=(\d+)\.", done.stdout)
     return int(found[1]) if found else 0
 
@@ -199,15 +212,17 @@ def _answers(path: Path) -> bool:
         return False
 
 
-def _leave(path: Path, role: Role) -> None:
-    """Stop our server, unless a guest's server is used by others: then the keeper does when they are gone."""
+def _leave(users: int, path: Path) -> None:
+    """Stop the server, unless others use it. Nobody else can come before it has ended."""
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
     with (
         suppress(OSError, Refused),  # it ended before us, or without a reply: both are what we want
         closing(Connection(address(f"unix://{path}"), STOP_S)) as connection,
     ):
-        clients = text(connection.call("CLIENT", "LIST")).splitlines()
-        if role is Role.OWNER or len(clients) == 1:
-            connection.call("SHUTDOWN")
+        connection.call("SHUTDOWN")
 
 
 def _log(data_dir: Path) -> Path:
@@ -219,4 +234,4 @@ def _last_words(data_dir: Path) -> str:
         lines = _log(data_dir).read_text(errors="replace").splitlines()
     except OSError:
         lines = []
-    return " ".join(lines[-3:]) or "it said nothing."
+    return " ".join(lines[-3:])

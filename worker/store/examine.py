@@ -18,6 +18,7 @@ class StoreReport:
     version: str
     keeps: str
     eviction: str
+    lacks_key: bool = False
 
 
 def examine_store(store: Store) -> StoreReport:
@@ -27,6 +28,7 @@ def examine_store(store: Store) -> StoreReport:
         version=_field(said, "valkey_version") or _field(said, "redis_version"),
         keeps="AOF" if _field(said, "aof_enabled") == "1" else _snapshots(store),
         eviction=_field(said, "maxmemory_policy"),
+        lacks_key=store.lacks_key(),
     )
 
 

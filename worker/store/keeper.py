@@ -1,13 +1,13 @@
-"""The process beside a private server: starts it, restarts it if it crashes, ends it with its parent.
+"""The process beside a private server: starts it, restarts it if it crashes, stops it when its users are gone.
 
 A program of its own (`python -I -S keeper.py ...`), standard library only, since it starts with every `assay judge`
 that finds no server. It watches its parent *process* through a pidfd (elsewhere by asking often): unlike a
 pipe no forked job can hold it open, and unlike PR_SET_PDEATHSIG a thread that ends does not count. The server itself
 dies with the keeper (PR_SET_PDEATHSIG, Linux). Does not read anything in the server.
 Invariant: one server at a time has the folder: the lock's open file is inherited by the server, so it is free
-exactly when neither lives.
+exactly when neither lives. A server is stopped only under the exclusive users' lock (`embedded.py`).
 
-Says one word on its output and lets go of it: `ready`, `locked`, or `failed`.
+Says one word on its output and lets go of it: `ready`, `locked`, or `failed` with a reason.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ PR_SET_PDEATHSIG: Final = 1
 
 
 class Orders(NamedTuple):
-    """`role`: a server started for its `owner` ends with it; one started for a guest when nobody uses it any more."""
+    """What the process that starts a server passes to its keeper."""
 
     parent: int
-    role: str
     lock: str
+    users: str
     log: str
     socket: str
     command: Sequence[str]
@@ -44,6 +44,13 @@ def main(arguments: Sequence[str]) -> int:
     orders = Orders(int(arguments[0]), *arguments[1:5], command=arguments[5:])
     if os.fork():
         return 0  # whoever called us reads our word, not our exit
+    try:
+        return _keep(orders)
+    except OSError as error:
+        return _say(f"failed {error.strerror}")
+
+
+def _keep(orders: Orders) -> int:
     os.setsid()
     os.umask(0o077)
     lock = os.open(orders.lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -52,6 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     except BlockingIOError:
         return _say("locked")
     os.set_inheritable(lock, True)  # noqa: FBT003 - the standard library's signature
+    with suppress(FileNotFoundError):
+        os.unlink(orders.log)  # noqa: PTH108 - pathlib would double the time to start
     server = _start(orders)
     if not _is_ready(orders.socket, server):
         _stop(server)
@@ -81,6 +90,12 @@ def _start(orders: Orders) -> int:
 
 
 def _become_server(orders: Orders, keeper: int) -> NoReturn:
+    with suppress(OSError):  # no log, or no program: a server that has ended is told by who waits for it
+        _run_server(orders, keeper)
+    os._exit(1)
+
+
+def _run_server(orders: Orders, keeper: int) -> None:
     log = os.open(orders.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(log, stream)
@@ -94,17 +109,18 @@ def _become_server(orders: Orders, keeper: int) -> NoReturn:
 def _is_ready(path: str, server: int) -> bool:
     limit = time.monotonic() + START_S
     while time.monotonic() < limit and not _is_over(server):
-        if _asked(path, b"PING").startswith(b"+PONG"):
+        if _answers(path):
             return True
         time.sleep(0.002)
     return False
 
 
 def _stay(orders: Orders, server: int) -> None:
-    """Until the server was told to end, or its parent is gone and nobody else needs it."""
+    """Until the server was told to end, or its parent is gone and nobody uses it."""
     parent = _Watch(orders.parent)
     watch = _Watch(server)
-    while not parent.is_gone():
+    users = os.open(orders.users, os.O_RDWR | os.O_CREAT, 0o600)
+    while not (parent.is_gone() and _is_unused(users)):
         _wait(parent, watch)
         status = _ended(server)
         if status == 0:
@@ -113,9 +129,17 @@ def _stay(orders: Orders, server: int) -> None:
             time.sleep(LOOK_S)
             server = _start(orders)
             watch = _Watch(server)
-    while orders.role == "guest" and not _is_over(server) and _clients(orders.socket) > 1:
-        time.sleep(LOOK_S)
     _stop(server)
+
+
+def _is_unused(users: int) -> bool:
+    """Take the users' lock, which stays taken until the keeper ends; or wait a moment."""
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(LOOK_S)
+        return False
+    return True
 
 
 class _Watch:
@@ -166,21 +190,15 @@ def _stop(server: int) -> None:
         os.kill(server, signal.SIGKILL)
 
 
-def _clients(path: str) -> int:
-    return _asked(path, b"CLIENT LIST").count(b"\nid=")
-
-
-def _asked(path: str, command: bytes) -> bytes:
-    """What the server answers, or nothing."""
+def _answers(path: str) -> bool:
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(1)
         try:
             line.connect(path)
-            line.sendall(command + b"\r\n")
-            answer = line.recv(1 << 20)
+            line.sendall(b"PING\r\n")
+            return line.recv(1 << 10).startswith(b"+PONG")
         except OSError:
-            return b""
-    return answer
+            return False
 
 
 if __name__ == "__main__":

@@ -52,8 +52,10 @@ class Outcomes:
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
         """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on.
+
+        What a model costs for it is booked for its author, under a hash of the name.
 
         False: somebody did so while they were read, and did not find it.
         """
@@ -63,7 +65,7 @@ class Outcomes:
         for mark in marks:
             on += [keys.solving(installation, mark), keys.changed(installation, mark)]
         kept_s = lifetime_s(keys.solving(installation, "any"))
-        what = (pull.number, lifetime_s(into), f"{repository}:{pull.number}", kept_s)
+        what = (pull.number, lifetime_s(into), f"{repository}:{pull.number}", kept_s, _hash(author.casefold())[:16])
         return bool(run(self._wire, Script.WATCH_BEGINS, on, *what))
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
@@ -167,9 +169,9 @@ class Outcomes:
         return keys.commit(pull.installation_id, pull.repository_id, sha)
 
 
-def _hash(eval_id: EvalId) -> str:
+def _hash(text: str) -> str:
     """Its mark outlives what is forgotten, and must not tell of it."""
-    return hashlib.sha256(eval_id.encode()).hexdigest()[:32]
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _beside(pull: PullRef, number: int) -> PullRef:

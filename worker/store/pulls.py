@@ -217,6 +217,10 @@ class Pulls:
                 f"{request.repository} is being judged by another process right now. Wait for it, or, if it died, "
                 f"for {self._timing.lease:g} s."
             )
+        if request.head_sha is not None:  # `assay wait` finds the verdict by its commit
+            heads = keys.heads(request.pull.installation_id, request.pull.repository_id, request.head_sha)
+            self._wire.call("SADD", heads.name, request.pull.number)
+            self._wire.call("EXPIRE", heads.name, lifetime_s(heads))
         return HeldLease(self, request.pull, token, fence=whole(reply[1]))
 
     def keep(self, lease: HeldLease) -> Trigger | None:

@@ -5,7 +5,8 @@ them names and types. Invariant: what is reserved and what is spent never exceed
 and whoever dies; a reservation that nobody settles is spent.
 
 A repository may spend `share` of its installation's day, and no more, whenever another repository of the installation
-asked for money today or yesterday (UTC), whatever that one was told. Alone it may spend the whole day.
+asked for money today or yesterday (UTC), whatever that one was told. Alone it may spend the whole day. The same holds for the author
+of a pull request and `author_share`.
 """
 
 import logging
@@ -67,6 +68,7 @@ class RedisPurse:
                 pull.repository_id,
                 lifetime_s(today),
                 lifetime_s(kept),
+                _floor(caps.of(Cap.AUTHOR)),
             )
         )
         if text(answer) == GONE:

@@ -20,9 +20,9 @@ def test_money_comes_back_from_the_store_less_than_a_nanodollar_larger(usd: Deci
 
 
 def test_the_caps_are_what_the_operator_set() -> None:
-    caps = Caps(pull_usd=2 * CENT, day_usd=30 * CENT, share=Decimal("0.4"))
-    assert [caps.of(cap) for cap in Cap] == [2 * CENT, 30 * CENT, 12 * CENT]
-    assert [Caps().of(cap) for cap in Cap] == [10 * CENT, 100 * CENT, 50 * CENT]
+    caps = Caps(pull_usd=2 * CENT, day_usd=30 * CENT, share=Decimal("0.4"), author_share=Decimal("0.2"))
+    assert [caps.of(cap) for cap in Cap] == [2 * CENT, 30 * CENT, 12 * CENT, 6 * CENT]
+    assert [Caps().of(cap) for cap in Cap] == [10 * CENT, 100 * CENT, 50 * CENT, 50 * CENT]
 
 
 @pytest.mark.parametrize(("used", "is_near"), [("0.0799999", False), ("0.08", True), ("0.2", True)])

@@ -473,4 +473,7 @@ def test_a_verdict_of_the_groups_own_is_published_as_it_was_recorded(office: Off
     office.store.ledger.append(pull(NUMBER), entry, ())
     office.store.groups.put(group("second"))
     office.looks()
-    assert office.github.last == (Conclusion.FAILURE, "Merge group of #7: Rejected: half finished at upload.py:17")
+    assert office.github.last == (
+        Conclusion.FAILURE,
+        "Merge group of #7: Rejected without criteria: half finished at upload.py:17",
+    )

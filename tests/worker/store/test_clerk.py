@@ -32,6 +32,11 @@ class Desk:
     seen: list[str] = field(default_factory=list[str])
     said: list[str] = field(default_factory=list[str])
     looked: int = 0
+    is_alone: bool = False
+
+    def is_only_maintainer(self, ask: Ask) -> bool:
+        assert ask.repository
+        return self.is_alone
 
     def role(self, ask: Ask) -> Role:
         return ROLES[ask.login]
@@ -149,6 +154,19 @@ def test_nobody_overrules_a_verdict_on_their_own_pull_request(
     clerk.answer(asked(command, "alice"))
     assert (desk.seen, wanted(store)) == (["-1"], None)
     assert "own pull request" in desk.said[0]
+
+
+def test_the_only_maintainer_overrides_their_own_pull_request_and_decides_nothing_else_about_it(
+    store: Store, desk: Desk, clerk: Clerk
+) -> None:
+    desk.author, desk.is_alone = "Alice", True
+    clerk.answer(asked(CommandName.CONTEST, "alice", comment_id=1))
+    assert desk.seen == ["-1"]
+    clerk.answer(asked(CommandName.OVERRIDE, "alice", delivery="d2", comment_id=2))
+    assert (desk.seen, wanted(store)) == (["-1", "eyes"], Trigger.COMMAND)
+    override = store.decisions.of(pull(), HEAD).override
+    assert override is not None
+    assert override.is_own
 
 
 def test_an_author_may_have_it_judged_again(store: Store, desk: Desk, clerk: Clerk) -> None:

@@ -5,18 +5,18 @@ from datetime import timedelta
 import pytest
 
 from tests.worker.render.samples import dossier
-from tests.worker.store.played import pull, wish
+from tests.worker.store.played import AT, pull, wish
 from tests.worker.store.test_kept import judging
 from worker.assemble import complete
 from worker.board import Silent
-from worker.configuring import ci_wait, config_of, with_last_good
+from worker.configuring import config_of, with_last_good
 from worker.domain import keys
-from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
 from worker.domain.value import replace
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
-from worker.pipeline import CiPatience, Deps, assemble, patience_with
+from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running
 from worker.record import Keepers
 from worker.rulebook import load_prompt, load_rubric
 from worker.store.connection import Store
@@ -138,16 +138,52 @@ def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(stor
 
 
 @pytest.mark.parametrize(
-    ("text", "waits"), [("", 60), ("ci_wait: 5s", 5), ("ci_wait: 10m", 600), ("ci_wait: 24h", 3000), ("ci_wait: x", 60)]
+    ("text", "waits", "required"),
+    [
+        ("", 60, 3000),
+        ("ci_wait: 5s", 5, 5),
+        ("ci_wait: 10m", 600, 600),
+        ("ci_wait: 24h", 3000, 3000),
+        ("ci_wait: x", 60, 3000),
+    ],
 )
-def test_a_repository_waits_for_ci_as_it_says_up_to_the_checks_deadline(text: str, waits: float) -> None:
-    by_operator, longest = timedelta(seconds=60), timedelta(seconds=3000)
-    assert ci_wait(having(text), by_operator, longest) == timedelta(seconds=waits)
-    patience = CiPatience(by_operator, timedelta(seconds=1), None, longest)
-    assert patience_with(having(text), patience).wait == timedelta(seconds=waits)
+def test_a_repository_waits_for_ci_as_it_says_up_to_what_required_checks_are_waited_for(
+    text: str, waits: float, required: float
+) -> None:
+    patience = CiPatience(timedelta(seconds=60), timedelta(seconds=1), None, timedelta(seconds=3000))
+    chosen = patience_with(having(text), patience)
+    assert (chosen.wait, chosen.required_wait) == (timedelta(seconds=waits), timedelta(seconds=required))
 
 
 def test_a_laptop_waits_for_nothing_and_without_a_file_nothing_is_asked() -> None:
     nothing = CiPatience(timedelta(0), timedelta(0), None)
     assert patience_with(having("ci_wait: 5m"), nothing).wait == timedelta(0)
     assert patience_with(having(), nothing) is nothing
+
+
+def test_what_waits_for_hours_is_looked_at_more_and_more_rarely() -> None:
+    patience = CiPatience(timedelta(0), timedelta(seconds=20), AT, timedelta(hours=6))
+    looks = [patience.next_look(AT + timedelta(minutes=waited)).total_seconds() for waited in (0, 5, 60, 300)]
+    assert looks == [20, 20, 180, 900]
+    assert replace(patience, since=None).next_look(AT) == timedelta(seconds=20)
+
+
+@pytest.mark.parametrize(
+    ("checks", "minutes"),
+    [
+        ([("build", "in_progress", False)], 30),
+        ([("tests", "in_progress", True)], 360),
+        ([("tests", NOT_REPORTED, True)], 30),
+        ([("tests", NOT_REPORTED, True), ("build", "in_progress", False)], 360),
+    ],
+)
+def test_a_required_check_is_waited_for_longer_while_any_check_runs(
+    checks: list[tuple[str, str, bool]], minutes: float
+) -> None:
+    patience = CiPatience(timedelta(minutes=30), timedelta(seconds=20), AT, timedelta(minutes=360))
+    reported = tuple(
+        CiCheck(name=name, status=status, conclusion=None, required=is_required) for name, status, is_required in checks
+    )
+    wait = still_running(dossier(ci=Ci(state=CiState.PENDING, checks=reported)), AT, patience)
+    assert wait is not None
+    assert wait.until == AT + timedelta(minutes=minutes)

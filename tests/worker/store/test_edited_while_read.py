@@ -41,7 +41,7 @@ def rules_pushed(store: Store, base: BaseMark = MAIN) -> list[PullRef]:
 
 
 def begins(store: Store, *issues: tuple[str, int]) -> bool:
-    return store.outcomes.begins(pull(), MAIN, issues)
+    return store.outcomes.begins(pull(), "alice", MAIN, issues)
 
 
 @pytest.mark.parametrize("edit", [issue_edited, rules_pushed])

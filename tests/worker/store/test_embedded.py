@@ -2,23 +2,25 @@
 
 import fcntl
 import os
+import resource
 import select
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from bench.shared_folder import lost_runs
 from tests.worker.store.played import becomes
 from worker.errors import InputError, SettingError, Unavailable
 from worker.settings import Settings
 from worker.store import keeper
 from worker.store.connection import attached, open_store
-from worker.store.embedded import Role, embedded, find_server, server_command, socket_path
+from worker.store.embedded import Role, embedded, find_server, server_command, socket_path, users_lock
 from worker.store.wire import Connection, Wire, address
 
 ENDS_IN_S = 15.0
@@ -36,6 +38,17 @@ def use(role):
         print("open", flush=True)
         sys.stdin.read()
 
+def use_later(role):
+    # as a command that has found the server and asked it nothing yet
+    from worker.store.embedded import embedded
+    from worker.store.wire import Wire
+    with embedded(Path(sys.argv[1]), role) as url:
+        print("open", flush=True)
+        sys.stdin.read()
+        Wire(url, 5).call("SET", "kept", "later")
+
+if sys.argv[3:] == ["without a connection"]:
+    use = use_later
 if sys.argv[3:] == ["deaf to Ctrl-C"]:
     signal.signal(signal.SIGINT, lambda *_: None)
     print("deaf", flush=True)
@@ -143,7 +156,7 @@ def test_a_keeper_whose_caller_was_interrupted_says_nothing(folder: Path) -> Non
     os.close(reader)
     with (folder / "server.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        orders = [str(os.getpid()), Role.GUEST, lock.name, str(folder / "log"), str(folder / "s"), "none"]
+        orders = [str(os.getpid()), lock.name, str(users_lock(folder)), str(folder / "log"), str(folder / "s"), "none"]
         done = subprocess.run(
             [sys.executable, keeper.__file__, *orders], stdout=writer, stderr=subprocess.PIPE, check=False
         )
@@ -201,6 +214,51 @@ def test_a_guests_server_stays_for_the_guest_that_came_later(folder: Path) -> No
         assert wire.call("GET", "kept") == b"yes"
     assert second.end() == ""
     assert ends(server)
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("leave", [Process.end, Process.kill])
+def test_a_server_is_not_taken_from_a_guest_that_has_no_connection_at_the_moment(
+    folder: Path, role: Role, leave: Callable[[Process], object]
+) -> None:
+    first = Process(folder, role)
+    assert first.is_open()
+    server = server_process(socket_path(folder))
+    second = Process(folder, Role.GUEST, "without a connection")
+    assert second.is_open()
+    leave(first)
+    assert server_process(socket_path(folder)) == server
+    assert second.end() == ""
+    assert ends(server)
+
+
+def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: Path) -> None:
+    use = "import sys; from tests.worker.store.test_embedded import use_shortly; use_shortly(sys.argv[1])"
+    assert lost_runs(folder, 24, 3, [sys.executable, "-c", use, str(folder)]) == []
+
+
+def use_shortly(data_dir: str) -> None:
+    """What a command does with the store."""
+    with open_store(Settings(data_dir=Path(data_dir))) as store:
+        store.wire.call("INCR", "runs")
+
+
+def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(folder: Path) -> None:
+    with open_store(Settings(data_dir=folder)) as store:
+        server = server_process(socket_path(folder))
+
+        def refusal() -> str:
+            try:
+                store.wire.call("SET", "kept", "yes")
+            except Unavailable as error:
+                return str(error)
+            return ""
+
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        assert becomes(refusal)
+        assert "MISCONF Errors writing to the AOF file" in refusal()
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert becomes(lambda: not refusal())
 
 
 def test_a_folder_whose_path_is_too_long_gets_its_socket_elsewhere(folder: Path) -> None:

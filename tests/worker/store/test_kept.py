@@ -1,5 +1,6 @@
 """Ledger, archive, vault, check runs and commands, against a real server."""
 
+import base64
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import (
@@ -25,11 +27,11 @@ from tests.world.redis import Redis
 from worker.board import Silent
 from worker.domain import keys
 from worker.domain.audit import AuditRecord, Law, Stage, Step
-from worker.domain.dossier import Dossier
-from worker.domain.ids import CheckRunId, EvalId, Fingerprint
+from worker.domain.dossier import ConfigOrigin, Dossier
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
 from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
-from worker.errors import LeaseLost, Unavailable
+from worker.errors import LeaseLost, Unavailable, Unreadable
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble
@@ -37,7 +39,6 @@ from worker.record import Keepers
 from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Timing
 from worker.store.checks import OverdueCheck, RedisChecks
-from worker.store.codec import Unreadable
 from worker.store.connection import Store, open_store
 from worker.store.door import Outcome, ask, lifetime_s
 from worker.store.pulls import Finish, Limits, Taken
@@ -220,6 +221,21 @@ def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
     store.wire.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
     with pytest.raises(Unreadable, match="Run the newer Assay that wrote it"):
         store.archive.audit(EvalId("e"))
+
+
+def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: Redis) -> None:
+    base = base_mark("main")
+    with open_store(settings(redis_server.url)) as store:
+        store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
+        store.configs.settle(pull(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
+    other = SecretStr(base64.b64encode(b"n" * 32).decode())
+    with open_store(settings(redis_server.url, store_keys=(other,))) as without:
+        assert without.lacks_key()
+        assert without.vault.get("token:1") is None
+        assert without.configs.settle(pull(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
+    with open_store(settings(redis_server.url, store_keys=(other, KEY))) as rotated:
+        assert not rotated.lacks_key()
+        assert rotated.vault.get("token:1") == CANARY_TOKEN
 
 
 def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:

@@ -19,7 +19,7 @@ from tests.worker.store.played import on_record, pull, settings
 from tests.worker.store.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.ids import InstallationId
+from worker.domain.ids import InstallationId, base_mark
 from worker.domain.money import Bill, Cap, Caps, Density, Level, Reservation, usd_of
 from worker.domain.request import PullRef
 from worker.errors import BudgetReached, LeaseLost
@@ -436,3 +436,32 @@ def test_a_request_without_a_reply_teaches_nothing(store: Store, purse: RedisPur
     purse.settle(purse.reserve("a", pull(), CENT), Bill(None, "small"))
     assert purse.density(pull(), "small") == Density()
     assert "dense:small" not in [text(one) for one in items(store.wire.call("HKEYS", of_day().name))]
+
+
+def by(store: Store, payer: PullRef, author: str) -> PullRef:
+    """The same pull request once a judging of it began, which says whose it is."""
+    store.wire.call("HSET", keys.pull(payer).name, "seq", "1")
+    assert store.outcomes.begins(payer, author, base_mark("main"), ())
+    return payer
+
+
+def test_an_author_leaves_room_for_others_who_ask(store: Store, calendar: Calendar) -> None:
+    purse = store.purse(Caps(pull_usd=Decimal(1), share=Decimal(1)), calendar)
+    first, second = by(store, pull(1), "mallory"), by(store, pull(2), "Mallory")
+    alone = purse.reserve("alone", first, 60 * CENT)
+    theirs = by(store, pull(3), "bob")
+    purse.reserve("bob", theirs, 10 * CENT)
+    assert refused(purse, second, CENT) == Level(Cap.AUTHOR, 60 * CENT, 50 * CENT)
+    purse.reserve("bob again", theirs, 30 * CENT)
+    purse.settle(alone, Bill(20 * CENT))
+    purse.reserve("settled", second, 10 * CENT)
+
+    calendar.next_day()
+    assert refused(purse, first, 51 * CENT).cap is Cap.AUTHOR, "bob asked yesterday"
+    purse.reserve("within", second, 50 * CENT)
+
+
+def test_where_no_author_is_known_no_share_of_one_is_counted(store: Store, purse: RedisPurse) -> None:
+    purse.reserve("nobody's", pull(1), 10 * CENT)
+    fields = {text(one) for one in items(store.wire.call("HKEYS", of_day().name))}
+    assert not {one for one in fields if one.startswith("author")}

@@ -12,7 +12,7 @@ from worker.domain.authority import Role
 from worker.domain.codeowners import Owner
 from worker.domain.config import Review
 from worker.domain.decisions import Contest, Override, Reviewed
-from worker.domain.dossier import Dossier, UnreadFile, UnreadReason
+from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
@@ -90,7 +90,18 @@ def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> 
 
 
 def of(**changes: Any) -> Dossier:
-    return dossier(diff=DIFF, files_unread=(UnreadFile(path="x.bin", reason=UnreadReason.BINARY),), **changes)
+    unread = (UnreadFile(path="x.bin", reason=UnreadReason.BINARY),)
+    return dossier(**{"diff": DIFF, "files_unread": unread, "is_required": True, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes", [{"is_required": False}, {"policy": Policy(mode="observe")}], ids=["free", "observed"]
+)
+def test_where_no_merge_waits_for_the_check_only_the_label_is_put_on(
+    store: Store, reviewers: Reviewers, changes: dict[str, Any]
+) -> None:
+    assert people(store, reviewers, Review(label="needs a person")).call(wish(), NEEDS_ONE, of(**changes)) is None
+    assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
 
 
 def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:

@@ -148,7 +148,7 @@ def judged_by(store: Store, number: int, base: BaseMark = MAIN, *issues: tuple[s
     job = store.pulls.next_due(f"staying-{number}-{base}", Limits(10, 10))
     taken = store.pulls.take(pull(number), job.fence) if job else None
     assert taken is not None
-    assert store.outcomes.begins(pull(number), base, issues)
+    assert store.outcomes.begins(pull(number), "alice", base, issues)
     store.siblings.says(pull(number), HEAD, ACCEPTED)
     store.checks().concluded(pull(number), HEAD, CheckRunId(number))
     store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD, base))
@@ -245,5 +245,5 @@ def test_of_one_that_nobody_judged_nothing_is_known_by_any_base(store: Store) ->
 
 
 def test_what_is_forgotten_while_it_is_judged_is_not_known_again_by_what_it_is_judged_by(store: Store) -> None:
-    assert store.outcomes.begins(pull(1), MAIN, (ISSUE,))
+    assert store.outcomes.begins(pull(1), "alice", MAIN, (ISSUE,))
     assert not store.wire.call("EXISTS", keys.pull(pull(1)).name)

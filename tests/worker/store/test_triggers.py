@@ -18,7 +18,7 @@ from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.door import Outcome
-from worker.store.pulls import Answer, Ended, Finish, Limits, Taken
+from worker.store.pulls import Answer, Ended, Finish, Limits, Taken, ToOpen
 from worker.store.wire import items, text, whole
 from worker.waking import by_ci
 
@@ -49,6 +49,14 @@ def due_in(store: Store) -> float | None:
     """Seconds until it is judged; None: nothing is due."""
     plan = store.pulls.plan(pull())
     return None if plan is None else (plan.due_at - datetime.now(UTC)).total_seconds()  # noqa: TID251 - Redis' own clock
+
+
+def field_of(store: Store, number: int, name: str) -> str:
+    return text(store.wire.call("HGET", keys.pull(pull(number)).name, name))
+
+
+def wanted_of(store: Store, number: int) -> JudgeRequest:
+    return JudgeRequest.model_validate_json(field_of(store, number, "req"))
 
 
 def field(store: Store, name: str) -> str:
@@ -402,6 +410,68 @@ def test_checks_that_are_about_nothing_wake_nobody(store: Store) -> None:
     assert nudged(store) is Outcome.UNKNOWN
 
 
+def green(store: Store, head_sha: str = HEAD) -> Outcome:
+    return door.nudge(store.wire, At(head_sha), QUIET, is_green=True)
+
+
+def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
+    wanted(store)
+    assert green(store, NEWER) is Outcome.UNKNOWN
+    assert near(due_in(store), 45)
+    assert green(store) is Outcome.COALESCED
+    assert near(due_in(store), 2)
+    assert green(store) is Outcome.COALESCED
+    found = due_in(store)
+    assert found is not None
+    assert found < 2, "a second one does not put it off"
+
+
+def test_green_ci_does_not_cut_short_what_waits_for_github(store: Store) -> None:
+    wanted(store)
+    assert store.pulls.finish(taken(store).lease, Finish.RETRY, timedelta(seconds=300)) is Answer.LATER
+    wanted(store, trigger=Trigger.TEXT)
+    green(store)
+    found = store.pulls.next_due("green", Limits(3, 3))
+    assert found is None
+    score = float(text(store.wire.call("ZSCORE", keys.due(HERE[0]).name, keys.pull(pull()).name)))
+    assert score / 1000 - datetime.now(UTC).timestamp() > 250  # noqa: TID251 - Redis' own clock
+
+
+def test_a_push_with_a_case_waits_for_no_window_and_a_drafts_still_rests(store: Store) -> None:
+    by = door.Named(has_case=True)
+    door.want(store.wire, wish(head_sha=HEAD, trigger=Trigger.PUSHED, draft=True), QUIET, by)
+    assert due_in(store) is None
+    door.want(store.wire, wish(head_sha=NEWER, trigger=Trigger.PUSHED), QUIET, by)
+    assert near(due_in(store), 0)
+
+
+def given(store: Store) -> int | None:
+    found = store.pulls.next_due(f"call-{next(CALLS)}", Limits(3000, 3000))
+    return None if found is None else found.request.pull.number
+
+
+NOW = Timing(quiet_window=0, quiet_max=0)
+
+
+def test_a_thousand_strangers_delay_nobody_else(store: Store) -> None:
+    for number in range(1, 1001):
+        door.want(store.wire, wish(number, outside=True), NOW)
+    door.want(store.wire, wish(1001), NOW)
+    door.want(store.wire, wish(1002), NOW)
+    assert [store.pulls.next_to_open() for _ in range(2)] == [
+        ToOpen(HEAD, wanted_of(store, number), field_of(store, number, "seq")) for number in (1001, 1002)
+    ]
+    assert [given(store) for _ in range(4)] == [1001, 1002, 1, 2]
+
+
+def test_a_stranger_for_whom_somebody_asked_waits_no_longer_than_others(store: Store) -> None:
+    for number in (1, 2):
+        door.want(store.wire, wish(number, outside=True), NOW)
+    door.want(store.wire, wish(2, trigger=Trigger.COMMAND, head_sha=None), NOW)
+    door.want(store.wire, wish(3), NOW)
+    assert [given(store) for _ in range(4)] == [2, 3, 1, None]
+
+
 def waits_for_ci(store: Store, poll_s: float = 600) -> None:
     wanted(store)
     assert store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(seconds=poll_s)) is Answer.LATER
@@ -567,7 +637,7 @@ def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(
     mark = issue_mark("acme/specs", 9)
     assert not door.is_judged_by(store.wire, pull(), mark)
     for _ in range(2):
-        store.outcomes.begins(pull(), MAIN, (("Acme/Specs", 9),))
+        store.outcomes.begins(pull(), "alice", MAIN, (("Acme/Specs", 9),))
     assert [one.pull for one in door.closing(store.wire, HERE[0], mark)] == [pull()]
     assert [one.pull for one in door.judged_into(store.wire, *HERE, MAIN)] == []
     taken(store)
@@ -579,17 +649,17 @@ def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(
 
 def test_whose_first_verdict_is_still_to_come_is_nobodys_rival_and_keeps_its_place_after_it(store: Store) -> None:
     issue, mark = ("acme/specs", 9), issue_mark("acme/specs", 9)
-    store.outcomes.begins(pull(1), MAIN, (issue,))
-    store.outcomes.begins(pull(2), MAIN, (issue,))
+    store.outcomes.begins(pull(1), "alice", MAIN, (issue,))
+    store.outcomes.begins(pull(2), "alice", MAIN, (issue,))
     assert store.outcomes.rivals(pull(2), mark) == ()
     assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
-    store.outcomes.begins(pull(2), MAIN, (issue,))
+    store.outcomes.begins(pull(2), "alice", MAIN, (issue,))
     assert store.outcomes.rivals(pull(2), mark) == ()
     assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
 
 
 def test_who_closes_no_issue_is_known_with_its_base(store: Store) -> None:
-    store.outcomes.begins(pull(), MAIN, ())
+    store.outcomes.begins(pull(), "alice", MAIN, ())
     assert store.wire.call("ZSCORE", keys.into(*HERE, MAIN).name, 1)
 
 

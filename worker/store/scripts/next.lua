@@ -8,12 +8,26 @@ if gave[1] == A[2] then
   return {pull, gave[3], get('req')}
 end
 if lane == 'due' and call('ZCARD', 'assay:out') >= tonumber(A[5]) then return {} end
+-- A stranger's pull request gives way to all others of its installation whose time has come: however many there are, nobody else
+-- waits for them.
+local function candidate_of(waiting)
+  local earliest = first(waiting)
+  pull = earliest[1]
+  if not pull or tonumber(earliest[2]) > now or not get('outside') then return earliest end
+  local ready = call('ZRANGE', waiting, 0, now, 'BYSCORE', 'LIMIT', 0, 2000, 'WITHSCORES')
+  for at = 1, #ready, 2 do
+    pull = ready[at]
+    if not get('outside') then return {ready[at], ready[at + 1]} end
+  end
+  return earliest
+end
+
 for _ = 1, 50 do
   local entry = first(turns)
   local installation = entry[1]
   if not installation or tonumber(entry[2]) > now then return {} end
   local waiting, out = 'assay:' .. installation .. ':' .. lane, 'assay:' .. installation .. ':out'
-  local candidate = first(waiting)
+  local candidate = candidate_of(waiting)
   pull = candidate[1]
   if not pull or (lane == 'due' and call('SCARD', out) >= tonumber(A[4])) then
     call('ZREM', turns, installation)

@@ -1,5 +1,5 @@
 -- Other checks ended on a commit. Whoever waits for them there looks again soon, once for a burst of news.
--- KEYS heads   ARGV head prefix gather_ms gathered_ms most_looks
+-- KEYS heads   ARGV head prefix gather_ms gathered_ms most_looks green
 -- Answers how many pull requests look again. A verdict that other checks stood in the way of left its next request in `wake`.
 -- Looks after a verdict come after ever longer waits, which no news cut short, also what comes while one of them is under way:
 -- whoever answers to our own check would else be answered for ever.
@@ -18,6 +18,15 @@ local function look_at(at)
   turn('due', at)
 end
 
+-- CI is green before the quiet window is over: nothing is gained by waiting for its end. What waits for GitHub goes on waiting.
+local function end_window()
+  local at = max(now + A[3], num('after'))
+  if num('due') <= at then return end
+  call('HSET', pull, 'due', at)
+  call('ZADD', mine_key('due'), at, pull)
+  turn('due', at)
+end
+
 local moved = 0
 for _, number in ipairs(call('SRANDMEMBER', KEYS[1], 100)) do
   pull = A[2] .. number
@@ -30,6 +39,9 @@ for _, number in ipairs(call('SRANDMEMBER', KEYS[1], 100)) do
     moved = moved + 1
   elseif is_here and state == 'due' and (get('waiting') or get('news')) then
     look_at(later(first))
+    moved = moved + 1
+  elseif is_here and state == 'due' and get('since') and A[6] == '1' then
+    end_window()
     moved = moved + 1
   elseif is_here and not state and wake and num('looks') < most then
     local wait = patience(call('HINCRBY', pull, 'looks', 1))

@@ -6,7 +6,7 @@
 -- Amounts are whole nanodollars; a density is tokens in a million bytes.
 local day, of_pull, reservation, yesterday = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local mine = 'repo:' .. A[2]
-local reserved = call('HMGET', reservation, 'amount', 'settled', 'since')
+local reserved = call('HMGET', reservation, 'amount', 'settled', 'since', 'author')
 if reserved[1] and not reserved[2] then
   local bill = A[1] == '' and reserved[1] or A[1]
   local change = string.format('%.0f', bill - reserved[1])
@@ -14,6 +14,7 @@ if reserved[1] and not reserved[2] then
   if call('HGET', of_pull, 'since') == reserved[3] then call('HINCRBY', of_pull, 'spent', change) end
   call('HINCRBY', day, 'spent', change)
   call('HINCRBY', day, mine, change)
+  if reserved[4] then call('HINCRBY', day, reserved[4], change) end
   if A[6] ~= '' then
     local densest = 'dense:' .. A[5]
     call('HINCRBY', day, 'replies:' .. A[5], 1)

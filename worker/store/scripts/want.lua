@@ -104,6 +104,8 @@ for flag in string.gmatch(asked, '%S+') do
   if not string.find(' ' .. flags, ' ' .. flag .. ' ', 1, true) then flags = flags .. flag .. ' ' end
 end
 if flags ~= '' then set('flags', flags) end
+if string.find(flags, 'force', 1, true) then drop('outside') -- somebody with write access asks for it
+elseif string.find(A[1], '"outside":true', 1, true) then set('outside', 1) end
 if earlier ~= (was[17] or '') then set('earlier', earlier) end
 
 if KEYS[7] and not is_old_base then -- into another base: what let it pass before counts no more

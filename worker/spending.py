@@ -1,0 +1,31 @@
+"""Whether a model may be asked about a pull request, by who wrote it and who asked.
+
+Does not keep budgets (`worker.store.purse` does). Invariant: about a pull request from a fork whose author may not write here
+no model is asked before an account with write access asks, or the repository allows it.
+"""
+
+from collections.abc import Callable
+
+from worker.configuring import config_of
+from worker.domain.config import AskModelFor
+from worker.domain.dossier import Dossier
+from worker.domain.request import BY_HAND, JudgeRequest
+from worker.domain.value import Value
+from worker.store.decisions import Decisions
+
+
+class Spending(Value):
+    """`may_write`: whether an account may write in the repository, by GitHub's own answer."""
+
+    decisions: Decisions
+    may_write: Callable[[JudgeRequest, str], bool]
+
+    def is_allowed(self, request: JudgeRequest, dossier: Dossier) -> bool:
+        """Raises what GitHub's outages raise. Who pushes to a branch of the repository itself may write there."""
+        if request.trigger in BY_HAND:
+            self.decisions.vouch(request.pull)
+            return True
+        pull = dossier.pull_request
+        if not pull.is_from_fork or config_of(dossier).ask_model_for is AskModelFor.EVERYONE:
+            return True
+        return self.decisions.is_vouched(request.pull) or self.may_write(request, pull.author)
