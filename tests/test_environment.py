@@ -29,7 +29,7 @@ def test_packages_are_fetched_with_the_certificates_that_the_system_trusts(
     installer = programs / "uv"
     installer.write_text('#!/bin/sh\necho "trusts ${UV_SYSTEM_CERTS:-}"\n')
     installer.chmod(0o755)
-    (tmp_path / "start").write_text('. "$(dirname "$0")/.ci/environment"\nenvironment run\n')
+    (tmp_path / "start").write_text(f'here={tmp_path}\n. "$here/.ci/environment"\nenvironment run\n')
     environ = {name: text.format(empty=tmp_path / "empty") for name, text in given.items()}
     done = subprocess.run(
         ["sh", str(tmp_path / "start")],
