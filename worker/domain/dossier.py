@@ -16,6 +16,8 @@ from worker.domain.case import Case
 from worker.domain.frozen import Frozen
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.lookups import NameLookup
+from worker.domain.request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]
@@ -42,8 +44,14 @@ class PullRequest(Frozen):
     pushed_at: datetime | None = None
     """When we heard of this head; None: not known."""
     draft: bool = False
+    is_from_fork: bool | None = None
+    """Whether its branch is in another repository, which takes no write access to this one; None: not known."""
     labels: tuple[str, ...] = ()
     commits: tuple[Commit, ...] = ()
+
+
+LINKED_BY_HAND: Final = "linked on GitHub"
+"""What links an issue that stands in GitHub's sidebar, and not in the text."""
 
 
 class LateEdit(Frozen):
@@ -71,6 +79,10 @@ class Issue(Frozen):
     """Edits of the body since the pull request was opened, by its author or a bot, the newest first."""
     late_renames: tuple[LateEdit, ...] = ()
     """The same of the title."""
+
+
+DESCRIPTION: Final = "description"
+"""The criterion of a change of which no issue and no list says what is wanted: it does what its own description says."""
 
 
 class Criterion(Frozen):
@@ -125,6 +137,9 @@ FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_re
 AWAITING_APPROVAL: Final = "awaiting_approval"
 """The status of a workflow that runs only once a maintainer approves it, as for a fork's first pull request."""
 
+NOT_REPORTED: Final = "expected"
+"""The status of a required check that has told nothing of this head yet, and may never start."""
+
 
 class CiCheck(Frozen):
     """One validator's report on this head. `conclusion` is GitHub's word, None while it runs."""
@@ -172,6 +187,8 @@ class Policy(Frozen):
     """What each reason for not judging concludes, where that is not the default of docs/verdict.md."""
     require_issue: bool = False
     """Whether a pull request without a linked issue is `no_criteria`."""
+    accept_alone: bool = True
+    """Whether code may accept a change of documentation without a model."""
     signals: dict[str, Literal["off", "suspicion"]] = Field(default_factory=dict)
     """Heuristic signals switched off, or demoted from fact to suspicion."""
     never_send: Annotated[tuple[Glob, ...], Field(max_length=200)] = ()
@@ -215,13 +232,31 @@ class Dossier(Frozen):
     diff: str
     files: tuple[HeadFile, ...] | None = None
     files_unread: tuple[UnreadFile, ...] = ()
+    reverts: Sha | None = None
+    """The commit of the base's history whose exact inverse the change is. None: none was found, or nobody looked."""
+    lookups: tuple[NameLookup, ...] = ()
+    """Names that were looked up in the head tree. One that is not among them was not."""
     ci: Ci | None = None
     guidance: tuple[Guidance, ...] = ()
     policy: Policy | None = None
     config: tuple[ConfigText, ...] = ()
+    is_required: bool | None = None
+    """Whether merges into the base branch wait for this check; None: not known. It decides nothing about the change."""
+    observed_as: AuthorKind | None = None
+    """The kind of author whose pull requests are only observed here, where that is why this one is."""
     contest: str | None = None
     seed: Seed | None = None
     ledger: tuple[LedgerEntry, ...] = ()
+
+    @property
+    def has_criteria(self) -> bool:
+        """Whether an issue or a list says what is wanted; else only facts, rules and the description's own claims count."""
+        return any(one.id != DESCRIPTION for one in self.criteria or ())
+
+    @property
+    def known_paths(self) -> frozenset[str]:
+        """The files whose text is at hand."""
+        return frozenset(file.path for file in self.files or () if file.text is not None)
 
 
 def read_dossier(raw: bytes) -> Dossier:

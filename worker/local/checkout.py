@@ -7,6 +7,7 @@ inputs give the same dossier.
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from worker.domain.case import Case
 from worker.domain.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.issue_links import closing_links
+from worker.domain.lookups import Definition, NameLookup
 from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
@@ -25,10 +27,17 @@ from worker.local.commits import commits_between
 from worker.local.config import config_at
 from worker.local.git import GitFailedError, Repository, open_repository
 from worker.local.guidance import guidance_at
+from worker.local.lookups import lookups_at
+from worker.local.reverts import reverted_commit
 
 BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
 REMOTE: Final = re.compile(
     r"(?:[a-z+]+://[^/]+/|[^/:]+@[^/:]+:)(?:.*/)?(?P<owner>[^/\s]+)/(?P<name>[^/\s]+?)(?:\.git)?/*"
+)
+
+NO_CASE: Final = (
+    "--case: the file holds no case: expected Markdown with a fenced `assay` block, or the YAML or JSON of one. "
+    "`assay case new` drafts one."
 )
 
 
@@ -54,11 +63,13 @@ class CheckoutSource:
         self._repository = open_repository(path)
         self._inputs = inputs or Inputs()
         _refuse_an_empty_issue(self._inputs.issue)
+        if self._inputs.case is not None and read_case_file(self._inputs.case) is None:
+            raise InputError(NO_CASE)
         self._head = head or "HEAD"
         self._base = _known_base(self._repository, base)
-        self._is_base_given = base is not None
         self._head_at_start = _commit(self._repository, self._head, "--head")
         self._branch = _branch(self._repository, self._head)
+        self._merge_base(_commit(self._repository, self._base, "--base"), self._head_at_start)
 
     @property
     def name(self) -> str:
@@ -108,8 +119,18 @@ class CheckoutSource:
         try:
             return self._dossier(request, self.head_sha(request))
         except GitFailedError as error:
-            remedy = "If this is a partial clone, fetch what is missing: git fetch --refetch --no-filter."
-            raise InputError(f"git {error.command} failed: {error.complaint}. {remedy}") from error
+            raise _refused(error) from error
+
+    def look_up(
+        self,
+        request: JudgeRequest,  # noqa: ARG002 - this source has one pull request
+        dossier: Dossier,
+        definitions: Sequence[Definition],
+    ) -> tuple[NameLookup, ...]:
+        try:
+            return lookups_at(self._repository, dossier, definitions)
+        except GitFailedError as error:
+            raise _refused(error) from error
 
     def _dossier(self, request: JudgeRequest, head: Sha) -> Dossier:
         repository = self._repository
@@ -125,6 +146,7 @@ class CheckoutSource:
             diff=diff,
             files=(*texts.files, *self._cited(pull, changes)),
             files_unread=tuple({one.path: one for one in (*over_limit, *texts.unread)}.values()),
+            reverts=reverted_commit(repository, merge_base, head),
             guidance=guidance_at(repository, base, [change.path for change in changes]),
             config=config_at(repository, base),
         )
@@ -134,17 +156,17 @@ class CheckoutSource:
         merge_base = self._repository.ask("merge-base", base, head)
         if merge_base is None:
             raise InputError(_no_common_history(self._repository, self._base, self._head))
-        if merge_base == head and not self._is_base_given and self._branch == self._base:
-            raise InputError(
-                f'"{self._base}" is what changes are compared with: nothing to judge. '
-                "Switch to the branch to judge, or name what to compare with: --base."
-            )
-        if merge_base == head and not self._is_base_given:
-            raise InputError(
-                f'"{self._branch}" has no commits that "{self._base}" lacks: nothing to judge. '
-                "Commit on a branch, or name what to compare with: --base."
-            )
+        if merge_base == head:
+            raise InputError(self._nothing_to_judge())
         return merge_base
+
+    def _nothing_to_judge(self) -> str:
+        """Why the range from the base to the head holds no commit, and what to do."""
+        if self._branch == self._base:
+            remedy = "Switch to the branch to judge, or name what to compare with: --base."
+            return f'Nothing to judge: "{self._base}" is what changes are compared with. {remedy}'
+        remedy = "Commit on a branch, or name what to compare with: --base."
+        return f'Nothing to judge: "{self._branch}" has no commits that "{self._base}" lacks. {remedy}'
 
     def _pull_request(self, request: JudgeRequest, base: Sha, merge_base: Sha, head: Sha) -> PullRequest:
         commits = commits_between(self._repository, base, head)
@@ -168,6 +190,11 @@ class CheckoutSource:
         if not isinstance(case, Case):
             return ()
         return cited_files(self._repository, pull.head_sha, case, frozenset(change.path for change in changes))
+
+
+def _refused(error: GitFailedError) -> InputError:
+    remedy = "If this is a partial clone, fetch what is missing: git fetch --refetch --no-filter."
+    return InputError(f"git {error.command} failed: {error.complaint}. {remedy}")
 
 
 def _case(text: str | None, body: str) -> Case | CaseError | None:

@@ -20,6 +20,7 @@ from typing import Final
 from worker.errors import InputError, Unavailable
 
 LONGEST_S: Final = 60.0
+NO_REASON: Final = "no reason given"
 OLDEST: Final = (2, 31)
 """Settings by GIT_CONFIG_COUNT, which switch off filters of any name, came with this version."""
 
@@ -116,7 +117,7 @@ def _read_until(most: int, process: "subprocess.Popen[bytes]", longest_s: float)
 
 def _last_words(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return lines[-1].removeprefix("fatal: ") if lines else "no reason given"
+    return lines[-1].removeprefix("fatal: ") if lines else NO_REASON
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,9 +189,20 @@ def test_a_body_stands_for_the_last_commits_text(laptop: Laptop) -> None:
 def test_a_case_file_counts_instead_of_the_body(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
     assert complete(laptop.dossier(inputs=Inputs(case="summary: From a file."))).case == Case(summary="From a file.")
-    refused_case = complete(laptop.dossier(inputs=Inputs(case="summary: 7")))
+    refused_case = complete(laptop.dossier(inputs=Inputs(case="summary: true")))
     assert refused_case.case is None
-    assert refused_case.case_error == "Case refused at summary: expected text, found a number. Put text in quotes."
+    assert refused_case.case_error == (
+        "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes."
+    )
+
+
+@pytest.mark.parametrize("text", ["", "I changed the upload.", "# Case\n\n- retries: no\n", "Note: it retries.\n"])
+def test_a_case_file_without_a_case_is_said_and_not_swallowed(laptop: Laptop, text: str) -> None:
+    laptop.commits({"a.py": "one\n"})
+    with pytest.raises(
+        InputError, match="--case: the file holds no case: expected Markdown with a fenced `assay` block"
+    ):
+        laptop.dossier(inputs=Inputs(case=text))
 
 
 def test_checks_become_ci(laptop: Laptop) -> None:
@@ -312,20 +323,24 @@ def test_an_empty_repository_is_refused(tmp_path: Path, laptop: Laptop) -> None:
     assert refused(laptop.folder, base="main").startswith("The checkout has no commit yet. ")
 
 
-def test_a_branch_without_own_commits_is_nothing_to_judge_unless_a_base_is_named(laptop: Laptop) -> None:
-    assert refused(laptop.folder) == (
-        '"retry" has no commits that "main" lacks: nothing to judge. '
+@pytest.mark.parametrize("base", [None, "main"])
+def test_a_branch_without_own_commits_is_nothing_to_judge(laptop: Laptop, base: str | None) -> None:
+    assert refused(laptop.folder, base=base) == (
+        'Nothing to judge: "retry" has no commits that "main" lacks. '
         "Commit on a branch, or name what to compare with: --base."
     )
-    assert laptop.dossier(base="main").diff == ""
-    assert laptop.dossier(base="main").pull_request.title == "retry"
 
 
-def test_on_the_default_branch_itself_nothing_is_to_judge_and_both_ways_on_are_named(laptop: Laptop) -> None:
+def test_an_empty_range_is_nothing_to_judge(laptop: Laptop) -> None:
+    laptop.commits({"a.py": "one\n"})
     laptop.git("switch", "--quiet", "main")
-    assert refused(laptop.folder) == (
-        '"main" is what changes are compared with: nothing to judge. '
-        "Switch to the branch to judge, or name what to compare with: --base."
+    for base, head in ((None, None), ("main", "main"), ("main", None)):
+        assert refused(laptop.folder, base=base, head=head) == (
+            'Nothing to judge: "main" is what changes are compared with. '
+            "Switch to the branch to judge, or name what to compare with: --base."
+        )
+    assert refused(laptop.folder, base="retry").startswith(
+        'Nothing to judge: "main" has no commits that "retry" lacks.'
     )
 
 

@@ -1,0 +1,22 @@
+"""What is looked up in the head tree."""
+
+from tests.worker.judge.making import dossier
+from worker.domain.dossier import HeadFile
+from worker.domain.lookups import MOST_PATHS, Definition, NameLookup, lookup_of
+
+RETRY = Definition("_retry", r"\.py$", is_private=True)
+
+
+def test_a_lookup_holds_the_files_that_could_call_it_and_have_no_text() -> None:
+    paths = ["b.py", "a.go", "known.py", "b.py", "c.py"]
+    assert lookup_of(RETRY, paths, {"known.py"}) == NameLookup(name="_retry", paths=("b.py", "c.py"))
+
+
+def test_a_lookup_holds_so_many_files_at_most() -> None:
+    assert len(lookup_of(RETRY, [f"{number}.py" for number in range(20)], set()).paths) == MOST_PATHS
+
+
+def test_the_known_paths_are_those_whose_text_is_at_hand() -> None:
+    files = (HeadFile(path="a.py", text="x"), HeadFile(path="gone.py", exists=False))
+    assert dossier(files=files).known_paths == {"a.py"}
+    assert dossier(files=None).known_paths == frozenset()

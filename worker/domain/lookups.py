@@ -1,0 +1,42 @@
+"""What is looked up in the head tree before a finding says that nothing there names a function.
+
+Does not look. Invariant: a lookup covers the whole head tree but for the files whose text the dossier holds.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from worker.domain.frozen import Frozen
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+
+MOST_PATHS: Final = 10
+
+
+class Definition(Value):
+    """A new function to look up. `callers`: a regular expression for the paths of files that could call it.
+
+    `is_private`: nothing but the lookup stands between it and a fact.
+    """
+
+    name: str
+    callers: str
+    is_private: bool
+
+    def may_be_called_in(self, path: str) -> bool:
+        return pattern(self.callers).search(path) is not None
+
+
+class NameLookup(Frozen):
+    """A name, and the first files of the head tree that could call it, hold it as a word, and have no text in the dossier."""
+
+    name: Annotated[str, Field(min_length=1)]
+    paths: tuple[str, ...] = ()
+
+
+def lookup_of(definition: Definition, paths: Iterable[str], known: Collection[str]) -> NameLookup:
+    """Reduce the *paths* that hold the name to those that could call it. *known*: files whose text the dossier holds."""
+    callers = dict.fromkeys(path for path in paths if path not in known and definition.may_be_called_in(path))
+    return NameLookup(name=definition.name, paths=tuple(callers)[:MOST_PATHS])
