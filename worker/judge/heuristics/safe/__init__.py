@@ -1,28 +1,29 @@
-"""A change that can't be wrong: documentation, comments or layout only, where nothing else was asked for.
+"""What code may accept alone: changes of documentation that keep its words and mend their spelling, layout or links.
 
-`asked` reads what was asked for; `prose` proves documents harmless, `programs` source files (`fragments` where only
-hunks are known). Does not weigh. Invariant: every file is proved harmless on its own, nothing was found against the
-change, and no issue, criterion or title asks for more than words or layout.
+An allow-list: `documents` says which files are documentation, `blocks` which of their lines are prose, `sentences` what
+a line says, `rewording` what of it may change. Does not read titles. Invariant: what is not on a list is not accepted alone.
 """
 
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.safe.asked import answers, asks_for_words_only
-from worker.judge.heuristics.safe.programs import is_same_program
-from worker.judge.heuristics.safe.prose import is_prose_only
+from typing import Final
+
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.safe.documents import is_documentation, obstacle_in
+from worker.judge.heuristics.safe.obstacle import Obstacle
+
+SAFE: Final = "only spelling, layout or links of documentation changed"
 
 
-def why_safe(change: Change) -> str | None:
-    """Say in a clause why the change can't be wrong; None where that is not proved."""
-    if not change.files or not asks_for_words_only(change.dossier, is_code=all(map(_is_code, change.files))):
-        return None
-    if not answers(change) or not all(map(_is_harmless, change.files)):
-        return None
-    return "only documentation, comments or white space changed, and nothing else is asked for"
+def is_documentation_only(change: Change) -> bool:
+    """Whether all that changed is documentation, so that code may look whether it can be accepted alone."""
+    return bool(change.files) and all(is_documentation(file.path) for file in change.files)
 
 
-def _is_code(file: ChangedFile) -> bool:
-    return file.language is not None
-
-
-def _is_harmless(file: ChangedFile) -> bool:
-    return is_same_program(file) if file.language is not None else is_prose_only(file)
+def obstacle_to_accepting(change: Change) -> Obstacle | None:
+    """Return what keeps a change of documentation from being accepted alone; None where its harmlessness is proved."""
+    dossier = change.dossier
+    if dossier.policy is not None and not dossier.policy.accept_alone:
+        return Obstacle("this repository accepts nothing without a model (`accept_alone`)")
+    if dossier.issues or any(not criterion.inferred for criterion in dossier.criteria or ()):
+        return Obstacle("whether the words are those that were asked for, code can't tell")
+    obstacles = (obstacle_in(file, dossier.guidance) for file in change.files)
+    return next((obstacle for obstacle in obstacles if obstacle is not None), None)

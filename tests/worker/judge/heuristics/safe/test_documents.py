@@ -1,0 +1,212 @@
+"""Documentation that is accepted alone, and what an obstacle says."""
+
+import pytest
+
+from tests.worker.judge.heuristics.made import change_of, dossier_of, plain_dossier
+from worker.domain.dossier import Guidance, Policy
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.safe import is_documentation_only, obstacle_to_accepting
+
+MD = """# Widgets
+
+Widgets keeps track of small uploads. It is smal and fast.
+
+See the [guide](https://docs.example.org/en/guide/start.html) and [this page](usage.md).
+
+```bash
+widgets serve
+```
+
+- Uploads are kept, and read by teh server.
+
+[site]: https://docs.example.org/en/site/start.html
+"""
+RST = """Widgets
+=======
+
+Widgets keeps track of small uploads. It is smal and fast.
+
+:orphan: yes
+
+.. code-block:: bash
+
+   widgets serve
+
+See `the guide <https://docs.example.org/en/guide/start.html>`_, or this::
+
+   make widgets
+
+>>> upload("a")
+'done'
+
+.. note::
+
+   Uploads are kept by teh server.
+
+The end of it. It has no limit.
+"""
+
+
+def obstacle(path: str, before: str | None, after: str, *, texts: bool = True, guidance: str = "") -> str | None:
+    change = change_of({} if before is None else {path: before}, {path: after}, texts=texts)
+    if guidance:
+        rules = (Guidance(path="AGENTS.md", text=guidance),)
+        change = Change(dossier_of({path: before or ""}, {path: after}).model_copy(update={"guidance": rules}))
+    assert is_documentation_only(change)
+    found = obstacle_to_accepting(change)
+    return None if found is None else str(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("one smal upload", "one small upload"),
+        ("of teh page", "of the page"),
+        ("are are kept", "are kept"),
+        ("an upload is kept", "the upload is kept"),
+        ("Server waits", "The server waits"),
+        ("the a page", "a page"),
+        ("this pages", "these pages"),
+        ("Upload is", "Uploads is"),
+        ("Its fast", "It's fast"),
+        ("github", "GitHub"),
+        ("one page, and", "one page and"),
+        ("one page, and", "one\npage, and"),
+        ("one page", "**one** page"),
+        ("uses Client", "uses `Client`"),
+        ("e.g.: x.y", "e.g.: x.y."),
+        ("# Title", "## Title"),
+        ("* item of", "- item of"),
+        ("the manual", "the [manual](usage.md)"),
+        ("[usage](a.md)", "[usage](b.md#part)"),
+        ("[usage](a.md)", "[Usage](a.md)"),
+        ("/guide/start.html", "/guide/first-steps.html"),
+        ("| a | b |", "| a    | b |"),
+    ],
+)
+def test_mends_of_spelling_layout_and_links_are_accepted(old: str, new: str) -> None:
+    text = """# Title
+
+Here is one smal upload, and a small one. The name of teh page says what the uploads are are kept for.
+An upload: an upload is kept. Server waits. It gives the a page, and this pages too. Upload is one. Its fast.
+See github, one page, and more. It uses Client, e.g.: x.y here. Read the manual, and [usage](a.md), to use it.
+There is the [guide](https://docs.example.org/en/guide/start.html).
+
+* item of a list
+
+| a | b |
+|---|---|
+| c | d |
+"""
+    assert old in text
+    assert obstacle("README.md", text, text.replace(old, new)) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new"),
+    [
+        ("docs/a.md", MD, "/site/start.html", "/site/end.html"),
+        ("docs/a.rst", RST, "Widgets\n=======", "Widgets\n---------"),
+        ("docs/a.rst", RST, "by teh server", "by the server"),
+        ("docs/a.rst", RST, "or this::", "or these::"),
+        ("docs/a.rst", RST, "has no limit", "have no limit"),
+        ("docs/a.txt", RST, "It is smal", "It is small"),
+        ("docs/a.md", MD.replace("\n", "\r\n"), "It is smal", "It is small"),
+        ("docs/a.md", "---\ntitle: a\n---\n\n" + MD, "It is smal", "It is small"),
+    ],
+)
+def test_in_the_whole_document_prose_is_told_from_code(path: str, text: str, old: str, new: str) -> None:
+    assert obstacle(path, text, text.replace(old, new)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("docs.example.org/en/guide", "evil.net/en/guide", "docs/a.md:5: the changed link leaves `docs.example.org` for `evil.net`"),
+        ("It is smal", "It is `rm -rf x`", "docs/a.md:3: `smal` becomes `rm -rf x`, which is no mend of its spelling"),
+        ("It is smal", "It is ![x](x.png)", "docs/a.md:3: `smal` becomes `![x](x.png)`, which is no mend of its spelling"),
+        ("It is smal", "It is {eval}`x`", "docs/a.md:3: `smal` becomes `eval:x`, which is no mend of its spelling"),
+        ("It is smal", "It is <b>", "docs/a.md:3: `<b>` is no plain word"),
+        ("It is smal", "It is w\u0430y small", "docs/a.md:3: `smal` becomes `w\\u0430y`, which is no mend of its spelling"),
+        ("It is smal", "It is [x](https://[evil)", "docs/a.md:3: the link to `https://[evil` is added or changed"),
+        ("It is smal and fast", "It is smal", "docs/a.md:3: `and` is taken out"),
+        ("It is smal", "It is now and smal", "docs/a.md:3: `smal` becomes `now`, which is no mend of its spelling"),
+        ("It is smal", "It is not small", "docs/a.md:3: `smal` becomes `not`, which is no mend of its spelling"),
+        ("It is smal and fast", "It is fast and smal", "docs/a.md:3: `smal` becomes `fast`, which is no mend of its spelling"),
+        ("widgets serve", "widgets stop", "docs/a.md:8: the line is no prose, but code, markup or data"),
+        ("serve\n", "serve\n\n", "docs/a.md:9: the line is no prose, but code, markup or data"),
+        ("```bash\nwidgets serve\n```\n\n", "", "docs/a.md:7: the line is no prose, but code, markup or data"),
+        ("# Widgets", "# Widgets\n\n{% include x %}", "docs/a.md: a program fills in this document: it holds a template or an include"),
+        ("# Widgets", "#! Widgets", "docs/a.md: the document starts like a script"),
+        ("smal and", "smal\rand", "docs/a.md: the document holds a carriage return that ends no line"),
+        ("# Widgets", "## 1.2.3", "docs/a.md:1: `Widgets` becomes `1.2.3`, which is no mend of its spelling"),
+        ("# Widgets", "# Widgets\n\nWords.", "docs/a.md:3: `Words` is added"),
+        ("read by teh server.", "read by teh server?", "docs/a.md:11: punctuation changes in a question, or beside a negation or a duty"),
+        ("- Uploads", "  - Uploads", "docs/a.md:11: `- Uploads are kept, and read by teh server.` becomes `- Uploads are kept, and read by teh server.`, which is no mend of its spelling"),
+        (MD, MD + "x " * 210_000 + "\n", "docs/a.md: it is too long to be proved"),
+        ("smal and", "a" * 4_001, f"docs/a.md:3: `keeps` becomes `Widgets keeps track of small uploads. It is {'a' * 16}...`, which is no mend of its spelling"),
+    ],
+)  # fmt: skip
+def test_an_obstacle_says_what_stands_in_the_way_and_where(old: str, new: str, said: str) -> None:
+    assert old in MD
+    assert obstacle("docs/a.md", MD, MD.replace(old, new, 1)) == said
+
+
+def test_a_document_that_rules_point_at_is_one_of_them() -> None:
+    said = obstacle("docs/a.md", MD, MD.replace("smal", "small"), guidance="Read docs/A.md first.")
+    assert said == "docs/a.md: the repository's rules for agents point at it"
+
+
+def test_what_turns_prose_into_code_is_looked_at() -> None:
+    before = "Some words.\n\n    widgets serve\n"
+    assert obstacle("docs/a.md", before, before.replace("Some words.", "- Some words.")) == (
+        "docs/a.md: the change turns prose into code or markup, or code or markup into prose"
+    )
+
+
+def test_without_the_whole_text_no_line_can_be_told_from_code() -> None:
+    said = obstacle("docs/a.md", MD, MD.replace("teh", "the"), texts=False)
+    assert said == "docs/a.md: the whole file was not read"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "title: a\n\nIt is smal.\n",
+        "---\nIt is smal.\n",
+        "::: warning\nIt is smal.\n:::\n",
+        "<!-- here\nIt is smal.\n-->\n",
+        "Words `that\nend` here. It is smal.\n",
+        "Words <!-- here.\nIt is smal. -->\n",
+    ],
+)
+def test_metadata_containers_and_comments_are_no_prose(text: str) -> None:
+    assert obstacle("docs/a.md", text, text.replace("It is smal", "It is small")) is not None or text.startswith(
+        "title"
+    )
+
+
+def test_a_text_without_a_title_may_be_a_list() -> None:
+    assert obstacle("docs/a.txt", "Smal words\n", "Small words\n") == (
+        "docs/a.txt: a text without a title in reStructuredText may be a list that a program reads"
+    )
+
+
+def test_what_was_asked_for_needs_a_reader() -> None:
+    before, after = {"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}
+    asked = obstacle_to_accepting(change_of(before, after, issue="Typo in the docs"))
+    assert str(asked) == "whether the words are those that were asked for, code can't tell"
+    off = dossier_of(before, after).model_copy(update={"policy": Policy(accept_alone=False)})
+    refused = obstacle_to_accepting(Change(off))
+    assert str(refused) == "this repository accepts nothing without a model (`accept_alone`)"
+
+
+def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
+    diff = dossier_of({"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}).diff.replace("100644", "100755")
+    found = obstacle_to_accepting(Change(plain_dossier(diff)))
+    assert str(found) == "docs/a.md: it is no regular text file without the right to be executed"
+
+
+def test_html_in_a_changed_line_is_looked_at_even_where_it_stays() -> None:
+    said = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
+    assert said == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"

@@ -1,0 +1,21 @@
+"""What keeps a change from being accepted without a model."""
+
+from worker.domain.diff import DiffLine
+from worker.domain.value import Value
+from worker.judge.heuristics.change import ChangedFile
+
+
+class Obstacle(Value):
+    """A clause that says what could not be proved, and where: a file, a line of the head or, if removed, of the base."""
+
+    what: str
+    path: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return self.what if place is None else f"{place}: {self.what}"
+
+
+def obstacle_at(file: ChangedFile, line: DiffLine, what: str) -> Obstacle:
+    return Obstacle(what, file.path, line.head_line or line.base_line)
