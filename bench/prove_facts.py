@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.proving import assertions, half_finished, spec, weak_test, wrong  # noqa: E402 - found from any working directory
+from bench.proving import assertions, half_finished, spec, strays, weak_test, wrong  # noqa: E402 - found from any working directory
 from bench.proving.answer import Answer, Claim, Outcome, claim_of  # noqa: E402 - as above
 from bench.proving.looking import Check  # noqa: E402 - as above
 from bench.proving.shown import Matter  # noqa: E402 - as above
@@ -30,6 +30,7 @@ CHECKS: Final[dict[str, Check]] = {
     **weak_test.CHECKS,
     **wrong.CHECKS,
     **spec.CHECKS,
+    **strays.CHECKS,
 }
 
 

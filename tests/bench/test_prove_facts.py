@@ -301,3 +301,21 @@ def test_a_fact_whose_dossier_is_in_no_file_stops_the_run(tmp_path: Path) -> Non
 def test_a_finding_of_the_base_is_claimed_of_the_base() -> None:
     claim = claim_of({"signal": "a", "path": "b", "line": 3, "end_line": None, "side": "base", "note": ""})
     assert (claim.line, claim.last, claim.is_base) == (3, 3, True)
+
+
+def test_a_scratch_file_is_new_beside_other_changes_and_nothing_names_it(tmp_path: Path) -> None:
+    claim = stated("scratch_file", "reproduce_issue.py", 1)
+    code = git_diff(tmp_path, "a.py", "x = 1\n", "x = 2\n")
+    alone = git_diff(tmp_path, "reproduce_issue.py", None, "a()\n")
+    old = git_diff(tmp_path, "reproduce_issue.py", "a()\n", "b()\n")
+    naming = git_diff(tmp_path, "b.py", "x = 1\n", "run('reproduce_issue.py')\n")
+    said = {"pull_request": {"title": "Add reproduce_issue", "body": ""}}
+    told = {"issues": [{"title": "Crash", "body": "reproduce_issue.py shows it"}]}
+    assert outcome(claim, Matter({"diff": alone + code})) is Outcome.PROVED
+    for refused in ({"diff": old + code}, {"diff": alone}, {"diff": alone + naming}):
+        assert outcome(claim, Matter(refused)) is Outcome.REFUTED
+    for asked in (said, told):
+        assert outcome(claim, Matter({"diff": alone + code, **asked})) is Outcome.REFUTED
+    hidden = stated("scratch_file", "src/.a.py.swp", 1)
+    assert outcome(hidden, Matter({"diff": git_diff(tmp_path, "src/.a.py.swp", None, "a\n") + code})) is Outcome.PROVED
+    assert outcome(hidden, Matter({"diff": code})) is Outcome.REFUTED

@@ -22,12 +22,15 @@ from math import prod
 from operator import attrgetter
 from typing import Final, Literal
 
+from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
+from worker.domain.lookups import Definition
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import Finding
-from worker.judge.heuristics.acceptance_gap.shortfall import shortfall, unmet
+from worker.judge.heuristics.acceptance_gap.shortfall import in_doubt, note_of, seen_of, shortfall
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
 from worker.judge.heuristics.lifecycle import doubt_of
 from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
@@ -45,6 +48,9 @@ CONTRADICTED: Final = 0.1
 STRONG: Final = 0.3
 """From this weight on a suspicion is a strong one."""
 
+CRITERIA_IN_DOUBT: Final = "criteria_in_doubt"
+"""The signal that names the criteria of which the change shows nothing, or only a part."""
+
 _MOST_NAMED: Final = 2
 
 Switch = Literal["off", "suspicion"]
@@ -56,6 +62,14 @@ def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
     switches = dossier.policy.signals if dossier.policy is not None else {}
     findings = _ordered(_weighed(finding, rubric) for finding in found_in(change, switches))
     return _Opinion(change, findings, switches).formed()
+
+
+def definitions_in(dossier: Dossier) -> tuple[Definition, ...]:
+    """The new functions to look up in the head tree before a finding says that nothing there calls them."""
+    try:
+        return definitions_to_look_up(Change(dossier))
+    except DiffError:
+        return ()
 
 
 def found_in(change: Change, switches: dict[str, Switch]) -> Iterator[Finding]:
@@ -92,13 +106,16 @@ class _Opinion:
     def __init__(self, change: Change, findings: tuple[Finding, ...], switches: dict[str, Switch]) -> None:
         self._change = change
         self._findings = findings
-        self._criteria = unmet(change)
+        self._criteria = seen_of(change)
+        self._in_doubt = in_doubt(change)
         self._doubt = doubt_of(change.dossier.ci)
         self._signals: dict[str, str | int | float | bool | None] = {}
         if unknown := sorted(set(switches) - NAMES):
             self._signals["policy_unknown_signals"] = ", ".join(unknown)
         if self._doubt is not None:
             self._signals["ci_doubt"] = self._doubt
+        if self._in_doubt:
+            self._signals[CRITERIA_IN_DOUBT] = ", ".join(gap.wish.criterion.id for gap in self._in_doubt)
         if change.unparsed:
             self._signals["files_not_parsed"] = change.unparsed
 
@@ -106,12 +123,24 @@ class _Opinion:
         facts = [one for one in self._findings if one.fact]
         if facts:
             return self._said(FACT_SCORE, FACT_CONFIDENCE, _named(facts, "a fact"))
-        if self._findings or self._criteria or self._doubt is not None:
+        if self._findings or self._in_doubt or self._doubt is not None:
             return self._unsure()
-        safe = None if self._change.unparsed else _why_safe(self._change)
-        return self._unsure() if safe is None else self._said(SAFE_SCORE, SAFE_CONFIDENCE, safe, safe)
+        from worker.judge.heuristics.safe import (  # noqa: PLC0415 - with a finding nobody needs it
+            SAFE,
+            is_documentation_only,
+            obstacle_to_accepting,
+        )
 
-    def _said(self, score: float, confidence: float, reason: str, safe: str | None = None) -> HeuristicOpinion:
+        if not is_documentation_only(self._change):
+            return self._unsure()
+        obstacle = obstacle_to_accepting(self._change)
+        if obstacle is None:
+            return self._said(SAFE_SCORE, SAFE_CONFIDENCE, SAFE, safe=SAFE)
+        return self._unsure(str(obstacle))
+
+    def _said(
+        self, score: float, confidence: float, reason: str, safe: str | None = None, obstacle: str | None = None
+    ) -> HeuristicOpinion:
         return HeuristicOpinion(
             score=score,
             confidence=confidence,
@@ -119,10 +148,11 @@ class _Opinion:
             criteria=self._criteria,
             signals=self._signals,
             safe=safe,
+            obstacle=obstacle,
             reason=reason,
         )
 
-    def _unsure(self) -> HeuristicOpinion:
+    def _unsure(self, obstacle: str | None = None) -> HeuristicOpinion:
         weights: dict[str, float] = {}
         for one in self._findings:
             weights[one.signal] = max(weights.get(one.signal, 0.0), one.weight)
@@ -134,24 +164,19 @@ class _Opinion:
         if self._contradicts_itself(weights):
             self._signals["contradiction"] = True
             confidence -= CONTRADICTED
-        return self._said(max(0.0, score - DOUBTED) if self._doubt else score, confidence, self._reason())
+        score = max(0.0, score - DOUBTED) if self._doubt else score
+        return self._said(score, confidence, obstacle or self._reason(), obstacle=obstacle)
 
     def _contradicts_itself(self, weights: dict[str, float]) -> bool:
         listed = any(not one.inferred for one in self._change.dossier.criteria or ())
-        return listed and not self._criteria and max(weights.values(), default=0.0) >= STRONG
+        return listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG
 
     def _reason(self) -> str:
         if self._findings:
             return _named(self._findings, "a suspicion")
-        if self._criteria:
-            return f"{self._criteria[0].id}: {self._criteria[0].note}"
+        if self._in_doubt:
+            return f"{self._in_doubt[0].wish.criterion.id}: {note_of(self._in_doubt[0])}"
         return self._doubt or "nothing was found against it, which does not prove it right"
-
-
-def _why_safe(change: Change) -> str | None:
-    from worker.judge.heuristics.safe import why_safe  # noqa: PLC0415 - with a finding nobody needs it
-
-    return why_safe(change)
 
 
 def _named(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:

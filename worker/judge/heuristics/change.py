@@ -60,7 +60,7 @@ class Remembering:
 class Source(Value, Remembering):
     """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line.
 
-    `is_test`: it is of a file of tests, in which more is looked for.
+    `is_test`: it is of a file of tests, in which more is looked for. `is_of_macro`: a macro says what its lines mean.
     """
 
     text: str
@@ -68,6 +68,7 @@ class Source(Value, Remembering):
     whole: bool
     language: Language
     is_test: bool = False
+    is_of_macro: bool = False
 
     @cached_property
     def lines(self) -> list[str]:

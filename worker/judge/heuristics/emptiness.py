@@ -5,17 +5,28 @@ changed, be it one that could not be read.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 
 
-@signal(Category.ACCEPTANCE_GAP, Kind.FACT, Looks.ANYTHING)
+@signal(
+    Category.ACCEPTANCE_GAP,
+    Kind.FACT,
+    Looks.ANYTHING,
+    "Commit and push the change: this branch differs from its base in nothing.",
+)
 def empty_diff(change: Change) -> Iterator[Place]:
     """No file differs from the merge base: the one fact that has no place.
 
     False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     if not change.files and not change.dossier.files_unread:
-        yield Place("the diff against the merge base is empty")
+        asked = ", ".join(one.id for one in (change.dossier.criteria or ())[:_MOST_NAMED] if not one.inferred)
+        step = f"Commit and push the change that does what is asked for ({asked}): this branch differs from its base in nothing."
+        yield Place("the diff against the merge base is empty", step=step if asked else "")
+
+
+_MOST_NAMED: Final = 10

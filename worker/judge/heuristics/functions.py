@@ -244,8 +244,29 @@ _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_bloc
 
 
 def functions_of(source: Source) -> tuple[Function, ...]:
-    """Every function with a body and a name, in the order of the text."""
-    return source.once(_functions)
+    """Every function with a body and a name, in the order of the text; those in macros of Rust behind the others."""
+    return source.once(_functions) + source.once(_in_macros)
+
+
+def _in_macros(source: Source) -> tuple[Function, ...]:
+    """Functions that a macro of Rust is given or writes, where they are written out: its tokens are read as a fragment."""
+    if source.language is not Language.RUST or "!" not in source.text:
+        return ()
+    found = list[Function]()
+    for macro in source.nodes.find(_MACROS):
+        text = text_of(macro)
+        if "fn " in text:
+            inside = _UP_TO_ITS_TOKENS.sub(lambda head: _NO_LINE_END.sub(" ", head[0]), text, count=1)[:-1]
+            first = source.first + macro.start_point.row
+            tokens = Source(inside, first, whole=False, language=Language.RUST, is_of_macro=True)
+            readable = (function for function in _functions(tokens) if not function.node.has_error)
+            found += (function for function in readable if not function.name.startswith("$"))
+    return tuple(found)
+
+
+_MACROS: Final = ("macro_invocation", "macro_definition")
+_UP_TO_ITS_TOKENS: Final = pattern(r"[^({\[]*+[({\[]")
+_NO_LINE_END: Final = pattern(r"[^\n]")
 
 
 def _functions(source: Source) -> tuple[Function, ...]:

@@ -72,7 +72,7 @@ _TEST_NAMES: Final = pattern(
     r"|.*(Tests?|TestCase|IT|Spec|Mock|Fixtures?))$"
 )
 _EXAMPLE_FOLDERS: Final = pattern(
-    r"^(examples?|demos?|samples?|docs?|documentation|tutorials?|playgrounds?|sandbox|bench(es|marks?)?|templates?"
+    r"^(examples?|demos?|samples?|docs?|documentation|docs?[-_](?:src|sources?|code|snippets?|site|website)|tutorials?|playgrounds?|sandbox|bench(es|marks?)?|templates?"
     r"|scaffolds?|snippets?|prototypes?|cookbooks?|notebooks?|website|site|skeletons?|boilerplates?|.*[-_](examples?|templates?))$",
     re.IGNORECASE,
 )

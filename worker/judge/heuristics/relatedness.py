@@ -189,6 +189,12 @@ def trace_of(file: ChangedFile, files: int = 1) -> Trace:
 
 def asked_of(dossier: Dossier) -> Asked:
     """What was asked for, and what the author says of it."""
+    names = frozenset(name for text in asked_texts(dossier) for name in NAME.findall(text[:_MOST_ASKED]))
+    return Asked(stems_in(dossier.pull_request.title) - common_stems(), stems_of_all(names), names)
+
+
+def asked_texts(dossier: Dossier) -> list[str]:
+    """The texts of title, description, commits, issues, criteria and case."""
     pull, case = dossier.pull_request, dossier.case
     texts = [pull.title, pull.body, *(commit.message for commit in pull.commits)]
     texts += [f"{issue.title}\n{issue.body}" for issue in dossier.issues]
@@ -196,8 +202,7 @@ def asked_of(dossier: Dossier) -> Asked:
     if case is not None:
         texts += [case.summary, *case.work_arounds]
         texts += [f"{claim.addressed_by} {claim.evidence or ''}" for claim in case.ac_coverage]
-    names = frozenset(name for text in texts for name in NAME.findall(text[:_MOST_ASKED]))
-    return Asked(stems_in(pull.title) - common_stems(), stems_of_all(names), names)
+    return texts
 
 
 def _is_comment(text: str) -> bool:

@@ -5,11 +5,12 @@ every finding of it says the same, but for files in a language of UNMEASURED: th
 
 A signal is written as
 
-    @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
+    @signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS, "Remove the skip at {place}.")
     def test_skipped(change: Change) -> Iterator[Place]:
         \"\"\"What it sees, in a sentence that docs/signals.md prints.\"\"\"
 
-and is called by its function's name everywhere: in the rubric, in a repository's policy, in findings and reports.
+and is called by its function's name everywhere: in the rubric, in a repository's policy, in findings and reports. Its last
+argument is the next step of a reject: what takes the fact away. A fact has one, a suspicion none.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +51,8 @@ class Looks(StrEnum):
 class Place(NamedTuple):
     """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight.
 
-    *instead_of*: the first and the last line that stood there before, in the base.
+    *instead_of*: the first and the last line that stood there before, in the base. *step*: the next step of this place, where
+    it can be more exact than the signal's own.
     """
 
     note: str
@@ -60,6 +62,14 @@ class Place(NamedTuple):
     side: Side = Side.HEAD
     strength: float = 1.0
     instead_of: tuple[int, int] | None = None
+    step: str = ""
+
+    @property
+    def name(self) -> str:
+        """`path:line`, the path alone, or nothing."""
+        if self.path is None:
+            return ""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
 
     @property
     def before(self) -> EvidencePointer | None:
@@ -80,6 +90,8 @@ class Signal(NamedTuple):
     kind: Kind
     looks_at: Looks
     see: See
+    step: str = ""
+    """What takes a fact away, with `{place}` where it stands."""
 
     @property
     def sees(self) -> str:
@@ -100,9 +112,13 @@ class Signal(NamedTuple):
                 weight=place.strength,
                 note=place.note,
                 instead_of=place.before,
+                step=(place.step or self.step).replace("{place}", place.name),
             )
 
 
-def signal(category: Category, kind: Kind, looks_at: Looks) -> Callable[[See], Signal]:
+def signal(category: Category, kind: Kind, looks_at: Looks, step: str = "") -> Callable[[See], Signal]:
     """Make a signal of the function below."""
-    return lambda see: Signal(see.__name__, category, kind, looks_at, see)
+    if (kind is Kind.FACT) is not bool(step):
+        msg = "a fact says what takes it away, and only a fact does: signal(..., step)"
+        raise TypeError(msg)
+    return lambda see: Signal(see.__name__, category, kind, looks_at, see, step)

@@ -305,7 +305,10 @@ def _is_java(function: Function) -> bool:
 
 def _has_mark(owner: "Node") -> bool:
     """TestNG marks a class, and means its public methods."""
-    return _JAVA_MARK.search(modifiers(owner)) is not None
+    return _TESTNG_MARK.search(modifiers(owner)) is not None
+
+
+_TESTNG_MARK: Final = pattern(r"@(?:org\.testng\.annotations\.)?Test\b")
 
 
 _GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
@@ -367,16 +370,23 @@ _DEEPEST_CALLEE: Final = 5
 _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
 
 
-_BEGINS: Final = pattern(rb"(?:%s)\b" % "|".join(sorted(_RUNNERS | _SUITES)).encode())
+_RUNNER: Final = rb"(?:it|test)(?:\.\w{1,20})?"
+_CHOICE: Final = rb"[^;{}]{1,120}\?\s*%s\s*:\s*%s" % (_RUNNER, _RUNNER)
+_CHOSEN: Final = pattern(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
+"""A name for one of two runners: `const itUnix = isWindows ? it.skip : it`."""
+_WORD: Final = pattern(rb"\w+")
+_BEGINS: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
 """With what each call begins that runs a test. Most calls in a file of tests do not, as can be read off their text."""
 
 
 def _callbacks(source: Source) -> Iterator[Test]:
     raw = source.text.encode("utf-8", "replace")
     begins = {found.start() for found in _BEGINS.finditer(raw)}
+    chosen = frozenset(found[1] for found in _CHOSEN.finditer(raw)) if begins else frozenset[bytes]()
+    begins.update(found.start() for found in _WORD.finditer(raw) if found[0] in chosen)
     for call in source.nodes.find(("call_expression",)) if begins else ():
         called = call.child_by_field_name("function") if call.start_byte in begins else None
-        if called is None or not _runs_a_test(called):
+        if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
         given = _arguments(call)
         function = _callback(given[1:])
@@ -388,6 +398,8 @@ def _callbacks(source: Source) -> Iterator[Test]:
 
 def _runs_a_test(called: "Node") -> bool:
     """`it`, `test.only`, `it.each(...)`, `Deno.test`: looked at from its end, a few steps far."""
+    if called.type == "parenthesized_expression":
+        return True  # `(isWindows ? it.skip : it)`, by where it begins
     at: Node | None = called
     for _ in range(_DEEPEST_CALLEE):
         if at is None or at.type not in {"member_expression", "call_expression"}:

@@ -31,7 +31,7 @@ _LITERAL: Final = (
 _ALL_LITERAL: Final = pattern(_LITERAL)
 _ALWAYS: Final = pattern(
     r"(?:-?\d+(?:\.\d+)? ?(?:[<>]=?|!==?) ?-?\d+(?:\.\d+)?|[Tt]rue|!\s*false|not False|Boolean\.TRUE|[1-9]\d*|\"[^\"{}\\]+\"|'[^'{}\\]+')"
-    r"|.*(?:\bor True|\|\| ?true\)?)|True or .*|true \|\| .*|!!true"
+    r"|.*(?:\bor True|(?:(?<=[\w)\]\"'])|(?<=[\w)\]\"'] ))\|\| ?true\)?)|True or .*|true \|\| .*|!!true"
     r"|.*(?:[=!]=|[<>]| is | not ).* in [(\[{](?:True, False|False, True)[)\]}]|isinstance\(.*, object\)|matches!\(.*, ?_\)"
     r"|len\(.*\) (?:>= 0|> -1)|[\w.()\[\]]+\.(?:length|size\(\)|len\(\)|length\(\)|count\(\)) (?:>= 0|> -1)",
     re.DOTALL,

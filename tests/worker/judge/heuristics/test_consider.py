@@ -17,7 +17,7 @@ from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier, Policy
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict import Category
-from worker.judge.heuristics import FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
+from worker.judge.heuristics import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
 from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.rulebook import load_rubric
 
@@ -51,7 +51,7 @@ def test_facts_come_first_and_one_place_is_told_once_per_category() -> None:
 
 
 def test_a_safe_change_is_sure_and_says_why() -> None:
-    safe = opinion({"README.md": "Odl\n"}, {"README.md": "Old\n"}, title="Fix typo")
+    safe = opinion({"README.md": "Old\n\nOdl\n"}, {"README.md": "Old\n\nOld\n"}, title="Fix typo")
     assert (safe.score, safe.confidence) == (SAFE_SCORE, 0.9)
     assert safe.safe == safe.reason
 
@@ -159,12 +159,13 @@ def test_an_unmet_criterion_alone_is_the_reason() -> None:
     judged = consider(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria, **off), RUBRIC)
     assert judged.findings == ()
     assert judged.reason == f"AC1: {judged.criteria[0].note}"
+    assert judged.signals[CRITERIA_IN_DOUBT] == "AC1"
 
 
 def test_a_strong_suspicion_against_a_change_that_shows_all_that_was_listed_is_a_contradiction() -> None:
     criteria = [{"id": "AC1", "text": "Add `load`"}]
     judged = demoted({"a.py": STUB}, criteria=criteria)
-    assert judged.criteria == ()
+    assert CRITERIA_IN_DOUBT not in judged.signals
     assert judged.signals["contradiction"] is True
     assert judged.confidence < demoted({"a.py": STUB}).confidence
 

@@ -46,3 +46,16 @@ def test_what_stands_around_a_function_is_looked_for_as_far_as_a_tree_is_deep() 
 def test_a_method_knows_the_name_of_its_type(language: Language, text: str, name: str) -> None:
     (function,) = functions_of(Source(text, 1, whole=True, language=language))
     assert function.type_name == name
+
+
+def test_functions_in_macros_of_rust_stand_on_their_own_lines() -> None:
+    text = (
+        "macro_rules! load {\n    ($name:ident) => {\n        pub fn load() -> u8 {\n            1\n        }\n    };\n}\n"
+        "cfg_if! {\n    if #[cfg(unix)] {\n        fn keep(x: u8) -> u8 { x }\n        fn $name() {}\n        fn broken(x in 0..1) {}\n    }\n}\nvec![1];\n"
+    )
+    found = {function.name: function for function in functions_of(Source(text, 1, whole=True, language=Language.RUST))}
+    assert {name: (function.first, function.last) for name, function in found.items()} == {
+        "load": (3, 5),
+        "keep": (10, 10),
+    }
+    assert all(function.source.is_of_macro and not function.source.whole for function in found.values())

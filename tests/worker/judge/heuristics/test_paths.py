@@ -46,7 +46,8 @@ def test_tests_and_their_helpers(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["examples/a.py", "docs/conf.py", "bench/a.go", "packages/cli/templates/a.ts", "Samples/a.java"]
+    "path",
+    ["examples/a.py", "docs/conf.py", "docs_src/a.py", "bench/a.go", "packages/cli/templates/a.ts", "Samples/a.java"],
 )
 def test_examples_and_templates(path: str) -> None:
     assert role_of(path) is Role.EXAMPLE

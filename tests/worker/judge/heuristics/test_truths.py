@@ -77,6 +77,8 @@ VALUES = [
     "x.contains('a')",
     "f(x)",
     "x > 0",
+    "detect(|| true)",
+    "detect(x, || true)",
     "x == 1",
     "a" * 500,
     "x == x" + " " * 500 + "y",

@@ -4,18 +4,15 @@ Invariant: at most one finding for a criterion but for claims; none has a line, 
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from worker.domain.claim_pointer import read_pointer
 from worker.domain.verdict import Category
 from worker.judge.heuristics.acceptance_gap.asking import Wish
-from worker.judge.heuristics.acceptance_gap.shortfall import PARTIAL, Lack, gaps, is_at, note_of
+from worker.judge.heuristics.acceptance_gap.shortfall import ABSENT, PARTIAL, Lack, gaps, is_at, note_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, shown_by
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind as Says
 from worker.judge.heuristics.signal import Looks, Place, signal
-
-_ABSENT: Final = 0.9
 
 
 def _found(change: Change, lack: Lack, least: float) -> Iterator[Place]:
@@ -30,7 +27,7 @@ def path_not_changed(change: Change) -> Iterator[Place]:
 
     False alarms: 9 of 493 clean changes with listed criteria (1.8 %, at most 3.43 %).
     """
-    yield from _found(change, Lack.PATH, _ABSENT)
+    yield from _found(change, Lack.PATH, ABSENT)
 
 
 @signal(Category.ACCEPTANCE_GAP, Says.SUSPICION, Looks.ISSUE)
@@ -39,7 +36,7 @@ def name_not_found(change: Change) -> Iterator[Place]:
 
     False alarms: 22 of 493 clean changes with listed criteria (4.5 %, at most 6.66 %).
     """
-    yield from _found(change, Lack.NAME, _ABSENT)
+    yield from _found(change, Lack.NAME, ABSENT)
 
 
 @signal(Category.ACCEPTANCE_GAP, Says.SUSPICION, Looks.ISSUE)
@@ -48,7 +45,7 @@ def test_not_found(change: Change) -> Iterator[Place]:
 
     False alarms: 14 of 493 clean changes with listed criteria (2.8 %, at most 4.71 %).
     """
-    yield from _found(change, Lack.TEST, _ABSENT)
+    yield from _found(change, Lack.TEST, ABSENT)
 
 
 @signal(Category.ACCEPTANCE_GAP, Says.SUSPICION, Looks.ISSUE)

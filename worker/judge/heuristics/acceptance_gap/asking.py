@@ -30,6 +30,15 @@ _CALLED: Final = pattern(
 _TESTS: Final = pattern(
     r"(?i)\b(?:unit |regression |integration |e2e )?(?:tests?|tested|testing|test[- ]cases?|specs?)\b"
 )
+_ADDS_TEST: Final = pattern(
+    r"(?i)^\W*(?:please )?(?:add|write|create|include|provide|introduce) (?:(?:an?|one|some|new|more|automated|unit|regression"
+    r"|integration|e2e|end-to-end) ){0,4}tests?(?: (?:for|that|which|to|covering)\b|\W*$)"
+)
+_CONDITION: Final = pattern(
+    r"(?i)coverage|%|\b(?:if|unless|already|exist\w*|optional\w*|needed|necessary|possible|ideally)\b"
+)
+"""A criterion with such a word may be met without a new test."""
+
 _DOCS: Final = pattern(r"(?i)\b(?:docs?|documentation|readme|changelog|change log|release notes?)\b")
 _GOES: Final = pattern(r"(?i)\b(?:remov|delet|drop|renam|replac|no longer|get rid)")
 
@@ -38,7 +47,7 @@ a an the and or not of to in on for with from by is are be was has have had it i
 than do does did can could should would will may must so no yes we you i they there here when where which who what how all
 any each some into out up also one only just now both via per
 test tests tested testing covered covers cover coverage check checks checked regression unit integration spec specs case cases
-verify verified verifies prove proves assert asserts exercise exercises
+verify verified verifies prove proves proved show shows shown demonstrate demonstrates assert asserts exercise exercises
 add added adds adding provide provides provided introduce introduces introduced implement implements implemented support
 supports supported allow allows allowed ensure ensures make made makes possible exist exists available offer offers expose
 exposes create creates created include includes included contain contains
@@ -67,6 +76,8 @@ class Wish(NamedTuple):
     words: tuple[str, ...]
     """Stems, each once, in their order."""
     tests: bool
+    needs_test: bool
+    """It begins with the demand to add a test, names no file and sets no condition."""
     docs: bool
     goes: bool
     """Something is to be taken away: it may stand in removed lines only."""
@@ -103,6 +114,7 @@ def wish_of(criterion: Criterion) -> Wish:
         tuple(Name(one, parts) for one in quoted[:_MOST_NAMES] if (parts := _parts(one))),
         tuple(dict.fromkeys(word for word in words if word not in _request()))[:_MOST_WORDS],
         tests=_TESTS.search(asked) is not None,
+        needs_test=not paths and _ADDS_TEST.search(text) is not None and _CONDITION.search(asked) is None,
         docs=_DOCS.search(asked) is not None,
         goes=_GOES.search(asked) is not None,
     )

@@ -6,23 +6,46 @@ Invariant: prose that was taken as one criterion falls short of nothing.
 
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import islice
 from typing import Final, NamedTuple, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
-from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wishes_of
+from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
+from worker.judge.heuristics.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path
 
-MISSING: Final = 0.8
 PARTIAL: Final = 0.45
+ABSENT: Final = 0.9
+"""From this gap on nothing of it was seen at all."""
+
 _ELSEWHERE: Final = 0.5
 """What a name proves that stands in another file than the criterion says."""
 _UNCHANGED: Final = 0.5
 _BESIDE_NAMES: Final = 0.4
 """What the words weigh in a criterion that spells out names: those are what is wanted, the words are about them."""
 _RAREST: Final = 6
+_LONGEST_LINE: Final = 400
+_MOST_LINES: Final = 20_000
+_PASSES: Final = pattern(
+    r"(?i)\b(?:all|existing|current|other|present|the) (?:\w+ ){0,3}(?:tests?|specs?|suite)\b|\b(?:tests?|specs?|suite) (?:\w+ ){0,2}(?:pass|succeed|green|run)"
+)
+_TEST_WORD: Final = pattern(r"(?i)test|spec|feature|check|assert|expect|>>>|```")
+"""What a test of any framework has in its path or in its lines."""
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")
+_WITHOUT_CODE: Final = (*_DOCUMENTS, ".toml", ".cfg", ".ini", ".lock")
+
+
+_SPOKEN_OF: Final = 0.25
+"""A criterion with a smaller gap stands in the change, word for word or nearly so."""
+_OF_PROSE: Final = 0.25
+"""The share of the words of prose that the change that answers it holds: nine of ten do, and three of ten others."""
+
+
+_OF_LINE: Final = 1 / 3
+"""The share of a criterion's words that a line holds that is about it."""
 
 
 class Lack(StrEnum):
@@ -44,16 +67,52 @@ class Gap(NamedTuple):
     what: str = ""
 
 
-def unmet(change: Change) -> tuple[CriterionVerdict, ...]:
-    """The criteria that the change shows nothing of, or only a part."""
-    return tuple(
-        CriterionVerdict(
-            id=gap.wish.criterion.id,
-            status=CriterionStatus.MISSING if gap.size >= MISSING else CriterionStatus.PARTIAL,
-            note=note_of(gap),
-        )
-        for gap in change.once(gaps)
-        if gap.size >= PARTIAL
+def seen_of(change: Change) -> tuple[CriterionVerdict, ...]:
+    """What code can say of each criterion that somebody wrote: that it is missing, where that is proved; else what speaks of it.
+
+    A word that does not occur proves nothing: what does the work may be called otherwise.
+    """
+    return tuple(_seen(gap, change) for gap in change.once(gaps))
+
+
+def in_doubt(change: Change) -> tuple[Gap, ...]:
+    """The gaps of the criteria that the change shows nothing of, or only a part: told and scored, never decided upon."""
+    return tuple(gap for gap in change.once(gaps) if gap.size >= PARTIAL)
+
+
+def _seen(gap: Gap, change: Change) -> CriterionVerdict:
+    name = gap.wish.criterion.id
+    if proof := _proven_absent(gap.wish, change):
+        return CriterionVerdict(id=name, status=CriterionStatus.MISSING, note=proof)
+    if gap.size >= PARTIAL:
+        return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note_of(gap))
+    places = change.meanwhile(shown_by).places_of(gap.wish)
+    return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, evidence=places)
+
+
+def _proven_absent(wish: Wish, change: Change) -> str:
+    """What the criterion names and neither side of the change is known to hold; else empty.
+
+    A file that the change deletes proves nothing: to move, merge or drop it may be what is asked for.
+    """
+    touched = [path for file in change.files for path in (file.path, file.diff.old_path) if path is not None]
+    absent = {file.path for file in change.dossier.files or () if not file.exists}
+    for wanted in () if wish.goes else wish.paths:
+        if wanted in absent and not any(is_at(path, wanted) for path in touched):
+            return f"there is no {wanted}"
+    return "it asks for a test, and this change holds none" if wish.needs_test and change.once(_is_testless) else ""
+
+
+def _is_testless(change: Change) -> bool:
+    """Whether the change is known to hold no test: all of it is read, and neither a path nor an added line has a word of one."""
+    if change.dossier.files_unread or change.unparsed or change.meanwhile(shown_by).has_tests:
+        return False
+    return all(
+        file.role is not Role.TEST
+        and not file.diff.is_binary
+        and (file.language is not None or file.path.lower().endswith(_WITHOUT_CODE))
+        and not any(_TEST_WORD.search(text) for text in (file.path, *file.diff.added_texts))
+        for file in change.files
     )
 
 
@@ -61,6 +120,64 @@ def shortfall(change: Change) -> float:
     """From 0 to 1: the mean gap of the criteria that somebody wrote."""
     known = change.once(gaps)
     return sum(gap.size for gap in known) / len(known) if known else 0.0
+
+
+def is_spoken_of(change: Change, name: str) -> bool:
+    """Whether the change holds what this criterion asks for, as far as words tell. Of prose, a part of its words will do."""
+    gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
+    if gap is not None:
+        says_something = bool(gap.wish.words or gap.wish.names or gap.wish.paths)
+        is_shown = gap.size < _SPOKEN_OF or _is_defined(gap.wish, change.meanwhile(shown_by))
+        return says_something and is_shown
+    asked = next((one for one in change.dossier.criteria or () if one.id == name), None)
+    wanted = frozenset(wish_of(asked).words) - common_stems() if asked else frozenset[str]()
+    return bool(wanted) and len(wanted & change.once(changed_words)) >= _OF_PROSE * len(wanted)
+
+
+def untested_criteria(change: Change) -> frozenset[str]:
+    """The criteria that ask for a test, where the change adds a line to none. That the tests pass asks for no new one."""
+    wishes = [one for one in change.once(wishes_of) if one.tests and not _PASSES.search(one.criterion.text)]
+    if not wishes or change.meanwhile(shown_by).has_tests:
+        return frozenset()
+    return frozenset(one.criterion.id for one in wishes)
+
+
+def settles(change: Change, name: str, path: str, line: str) -> bool:
+    """Whether this line shows what seems to be missing of a criterion: the file or the name itself, a test, a document, or a third of its words."""
+    gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
+    if gap is None:
+        return True
+    held = frozenset(NAME.findall(line))
+    match gap.lack:
+        case Lack.PATH:
+            return is_at(path, gap.what)
+        case Lack.NAME:
+            return next(one for one in gap.wish.names if one.spelled == gap.what).parts[-1] in map(folded, held)
+        case Lack.TEST:
+            return role_of(path) is Role.TEST
+        case Lack.DOCS:
+            return _is_document(path)
+        case Lack.WORDS:
+            words = frozenset(gap.wish.words)
+            return len(words & stems_of_all(held)) >= _OF_LINE * len(words)
+        case _:
+            assert_never(gap.lack)
+
+
+def _is_defined(wish: Wish, shown: Shown) -> bool:
+    """Whether every name that it spells out stands in a line that the change adds, in the files that it names, if any. No test is a name."""
+    if wish.tests or not wish.names or not all(any(is_at(path, one) for path in shown.paths) for one in wish.paths):
+        return False
+    places = frozenset(path for path in shown.paths if any(is_at(path, wanted) for wanted in wish.paths))
+    return all(_proof_of_name(one, wish, shown, places) >= 1 for one in wish.names)
+
+
+def changed_words(change: Change) -> frozenset[str]:
+    """The words of every changed line and path."""
+    paths = (words_of_path(file.path) for file in change.files)
+    lines = (line.text[:_LONGEST_LINE] for file in change.files for line in (*file.diff.added, *file.diff.removed))
+    names = {name for text in islice(lines, _MOST_LINES) for name in NAME.findall(text)}
+    return stems_of_all(names).union(*paths)
 
 
 def gaps(change: Change) -> tuple[Gap, ...]:
@@ -73,8 +190,10 @@ def note_of(gap: Gap) -> str:
     match gap.lack:
         case Lack.PATH:
             return f"{gap.what} is not changed"
+        case Lack.NAME if gap.size >= ABSENT:
+            return f"the name `{gap.what}` does not occur"
         case Lack.NAME:
-            return f"{gap.what} is not found in the change"
+            return f"little of the change speaks of `{gap.what}`"
         case Lack.TEST:
             return "no added test speaks of it"
         case Lack.DOCS:

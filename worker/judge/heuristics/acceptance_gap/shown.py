@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
+from worker.domain.verdict import EvidencePointer
 from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
@@ -26,6 +27,13 @@ _MOST_KEPT: Final = 100
 
 _UNKNOWN: Final = 0.25
 """What a word weighs that stands nowhere in the change: it may be what is missing, or be about the wish only."""
+
+_PLACES: Final = 2
+_NAMED: Final = 3.0
+"""What it says that a line holds a name of the wish, beside the weights of words."""
+
+_SPEAKS: Final = 0.25
+"""The share of a wish's words, by weight, from which on a line speaks of it."""
 
 _DEFINITION: Final = pattern(
     r"\b(?:def|func|fn|fun|void|function)\s+(?:\([^)]{0,100}\)\s*)?\w|\b(?:it|test|describe|specify|scenario|context|Run)\b[.\w]{0,40}\("
@@ -60,6 +68,8 @@ class Unit(NamedTuple):
     path: str
     words: tuple[str, ...]
     """Of those that are wished for, each once."""
+    line: int | None = None
+    """Of the head, where it is one that was added."""
 
 
 class Shown:
@@ -110,6 +120,20 @@ class Shown:
         rare = log((self.size + 5) / (max(2, count) + 0.5)) + 0.1
         return rare if count else _UNKNOWN * rare
 
+    def places_of(self, wish: Wish) -> tuple[EvidencePointer, ...]:
+        """The added lines that speak most of *wish*: of code two at most, of tests one."""
+        said: Counter[Unit] = Counter()
+        for word in wish.words:
+            said.update(dict.fromkeys(self.units_with(word), self.weight(word)))
+        for name in wish.names:
+            for part in name.parts:
+                said.update(dict.fromkeys(self.units_named(part), _NAMED))
+        least = _SPEAKS * sum(map(self.weight, wish.words))
+        best = [unit for unit, weight in said.most_common() if unit.line is not None and weight >= least]
+        of_tests = [unit for unit in best if unit.kind in _OF_TESTS][:1]
+        of_code = [unit for unit in best if unit.kind is Kind.ADDED][:_PLACES]
+        return tuple(EvidencePointer(path=unit.path, line=unit.line) for unit in (*of_code, *of_tests))
+
     def units_with(self, word: str) -> list[Unit]:
         return self._by_word.get(word, [])
 
@@ -118,6 +142,7 @@ class Shown:
 
 
 _OF_TESTS: Final = frozenset({Kind.TEST_TITLE, Kind.TEST_LINE})
+_ADDED: Final = _OF_TESTS | {Kind.ADDED}
 
 
 def shown_by(change: Change) -> Shown:
@@ -164,7 +189,9 @@ def _lines(file: ChangedFile, known: _Known) -> Iterator[_Named]:
         if hunk.section:
             yield _unit(Kind.HEADING, file.path, hunk.section, known)
         for line in hunk.walk():
-            yield _unit(_kind(line, is_test=is_test), file.path, line.text, known)
+            kind = _kind(line, is_test=is_test)
+            unit, names = _unit(kind, file.path, line.text, known)
+            yield unit._replace(line=line.head_line) if kind in _ADDED else unit, names
 
 
 def _has_inner_tests(file: ChangedFile) -> bool:

@@ -36,7 +36,12 @@ class _Conflict(NamedTuple):
     is_sure: bool
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.ANYTHING)
+@signal(
+    Category.HALF_FINISHED,
+    Kind.FACT,
+    Looks.ANYTHING,
+    "Resolve the merge conflict at {place}: keep the lines that are right, and delete the markers.",
+)
 def conflict_marker(change: Change) -> Iterator[Place]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.
 

@@ -74,7 +74,12 @@ _USUAL: Final = 3
 """So often does a file print before the change that one more is nothing new."""
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.HALF_FINISHED,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Delete the debugging statement at {place}.",
+)
 def debugger_left(change: Change) -> Iterator[Place]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 

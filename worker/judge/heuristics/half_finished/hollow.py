@@ -5,6 +5,7 @@ promised more work than it does (it takes what it never looks at, it is document
 there as a comment), and that nobody else may ask for as it is.
 """
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ from worker.judge.heuristics.half_finished.outside import (
     is_platform,
     is_private_by_word,
     may_be_an_override,
+    may_be_one_of_several,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.purpose import (
@@ -73,7 +75,12 @@ class _Hollow(NamedTuple):
     is_sure: bool
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.HALF_FINISHED,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Write the body of the function at {place}, or take the function out of this change.",
+)
 def body_does_nothing(change: Change) -> Iterator[Place]:
     """A new function that does nothing, though it has parameters, a documentation or a body in comments.
 
@@ -98,7 +105,9 @@ def _place(one: _Hollow) -> Place:
     names = ", ".join(parameters(function))
     rows = function.statements or (function.body,)
     first = min(function.first, function.line_of(rows[0]))
-    return Place(f"`{function.name}` does nothing: {one.why.value.format(names)}", file.path, first, function.last)
+    note = f"`{function.name}` does nothing: {one.why.value.format(names)}"
+    step = f"Write the body of `{function.name}` at {{place}}, or take the function out of this change."
+    return Place(note, file.path, first, function.last, step=step)
 
 
 def _hollow(change: Change) -> tuple[_Hollow, ...]:
@@ -169,12 +178,18 @@ def _why_without_parameters(function: Function) -> _Why:
 def _documented(function: Function) -> _Why:
     if is_constructor(function):
         return _Why.NOTHING
-    return _Why.DOCUMENTED if len(_WORD.findall(documentation(function))) >= _TELLING else _Why.NOTHING
+    promise = _DENIAL.sub(" ", documentation(function))
+    return _Why.DOCUMENTED if len(_WORD.findall(promise)) >= _TELLING else _Why.NOTHING
 
 
 _TELLING: Final = 7
 """Words of a documentation that says what is done."""
 _WORD: Final = pattern(r"[A-Za-z]{2,}")
+_DENIAL: Final = pattern(
+    r"(?:^|[.!?]\s)\W{0,20}(?:\w{1,20} ){0,2}(?:do(?:es)?n't|(?:do(?:es)?|must|should|shall|will) not|can't|cannot|won't|never)\b[^.!?]*",
+    re.IGNORECASE,
+)
+"""A sentence that says what is not done: it promises no work."""
 
 
 def _cannot_be_filled(function: Function) -> bool:
@@ -197,7 +212,7 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
     function = one.function
     if why is _Why.COMMENTED_OUT:
         return is_asked_for(change)
-    if is_asked_for(change) or is_platform(one) or says_that_it_is_idle(function):
+    if function.source.is_of_macro or is_asked_for(change) or is_platform(one) or says_that_it_is_idle(function):
         return True
     if why is _Why.PRIVATE and is_asked_for_by_a_framework(function):
         return True
@@ -213,6 +228,7 @@ def _has_a_purpose(one: Written, change: Change) -> bool:
     if is_constructor(function) or is_called_as_it_is(function, change) or _is_never_equal(function):
         return False  # what a constructor takes, it asked for
     is_asked_by_a_type = _may_be_asked_by_a_type(function) or may_meet_an_interface(one, change)
+    is_asked_by_a_type = is_asked_by_a_type or may_be_one_of_several(function, change)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
 
 

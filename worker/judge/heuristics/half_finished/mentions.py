@@ -17,6 +17,10 @@ _MADE: Final = pattern(r"[A-Z](?<![\w.].)(?<!class .)(?<!def .)\w*+(?=\()")
 """What may not stand before a word is looked for behind its first letter: so only letters are tried, which takes a fifth of the time."""
 _DEF: Final = pattern(r"\bdef (\w+)")
 _VALUE: Final = pattern(r"(?:[(,=:\[{]|\breturn)\s{0,4}&?(?:\w{1,40}\.)?([A-Za-z_$][\w$]*)(?=\s{0,4}(?:[,)\]};]|$))")
+_BUILT: Final = pattern(
+    r"[\"'`]([A-Za-z_]\w{0,60}?)(?:\$?\{|#\{|\$(?=\w)|%[sv]|[\"'`]\s{0,4}(?:\+|\.(?!\w))|(?<=_)[\"'`])"
+)
+"""A literal that ends where a value goes on. One that ends with an underscore is the beginning of a name by itself."""
 _LISTED: Final = pattern(
     r"\s*(?:import|from|export \{|export \*|use|pub use|//|#|\*|/\*|package|\w+,?$|[\"'`]\w+[\"'`],?$)"
 )
@@ -52,6 +56,11 @@ def handed_over(change: Change) -> frozenset[str]:
     return change.once(_handed_over)
 
 
+def beginnings(change: Change) -> frozenset[str]:
+    """What names begin with that the program builds: `_cmd_` in `"_cmd_" + name`, `f"_cmd_{name}"` and `"_cmd_%s"`."""
+    return change.once(_beginnings)
+
+
 def made(change: Change) -> frozenset[str]:
     """Classes of which something makes an object, the way that Python writes it."""
     return change.meanwhile(_made)
@@ -77,6 +86,10 @@ def _defined(change: Change) -> Counter[str]:
 def _handed_over(change: Change) -> frozenset[str]:
     lines = (line[:_LONGEST] for text in _texts(change) for line in text.split("\n") if not _LISTED.match(line))
     return frozenset(chain.from_iterable(map(_VALUE.findall, lines)))
+
+
+def _beginnings(change: Change) -> frozenset[str]:
+    return frozenset(chain.from_iterable(map(_BUILT.findall, _texts(change))))
 
 
 def _made(change: Change) -> frozenset[str]:

@@ -15,6 +15,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.half_finished.asked import is_asked_for
+from worker.judge.heuristics.half_finished.commented import reads_like_code
 from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import (
@@ -57,14 +58,20 @@ _UNFINISHED: Final = pattern(
 
 _WISH: Final = pattern(
     r"\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|https?://|\w#\d|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
+    r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
     r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat"
     r"|\b(?:remove|drop|delete|get rid of) (?:this|the|it)\b(?! (?:stub|placeholder|dummy))",
     re.IGNORECASE,
 )
-"""A wish for later, or a condition for it: the function may be whole without."""
+"""A wish for later, a condition for it, or an extra: the function may be whole without."""
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.HALF_FINISHED,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Do what the comment at {place} leaves open, then delete the comment.",
+)
 def unfinished_function(change: Change) -> Iterator[Place]:
     """A new function that says in a comment of its body that its own work is not finished.
 
@@ -138,7 +145,7 @@ def _is_admission(note: "Node", one: Written) -> bool:
     words = " ".join(text_of(note)[:_LONGEST].split())
     if _WISH.search(words) or not _stands_alone(note, function):
         return False
-    if not _MARK.search(words):
+    if not _MARK.search(words) or _is_in_commented_code(note, function):
         return False
     if _UNFINISHED.search(words):
         return True
@@ -150,6 +157,15 @@ def _stands_alone(note: "Node", function: Function) -> bool:
     """On lines of its own, behind the signature."""
     line = function.source.lines[note.start_point.row]
     return note in function.remarks and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
+
+
+def _is_in_commented_code(note: "Node", function: Function) -> bool:
+    """Code in comments stands right above the mark, so that the mark is a part of what was taken out."""
+    inside = next((at for at, line in enumerate(text_of(note).split("\n")) if _MARK.search(line)), 0)
+    row = note.start_point.row + inside
+    above = function.source.lines[row - 1].strip() if row else ""
+    comment = _COMMENT.match(above)
+    return reads_like_code(comment[1]) if comment is not None else bool(inside) and reads_like_code(above)
 
 
 _SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")

@@ -3,16 +3,17 @@
 Does not read bodies. Invariant: in doubt there is such a sign.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function, Where
+from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.written import Written
 from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.syntax import ancestors, text_of
+from worker.judge.heuristics.syntax import ancestors, sought, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -108,6 +109,42 @@ def is_called_as_it_is(function: Function, change: Change) -> bool:
     if file is None or not function.source.whole or function.line_of(owner) in file.added_lines:
         return False
     return f"self.{name}(" in text_of(owner) and mentions.defined(change)[name] == 1
+
+
+def may_be_one_of_several(function: Function, change: Change) -> bool:
+    """Whether an interface may ask several types for the method: by its type's name, or since another one has it too."""
+    if not function.type_name or is_private_by_word(function):
+        return False
+    others = change.once(_types_by_method)[function.name] - {function.type_name}
+    return bool(others) or _ONE_OF_SEVERAL.search(function.type_name) is not None
+
+
+_ONE_OF_SEVERAL: Final = pattern(
+    r"(?:Plugin|Extension|Adapter|Provider|Backend|Driver|Middleware|Transport|Client)(?=[A-Z_]|$)"
+)
+"""What a type is called of which a program has several, all used alike."""
+
+
+def _types_by_method(change: Change) -> defaultdict[str, set[str]]:
+    """By the name of a method, the types that define or declare it. A declaration counts as a type of its own."""
+    found = defaultdict[str, set[str]](set)
+    for source in (source for file in change.production() for source in file.sources):
+        for function in functions_of(source):
+            if function.type_name and "constructor" not in function.node.type:
+                found[function.name].add(function.type_name)
+        types = _DECLARED.get(source.language)
+        for node in source.nodes.find(types) if types else ():
+            found[text_of(node.child_by_field_name("name"))].add("")
+    return found
+
+
+_DECLARED: Final = sought(
+    {
+        Language.GO: ("method_elem",),
+        Language.RUST: ("function_signature_item",),
+        **dict.fromkeys((Language.TYPESCRIPT, Language.TSX), ("method_signature", "abstract_method_signature")),
+    }
+)
 
 
 def is_made(function: Function, change: Change) -> bool:

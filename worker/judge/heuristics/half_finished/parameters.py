@@ -57,6 +57,15 @@ def _plain(node: "Node") -> "Node":
     return node.named_children[-1] if node.type == "mut_pattern" and node.named_children else node
 
 
+def makes_properties(function: Function) -> bool:
+    """Whether a constructor's parameters declare the properties of its class: then its signature does its work."""
+    given = function.node.child_by_field_name("parameters")
+    return given is not None and any(
+        node.type == "property_promotion_parameter" or any(child.type in _PROPERTY for child in node.children)
+        for node in given.named_children
+    )
+
+
 def unused(function: Function) -> tuple[str, ...]:
     """Those that its body never names."""
     names = parameters(function)

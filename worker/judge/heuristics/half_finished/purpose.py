@@ -15,20 +15,22 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.outside import is_named_idle
-from worker.judge.heuristics.half_finished.parameters import parameters
-from worker.judge.heuristics.half_finished.values import is_constant, is_empty_result, is_fresh
+from worker.judge.heuristics.half_finished.parameters import makes_properties, parameters
+from worker.judge.heuristics.half_finished.values import is_constant, is_discard, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import Written, documentation
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.syntax import ancestors, text_of
 
 
 def does_nothing(function: Function) -> bool:
-    """Its body is empty, or hands back a constant."""
-    statements = [" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements]
+    """Its body is empty, or hands back a constant, and so does its signature."""
+    read = (" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements)
+    statements = [words for words in read if not is_discard(words)]
     if len(statements) > 1:
         return is_empty_result(statements)
     words = statements[0] if statements else ""
-    return is_constant(words) or (is_fresh(words) and bool(parameters(function)))
+    is_nothing = is_constant(words) or (is_fresh(words) and bool(parameters(function)))
+    return is_nothing and not makes_properties(function)
 
 
 _LONGEST: Final = 200

@@ -22,6 +22,7 @@ from worker.judge.heuristics.half_finished.outside import (
     is_platform,
     is_private_by_word,
     is_the_only_refusal,
+    may_be_one_of_several,
 )
 from worker.judge.heuristics.half_finished.parameters import parameters
 from worker.judge.heuristics.half_finished.purpose import is_handed_over, is_kept_for_old_callers
@@ -89,7 +90,12 @@ class Stub(NamedTuple):
     sure: Sure
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.HALF_FINISHED,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Write the body of the function at {place}, or take the function out of this change.",
+)
 def stub_body(change: Change) -> Iterator[Place]:
     """A new function whose whole body says that it is not written yet.
 
@@ -115,6 +121,7 @@ def _place(stub: Stub) -> Place:
         file.path,
         first,
         max(first, last - (stub.node.end_point.column == 0)),
+        step=f"Write the body of `{function.name}` at {{place}}, or take the function out of this change.",
     )
 
 
@@ -171,7 +178,12 @@ def _is_doubtful(function: Function, place: "Node", change: Change) -> bool:
     is_abstract = not (cannot_be_overridden(function) or is_called_as_it_is(function, change)) and (
         function.where is Where.UNKNOWN or (is_extended(function, change) and not _could_say_so(function, place))
     )
-    return is_a_hook(function) or (is_abstract and not _LATER.search(text_of(place)))
+    if _LATER.search(text_of(place)):
+        return is_a_hook(function)
+    # in Go and Rust a call is refused by what is returned, which no fact is made of
+    returns_refusals = function.source.language in {Language.GO, Language.RUST}
+    is_refused = not returns_refusals and may_be_one_of_several(function, change)
+    return is_a_hook(function) or is_abstract or is_refused
 
 
 def _could_say_so(function: Function, place: "Node") -> bool:

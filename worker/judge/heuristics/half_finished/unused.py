@@ -1,16 +1,19 @@
 """What a change writes and nothing uses: new functions without a caller, parameters that are accepted and not looked at.
 
-Does not know the rest of the repository, and need not: a new name can be called only from lines of the change. Invariant:
-who could be called from outside (public, overriding, registered, asked for by a name or an attribute) is no fact.
+A new name is usually called only from lines of the change, but a restored function has callers already. Invariant: what could
+be called from outside (public, overriding, registered, asked for by a name or an attribute) is no fact, and neither is what
+files without a text in the dossier could call, until it is looked up there. Nor is what a call finds by a name that it builds.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from worker.domain.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function, Where
+from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.outside import is_named_idle, is_platform, may_be_an_override
 from worker.judge.heuristics.half_finished.parameters import unused
@@ -18,7 +21,7 @@ from worker.judge.heuristics.half_finished.purpose import does_nothing, may_meet
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions
 from worker.judge.heuristics.overriding import is_a_hook, is_extended
-from worker.judge.heuristics.paths import FURTHER, Language
+from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 
@@ -35,9 +38,9 @@ class _Uncalled(NamedTuple):
     is_sure: bool
 
 
-@signal(Category.HALF_FINISHED, Kind.FACT, Looks.PRODUCTION)
+@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
 def function_uncalled(change: Change) -> Iterator[Place]:
-    """A new private function that no line of the change names again, so that nothing can call it.
+    """A new private function that no line of the change and no file of the head tree names, so that nothing can call it.
 
     False alarms: 4 of 4270 clean changes with production code (0.1 %, at most 0.24 %).
     """
@@ -49,6 +52,9 @@ def function_uncalled(change: Change) -> Iterator[Place]:
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
 def function_uncalled_suspected(change: Change) -> Iterator[Place]:
     """A new function that no other line of the change names, tests included; others may call it from outside.
+
+    Or a private one that was not looked up in the files of the head tree that could call it, or beside another one whose name
+    begins alike, that was there before, and that nothing names either: both may be called by a name that is built.
 
     False alarms: 29 of 4270 clean changes with production code (0.7 %, at most 0.97 %).
     """
@@ -128,13 +134,141 @@ def _uncalled(change: Change) -> tuple[_Uncalled, ...]:
 
 
 def _find(change: Change) -> Iterator[_Uncalled]:
-    for one in new_functions(change):
+    for one, is_closed in change.once(_unnamed):
         name = one.function.name
-        if not _NAME.fullmatch(name) or _is_called_from_outside(one, change) or name in mentions.removed(change):
+        callers = _callers_elsewhere(name, change)
+        if callers or _is_called_by_a_built_name(name, change):
             continue
-        if mentions.words(change)[name.lstrip("#")] <= _in_itself(one.function):
-            is_sure = one.function.source.whole and is_private(one.function) and not may_meet_an_interface(one, change)
-            yield _Uncalled(one, is_sure)
+        is_looked_up = callers is not None or _is_kept_to_its_file(one.function)
+        yield _Uncalled(one, is_closed and is_looked_up and not _has_an_uncalled_sibling(one, change))
+
+
+def _is_called_by_a_built_name(name: str, change: Change) -> bool:
+    """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
+    if not beginnings_of(name).isdisjoint(mentions.beginnings(change)):
+        return True
+    return any(_callers_elsewhere(beginning, change) for beginning in beginnings_of(name))
+
+
+def _has_an_uncalled_sibling(one: Written, change: Change) -> bool:
+    """Whether a function that was there before begins alike and is named nowhere: what calls it may call the new one."""
+    beginnings = beginnings_of(one.function.name)
+    new = {written.function.name for written in new_functions(change)} if beginnings else set[str]()
+    return any(
+        function.name not in new
+        and not beginnings.isdisjoint(beginnings_of(function.name))
+        and mentions.words(change)[function.name] <= _in_itself(function)
+        for function in functions_of(one.function.source)
+        if beginnings
+    )
+
+
+def _unnamed(change: Change) -> tuple[tuple[Written, bool], ...]:
+    """New functions that no line of the dossier names, and whether the language keeps others from calling them."""
+    return tuple(
+        (one, one.function.source.whole and is_private(one.function) and not may_meet_an_interface(one, change))
+        for one in new_functions(change)
+        if _NAME.fullmatch(one.function.name)
+        and not _is_called_from_outside(one, change)
+        and one.function.name not in mentions.removed(change)
+        and mentions.words(change)[one.function.name.lstrip("#")] <= _in_itself(one.function)
+    )
+
+
+def definitions_to_look_up(change: Change) -> tuple[Definition, ...]:
+    """The uncalled functions that a file without a text in the dossier could call: the private ones first.
+
+    Behind them the beginnings of the private ones' names: a file that holds one as a word builds such names.
+    """
+    unnamed = [
+        (one, is_closed)
+        for one, is_closed in change.once(_unnamed)
+        if not (is_closed and _is_kept_to_its_file(one.function))
+    ]
+    names = [Definition(one.function.name, callers_of(one), is_closed) for one, is_closed in unnamed]
+    built = {
+        beginning: Definition(beginning, callers_of(one), is_private=True)
+        for one, is_closed in unnamed
+        if is_closed and one.function.source.language not in {Language.GO, Language.RUST}
+        for beginning in sorted(beginnings_of(one.function.name))
+        if beginning.endswith("_")
+    }
+    ordered = sorted(names, key=lambda definition: not definition.is_private)
+    return (*ordered[:_MOST_LOOKED_UP], *tuple(built.values())[:_MOST_LOOKED_UP])
+
+
+_MOST_LOOKED_UP: Final = 50
+
+
+def beginnings_of(name: str) -> frozenset[str]:
+    """The name up to each underscore and each capital letter inside: `_cmd_` of `_cmd_add`, `on` of `onStart`."""
+    return frozenset(name[: found.end()] for found in _BEGINNING.finditer(name))
+
+
+_BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
+
+
+def _callers_elsewhere(name: str, change: Change) -> tuple[str, ...] | None:
+    """Files beyond the dossier's texts that hold the name; None: it was not looked up."""
+    lookup = next((lookup for lookup in change.dossier.lookups if lookup.name == name), None)
+    known = {file.path for file in change.files if file.head is not None}
+    return None if lookup is None else tuple(path for path in lookup.paths if path not in known)
+
+
+def callers_of(one: Written) -> str:
+    """A regular expression for the files that could call the function, by the language's own rules."""
+    file, function = one
+    folder = re.escape(file.path.rpartition("/")[0] + "/") if "/" in file.path else ""
+    match function.source.language:
+        case Language.GO if is_private(function):
+            return rf"^{folder}[^/]+\.(?:go|[sSchm]|cc|cpp)$"
+        case Language.RUST if is_private(function):
+            return rf"^{folder}.*\.rs$"
+        case _ if is_private(function):
+            return _NO_BINARY
+        case language:
+            return rf"\.(?:{_CALLERS[language]})$"
+
+
+_NO_BINARY: Final = (
+    r"^(?!.*\.(?:png|jpe?g|gif|ico|webp|avif|bmp|tiff?|psd|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|war|whl|exe|dll|so|dylib|a|o|bin|wasm"
+    r"|woff2?|ttf|otf|eot|mp[34]|mov|avi|webm|ogg|wav|flac|pyc|class|npy|npz|parquet|sqlite3?|db)$)"
+)
+"""A template, a configuration or a document of any kind may name what is called: only binary files are left out."""
+_OF_SCRIPTS: Final = "[cm]?[jt]sx?|html?|vue|svelte|astro"
+_CALLERS: Final = {
+    Language.PYTHON: "pyx?|ipynb|toml|cfg|ini|ya?ml",
+    Language.GO: "go|s|tmpl",
+    Language.RUST: "rs",
+    Language.JAVA: "java|kts?|groovy|scala|xml",
+    Language.KOTLIN: "java|kts?|groovy|scala|xml",
+    Language.RUBY: "rb|rake|erb|gemspec|haml|slim",
+    Language.CSHARP: "cs|cshtml|razor|xaml|vb",
+    Language.PHP: "php|phtml|twig|ya?ml",
+    **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+}
+
+
+def _is_kept_to_its_file(function: Function) -> bool:
+    """Whether no other file can call the private function: then its own text shows all callers."""
+    match function.source.language:
+        case Language.JAVA | Language.KOTLIN:
+            return True
+        case Language.CSHARP | Language.PHP:
+            return not _SPREAD.search(function.source.text)
+        case Language.RUST:
+            return not _CHILD_MODULE.search(function.source.text)
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return function.where is not Where.MODULE or _IS_MODULE.search(function.source.text) is not None
+        case _:
+            return function.where is Where.FUNCTION
+
+
+_SPREAD: Final = pattern(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
+"""Other files hold the rest of a partial class and use a trait."""
+_CHILD_MODULE: Final = pattern(r"^\s*(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
+_IS_MODULE: Final = pattern(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.exports\b|\bexports\.", re.MULTILINE)
+"""Without any of it a script's functions belong to the page."""
 
 
 def _in_itself(function: Function) -> int:
@@ -151,15 +285,20 @@ _BY_NAME: Final = pattern(
     r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
 )
 """What a language or a framework calls by its name."""
-_REGISTERED: Final = pattern(r"[@#]")
+_REGISTERED: Final = pattern(r"[@#\[]")
+_EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
+"""What Go hands to C, to another package, or to the host of a WebAssembly module."""
 
 
 def _is_called_from_outside(one: Written, change: Change) -> bool:
     file, function = one
     if function.where in {Where.UNKNOWN, Where.BRANCH} or _REGISTERED.search(function.attributes):
         return True
-    if function.source.language is Language.GO and function.node.type == "method_declaration":
-        return function.name[:1].isupper()
+    if function.source.language is Language.GO:
+        if function.node.type == "method_declaration":
+            return function.name[:1].isupper()
+        if function.name in _EXPORTED.findall(function.source.text):
+            return True
     is_public = file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
     by_name = _BY_NAME.fullmatch(function.name) is not None or _is_called_by_a_further_name(function)
     return is_public or by_name or _is_handed_over(function) or _is_held_by_a_type(one, change)

@@ -13,14 +13,14 @@ from worker.domain.pattern import pattern
 _ZERO: Final = r"None|nil|null|undefined|NULL|true|false|True|False|void 0|0|0\.0|-1|\"\"|''|``|\(\)|\[\]|\{\}|set\(\)|dict\(\)|list\(\)|tuple\(\)"
 _CONSTANT: Final = pattern(
     rf"(?:return\s*)?\(?(?:(?:{_ZERO}"
-    r"|(?:std::)?(?:default::)?Default::default\(\)|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|(?:std::)?vec!\[\]|Ok\((?:\(\)|None|Default::default\(\)|Vec::new\(\)|vec!\[\]|false|true|0)?\)"
+    r"|(?:std::)?(?:default::)?Default::default\(\)|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|(?:std::)?vec!\[\]|Ok\((?:\(\)|None|(?:std::)?(?:default::)?Default::default\(\)|Vec::new\(\)|vec!\[\]|false|true|0)?\)"
     rf"|(?:Optional|Collections|List|Map|Set|Stream)\.(?:empty|emptyList|emptyMap|emptySet|of)\(\)|Promise\.resolve\((?:{_ZERO})?\)|<></>)"
-    r"(?: as (?:any|never|unknown|[A-Z]\w{0,40}(?:\[\])?))?(?:,\s*)?){0,4}\)?;?|pass|\.\.\."
+    r"(?: as (?:any|never|unknown|[A-Z]\w{0,40}(?:\[\])?)){0,2}(?:,\s*)?){0,4}\)?;?|pass|\.\.\."
 )
 """What a statement may be that does nothing."""
 
 _FRESH: Final = pattern(
-    r"(?:return )?(?:[\w:]{1,60}::(?:new|default)\(\)|new \w+(?:<[^<>]{0,40}>)?\(\)|&?[\w.\[\]]{1,60}\{\}(?:, nil)?|self|this);?"
+    r"(?:return )?(?:(?:(?:Ok|Some)\()?[\w:]{1,60}::(?:new|default)\(\)\)?|(?:Ok\()?(?:String::from\(\"\"\)|\"\"\.(?:to_string|to_owned|into)\(\))\)?|new \w+(?:<[^<>]{0,40}>)?\(\)|&?[\w.\[\]]{1,60}\{\}(?:, nil)?|self|this);?"
 )
 """A new object, or the same: a factory without parameters hands out nothing else."""
 

@@ -14,6 +14,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     dependencies.unasked_bump,
     dependencies.lock_file_alone,
     reformatting.reformatted,
+    strays.scratch_file,
     strays.stray_file,
     strays.foreign_code_edited,
 )

@@ -1,18 +1,25 @@
 """New files that nobody meant to commit, and edits of code that is not the repository's own.
 
-Goes by names, and by what else the change holds. Invariant: a file that title, issue, criteria or case name is none.
+Goes by names, and by what else the change holds. Invariant: a file that title, issue, criteria or case name is none, and a fact
+is about a file that no text of the dossier names or uses, and of a kind that nothing asks for.
 """
 
+import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.relatedness import NAME
+from worker.judge.heuristics.paths import Language, Role
+from worker.judge.heuristics.relatedness import NAME, asked_texts, stem, stems_in
 from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.syntax import is_comment
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _LONGEST_NAME: Final = 100
 
@@ -30,11 +37,39 @@ _SCRATCH: Final = pattern(
     r"|test(_\w*)?(_fix|_bug|_issue|_repro|_manual|_simple|_debug|_scratch|_tmp|_final|_comprehensive)\w*\.(py|js|ts|rb|sh)"
     r"|(test|new|old|copy|temp)\d?\.(py|js|ts|go|rs|java|rb|sh|txt)"
 )
+_PLANNED: Final = r"(?:implementation|issue|fix|bug|solution|refactor(?:ing)?|session|work)"
+_OF_ONE_RUN: Final = pattern(
+    r"(?:reproduc\w*?|repro|replicat\w*?|tmp|temp|scratch|deleteme|untitled|asdf)(?:[_-]\w+)?\d*\.(?:py|js|mjs|cjs|ts|go|rs|java|rb|php|sh|txt|ipynb)"
+    rf"|{_PLANNED}(?:[_-]{_PLANNED})?[_-](?:plan|summary|notes|progress|analysis)\.md"
+    r"|(?:plan|scratchpad)\.md",
+    re.IGNORECASE,
+)
+_OF_AN_EDITOR: Final = pattern(
+    r"(?:^|/)(?:\.DS_Store|Thumbs\.db|desktop\.ini|flycheck_[^/]+|\.?#[^/]+#?|[^/]+\.sw[po]|[^/]+~)$"
+)
+_TEST_DATA: Final = pattern(r"(?:^|/)(?:tests?|testdata|fixtures?|data)/", re.IGNORECASE)
 _THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")
 _FETCHED_BY: Final = pattern(
     r"(^|/)(go\.(mod|sum)|modules\.txt|package(-lock)?\.json|yarn\.lock|[\w.-]*requirements[\w.-]*\.txt|vendor\.(txt|json|conf)"
     r"|\.gitmodules|composer\.(json|lock)|Cargo\.(toml|lock)|pyproject\.toml)$|vendor\w*\.(py|sh|toml|ya?ml|txt)$"
 )
+
+
+@signal(Category.SCOPE_CREEP, Kind.FACT, Looks.ANYTHING, "Delete {place}, or say in the description what it is for.")
+def scratch_file(change: Change) -> Iterator[Place]:
+    """A new file of one trial run, of an editor or with an agent's plan, beside a change of other files.
+
+    A script at the root that reproduces an issue, an editor's backup, a plan or summary of the work. Nothing names it, uses
+    it, or asks for such a file, and it does more than define what others could use.
+
+    False alarms: 0 of 1115 clean changes with anything (0.0 %, at most 0.34 %).
+    """
+    for file in _strays(change):
+        if file in change.once(_scratch_files):
+            line, side = first_change(file)
+            note = "this file was left behind by a trial run, an editor or a plan"
+            step = f"Delete {file.path}, or say in the description what it is for."
+            yield Place(note, file.path, line, side=side, step=step)
 
 
 @signal(Category.SCOPE_CREEP, Kind.SUSPICION, Looks.ANYTHING)
@@ -43,8 +78,8 @@ def stray_file(change: Change) -> Iterator[Place]:
 
     False alarms: 3 of 5054 clean changes with anything (0.1 %, at most 0.17 %).
     """
-    for file in change.files:
-        if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not _is_named(file, change):
+    for file in _strays(change):
+        if file not in change.once(_scratch_files):
             line, side = first_change(file)
             yield Place("this file looks left behind by a tool or a trial run", file.path, line, side=side)
 
@@ -63,12 +98,110 @@ def foreign_code_edited(change: Change) -> Iterator[Place]:
             yield Place("code of a third party was edited in place", file.path, line, side=side)
 
 
+def _strays(change: Change) -> Iterator[ChangedFile]:
+    for file in change.files:
+        if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not _is_named(file, change):
+            yield file
+
+
+def _scratch_files(change: Change) -> tuple[ChangedFile, ...]:
+    """Those of the strays that nothing names, where the change is about something else."""
+    new = [file for file in _strays(change) if _OF_ONE_RUN.fullmatch(file.path) or _OF_AN_EDITOR.search(file.path)]
+    is_beside = any(is_code(file) for file in change.files if file not in new)
+    outside = [file for file in new if file.role in {Role.PRODUCTION, Role.TEST} and not _TEST_DATA.search(file.path)]
+    reasons = (_is_used, _is_asked_for, _is_a_module)
+    return tuple(file for file in outside if is_beside and not any(reason(file, change) for reason in reasons))
+
+
+def _is_asked_for(file: ChangedFile, change: Change) -> bool:
+    """Whether a sentence of title, description, issue or criteria asks for a file of this kind."""
+    words = stems_in(file.path.rpartition("/")[2].partition(".")[0])
+    kinds = [kind for kind in _KINDS if not kind.isdisjoint(words)]
+    return any(not kind.isdisjoint(asked) for kind in kinds for asked in change.once(_asking_sentences))
+
+
+def _asking_sentences(change: Change) -> tuple[frozenset[str], ...]:
+    texts = (text[:_LONGEST_TEXT] for text in asked_texts(change.dossier))
+    sentences = (sentence for text in texts for sentence in _SENTENCE_END.split(text))
+    return tuple(stems_in(sentence) for sentence in sentences if _ASKS.search(sentence) and _FILE.search(sentence))
+
+
+_LONGEST_TEXT: Final = 40_000
+_SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
+_ASKS: Final = pattern(
+    r"\b(?:add|write|create|provide|include|commit|attach|need|require|keep|draft|supply)(?:s|d|es|ed|ing)?\b",
+    re.IGNORECASE,
+)
+_FILE: Final = pattern(
+    r"\b(?:scripts?|files?|programs?|snippets?|documents?|repros?|reproducers?|reproductions?|plans?|summary|notes|analysis|scratchpad)\b",
+    re.IGNORECASE,
+)
+_KINDS: Final = tuple(
+    frozenset(map(stem, kind))
+    for kind in (
+        ("reproduce", "reproduction", "reproducer", "repro", "replicate", "replication"),
+        ("tmp", "temp", "temporary", "scratch", "scratchpad"),
+        ("plan",),
+        ("summary",),
+        ("notes",),
+        ("progress",),
+        ("analysis",),
+    )
+)
+"""Words for files of one kind."""
+
+
+def _is_a_module(file: ChangedFile, _: Change) -> bool:
+    """Whether running the file does nothing: it only defines what others import. Known of Python alone."""
+    if file.language is not Language.PYTHON:
+        return False
+    statements = [node for source in file.sources for node in source.root.named_children if not is_comment(node)]
+    defined = [node for node in statements if node.type in _DEFINITIONS]
+    return bool(defined) and all(node in defined or _does_nothing(node) for node in statements)
+
+
+_DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
+_IMPORTS: Final = frozenset({"import_statement", "import_from_statement", "future_import_statement"})
+
+
+def _does_nothing(node: "Node") -> bool:
+    """Whether it is an import, a text, or a name for a value that no call computes."""
+    texts_and_values = (
+        child.type == "string" or (child.type == "assignment" and b"(" not in (child.text or b""))
+        for child in node.named_children
+    )
+    return node.type in _IMPORTS or (node.type == "expression_statement" and all(texts_and_values))
+
+
+def _is_used(file: ChangedFile, change: Change) -> bool:
+    """Whether another text of the dossier names the file, whole or as a module; of Go, a function of it."""
+    name = file.path.rpartition("/")[2]
+    module = re.escape(name.partition(".")[0])
+    naming = re.compile(
+        rf"(?<![\w.-]){re.escape(name)}|\b(?:import|from|mod|require(?:_relative|_once)?|include(?:_once)?)\b[\s(\"'./]*{module}\b"
+        rf"|^\s*(?:import|from\s[\w.]+\simport|use)\b[^\n]{{0,300}}\b{module}\b" + _functions_of_go(file),
+        re.MULTILINE,
+    )
+    texts = (text for path, text in change.texts.items() if path != file.path)
+    return any(naming.search(text) for text in (*texts, *(other.shown for other in change.files if other is not file)))
+
+
+def _functions_of_go(file: ChangedFile) -> str:
+    """An expression for calls of the functions that a file of Go shares with its package."""
+    names = _FUNCTION_OF_GO.findall(file.shown) if file.language is Language.GO else []
+    shared = [re.escape(name) for name in names if name not in {"main", "init"}]
+    return rf"|\b(?:{'|'.join(shared)})\(" if shared else ""
+
+
+_FUNCTION_OF_GO: Final = pattern(r"^func (\w{1,100})\(", re.MULTILINE)
+
+
 def _is_stray(file: ChangedFile) -> bool:
     if _LEFT_BY_TOOLS.search(file.path):
         return True
     if "/" in file.path or len(file.path) > _LONGEST_NAME:
         return False
-    return file.diff.is_binary or _SCRATCH.fullmatch(file.path) is not None
+    return file.diff.is_binary or any(names.fullmatch(file.path) for names in (_SCRATCH, _OF_ONE_RUN))
 
 
 def _is_named(file: ChangedFile, change: Change) -> bool:

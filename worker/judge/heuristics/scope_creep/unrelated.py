@@ -56,6 +56,8 @@ _LEAD: Final = 0.2
 _SUSPICIOUS: Final = 1.8
 _SUSPICIOUS_OF_TWO: Final = 5.0
 """Of two files each is all that the other one could be tied to."""
+_APART: Final = -1.0
+"""Nineteen of twenty foreign files stand farther than this, and one file of a clean change in eleven does."""
 _CERTAIN: Final = 6.0
 _NEXT: Final = 1.5
 _MOST: Final = 2
@@ -110,6 +112,14 @@ def distances(change: Change) -> tuple[tuple[float, ChangedFile], ...]:
         return ()
     pairs = zip(change.once(ties_of), change.files, strict=True)
     return tuple((_distance(ties), file) for ties, file in pairs if is_code(file))
+
+
+def stands_apart(change: Change, path: str) -> bool:
+    """Whether so little ties a file to the others and to what was asked that it may be of another task. Of very many, any may be."""
+    if len(change.files) > _MOST_FILES:
+        return True
+    pairs = zip(change.once(ties_of), change.files, strict=True)
+    return any(_distance(ties) >= _APART for ties, file in pairs if path in {file.path, file.diff.old_path})
 
 
 def is_code(file: ChangedFile) -> bool:

@@ -83,7 +83,8 @@ def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bo
         is_clear = source.whole or _is_clear(hunk, source.language, hits[0])
         sure = is_sure and not (was_there or is_output or is_own) and is_clear
         for line in hits:
-            yield Breach(ban.rule, f"this line adds `{ban.target}`", sure, file.path, line.head_line)
+            what = f"this line adds `{ban.target}`"
+            yield Breach(ban.rule, what, sure, file.path, line.head_line, target=ban.target)
 
 
 def _kept(file: ChangedFile) -> Iterator[str]:

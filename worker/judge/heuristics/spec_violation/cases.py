@@ -7,18 +7,42 @@ known" is silence.
 """
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.spec_violation.citations import What, wrong_citations
+from worker.judge.heuristics.spec_violation.citations import What, Wrong, wrong_citations
 
 
 def _sure(change: Change, what: What) -> Iterator[Place]:
-    return (Place(one.words, one.path) for one in wrong_citations(change) if one.is_sure and one.what is what)
+    return (
+        Place(one.words, one.path, step=_step(one))
+        for one in wrong_citations(change)
+        if one.is_sure and one.what is what
+    )
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.CASE)
+def _step(wrong: Wrong) -> str:
+    """The line of the case to mend, and the file or the name to add."""
+    mend = f"Correct the line `{wrong.claim}` of the case"
+    match wrong.what:
+        case What.FILE:
+            return f"{mend}: cite the file that shows it, or add the file that it cites."
+        case What.LINE:
+            return f"{mend}: cite a line that {wrong.path} has."
+        case What.NAME:
+            return f"{mend}: cite a name that {wrong.path} has, or add the one that it cites."
+        case _:
+            assert_never(wrong.what)
+
+
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.CASE,
+    "Correct the case: cite a file that exists, or add the one that it cites.",
+)
 def cited_file_missing(change: Change) -> Iterator[Place]:
     """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
@@ -27,7 +51,12 @@ def cited_file_missing(change: Change) -> Iterator[Place]:
     return _sure(change, What.FILE)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.CASE)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.CASE,
+    "Correct the case: cite a line that exists.",
+)
 def cited_line_missing(change: Change) -> Iterator[Place]:
     """The case cites a line behind the end of a file.
 
@@ -36,7 +65,12 @@ def cited_line_missing(change: Change) -> Iterator[Place]:
     return _sure(change, What.LINE)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.CASE)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.CASE,
+    "Correct the case: cite a name that exists, or add the one that it cites.",
+)
 def cited_name_missing(change: Change) -> Iterator[Place]:
     """The case cites a function, a type or a test that does not stand in the file it names.
 

@@ -1,7 +1,8 @@
 """The places that a case cites as proof, held against the head tree as far as it is known.
 
-Does not ask whether a claim is true. Invariant: what is not known is silence. A citation is surely wrong only where the
-place is known not to be there, and no move, no folder left out, no inheritance and no made-up test title explains it.
+Does not ask whether a claim is true. Invariant: what is not known is silence. A citation is surely wrong only where it has a
+documented form, the place is known not to be there, and no move, no folder left out, no inheritance and no made-up test title
+explains it. A place that is named in any other way is doubtful at most, and prose as evidence cites nothing.
 """
 
 import re
@@ -9,11 +10,11 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.case import Case, CoverageClaim
-from worker.domain.claim_pointer import ClaimPointer, read_pointer
+from worker.domain.case import Case
+from worker.domain.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.domain.diff import ChangeKind, text_lines
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role, language_of, role_of
 from worker.judge.heuristics.spec_violation.ends import lengths, shown_whole
@@ -21,10 +22,7 @@ from worker.judge.heuristics.spec_violation.titles import Strings, strings_of
 
 _MOST_CLAIMS: Final = 200
 _LONGEST: Final = 500
-_FILE: Final = pattern(
-    r"[\w.@+/ \[\]()$-]*[\w\])-]\.(?:py|pyi|ipynb|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|scala|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|txt"
-    r"|adoc|json|ya?ml|toml|xml|html|css|scss|cfg|ini|proto|snap|gradle|lock|ex|exs|lua|dart)"
-)
+_FILE: Final = pattern(rf"[\w.@+/ \[\]()$-]*[\w\])-]\.{FILE_ENDINGS}")
 _IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
 _WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
 _MADE_TITLES: Final = pattern(
@@ -46,12 +44,16 @@ class What(StrEnum):
 
 
 class Wrong(Value):
-    """A citation that points at nothing. `path` is set where the file is one of the dossier's."""
+    """A citation that points at nothing. `path` is set where the file is one of the dossier's.
+
+    `claim` is the line of the case that cites it.
+    """
 
     what: What
     words: str
     is_sure: bool
     path: str | None = None
+    claim: str = ""
 
 
 def wrong_citations(change: Change) -> tuple[Wrong, ...]:
@@ -65,24 +67,20 @@ def _all(change: Change) -> tuple[Wrong, ...]:
         return ()
     known = _Known.of(change)
     cited = dict.fromkeys(_cited(case))
-    return tuple(wrong for text, claim in cited for wrong in _checked(text, claim, case, known))
+    return tuple(
+        replace(wrong, claim=f"{criterion[:80]} -> {text[:160]}")
+        for text, place, criterion in cited
+        for wrong in _checked(place, criterion, case, known)
+    )
 
 
-def _cited(case: Case) -> Iterator[tuple[str, str]]:
+def _cited(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
+    """Each place as it is written and as it is read, with the criterion. Evidence in prose cites none."""
     for claim in case.ac_coverage[:_MOST_CLAIMS]:
-        for text in _texts(claim):
-            yield text, claim.criterion
-
-
-def _texts(claim: CoverageClaim) -> Iterator[str]:
-    """What stands in backticks first is the place; what people write behind it is not."""
-    for text in (claim.addressed_by, claim.evidence):
-        if text and len(text) <= _LONGEST:
-            quoted = _QUOTED.match(text)
-            yield quoted[1] if quoted else text
-
-
-_QUOTED: Final = pattern(r"\s*`([^`]+)`")
+        for text in (claim.addressed_by, claim.evidence):
+            place = read_pointer(text) if text and len(text) <= _LONGEST else None
+            if text and place is not None and (place.is_exact or text is claim.addressed_by):
+                yield text, place, claim.criterion
 
 
 class _Known(Value):
@@ -133,10 +131,7 @@ class _Known(Value):
         return alike[0] if len(alike) == 1 else None
 
 
-def _checked(text: str, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
-    pointer = read_pointer(text)
-    if pointer is None:
-        return
+def _checked(pointer: ClaimPointer, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
     path = known.find(pointer.path)
     if path is None:
         yield from _missing_file(pointer, criterion, case, known)
@@ -156,7 +151,7 @@ def _shown(file: ChangedFile) -> str:
 def _unshown_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[Wrong]:
     """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
     name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
-    title = (pointer.words or pointer.name or "").strip("`'\" ")
+    title = (pointer.name or "").strip("`'\" ")
     if " " in title and _TITLED.search(path):
         name, is_missing = title, not Strings.of(shown).hold(title)
     else:
@@ -178,7 +173,7 @@ def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Kno
     is_elsewhere = is_gone or any(_may_mean(path, one, known.roots) for one in known.there)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
-    yield Wrong(What.FILE, words, is_sure=is_file and not is_elsewhere and not announced)
+    yield Wrong(What.FILE, words, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced)
 
 
 def _has_known_ending(path: str, known: _Known) -> bool:
@@ -207,7 +202,7 @@ def _missing_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[Wron
     if first is None or last is None or last <= count + 1:  # editors count an empty line behind the last newline
         return
     words = f"the case cites line {first if first > count else last} of {path}, which has {count} lines"
-    yield Wrong(What.LINE, words, is_sure=first > count + 1, path=path)
+    yield Wrong(What.LINE, words, is_sure=pointer.is_exact and first > count + 1, path=path)
 
 
 def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:
@@ -221,12 +216,11 @@ def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     looked = [(part, _looked_up(part, text, known.strings(path))) for part in parts if part]
     missing = [(part, found) for part, found in looked if found is not Found.THERE]
     if not missing:
-        yield from _words_behind(pointer, path, known)
         return
-    words = f'the case cites "{name[:120]}" in {path}, and "{missing[0][0][:80]}" does not stand there'
-    is_sure = all(found is Found.NOT for _, found in missing[:1]) and _is_surely_missing(
-        missing[0][0], parts, path, text
-    )
+    first, found = missing[0]
+    words = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
+    is_name = " " not in name.strip() or (is_titled and role_of(path) is Role.TEST)  # else a remark
+    is_sure = pointer.is_exact and is_name and found is Found.NOT and _is_surely_missing(first, parts, path, text)
     yield Wrong(What.NAME, words, is_sure, path)
 
 
@@ -237,18 +231,6 @@ def _is_longer(part: str, path: str, known: _Known) -> bool:
         return False
     behind = strings.behind(title)
     return bool(behind) and len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind)
-
-
-def _words_behind(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:
-    """A title with more words behind it: a test of that name, or somebody's words about it."""
-    strings = known.strings(path)
-    if pointer.words is None or _TITLED.search(path) is None or strings.hold(pointer.words):
-        return
-    behind = strings.behind(pointer.words)
-    if behind:
-        words = f'the case cites "{pointer.words[:120]}" in {path}, and no title there is that long'
-        is_title = len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind) and role_of(path) is Role.TEST
-        yield Wrong(What.NAME, words, is_title and not _makes_names(path, known.whole[path]), path)
 
 
 _MOST_BEHIND: Final = 4

@@ -31,7 +31,8 @@ def dependency_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
             name = min(known)
             line = next((one.head_line for one in file.diff.added if name in one.text), None)
             sure = rule.is_sure and not _is_spoken_of(name, change)
-            yield Breach(rule, f"this change brings the new dependency `{name}`", sure, file.path, line)
+            what = f"this change brings the new dependency `{name}`"
+            yield Breach(rule, what, sure, file.path, line, target=name)
 
 
 def _is_spoken_of(name: str, change: Change) -> bool:

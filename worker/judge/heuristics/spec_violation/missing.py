@@ -104,9 +104,12 @@ def _behaves_differently(file: ChangedFile, moved: frozenset[str]) -> bool:
 
 
 def _is_laid_out_anew(file: ChangedFile) -> bool:
-    from worker.judge.heuristics.safe.programs import is_same_program  # noqa: PLC0415 - most changes have no such rule
+    """Whether the removed and the added lines say the same but for white space and the commas that a formatter adds."""
+    removed, added = (_LAYOUT.sub("", "".join(texts)) for texts in (file.diff.removed_texts, file.diff.added_texts))
+    return removed == added
 
-    return is_same_program(file)
+
+_LAYOUT: Final = pattern(r"[\s,]+")
 
 
 def _is_code(file: ChangedFile, line: DiffLine, moved: frozenset[str]) -> bool:

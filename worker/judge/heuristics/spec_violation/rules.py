@@ -17,7 +17,12 @@ def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:
     return (one.place for one in breaches(change) if one.is_sure and one.rule.kind in kinds)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.RULES,
+    "Take what the rule forbids out of {place}.",
+)
 def forbidden_code_added(change: Change) -> Iterator[Place]:
     """An added line holds code that a rule of the repository forbids there, or names a new dependency where it wants none.
 
@@ -26,7 +31,12 @@ def forbidden_code_added(change: Change) -> Iterator[Place]:
     return _sure(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.RULES,
+    "Take the edit at {place} out of this change.",
+)
 def forbidden_path_touched(change: Change) -> Iterator[Place]:
     """A file is touched that a rule of the repository wants left alone, kept out of this change or never edited by hand.
 
@@ -35,7 +45,12 @@ def forbidden_path_touched(change: Change) -> Iterator[Place]:
     return _sure(change, RuleKind.FORBIDDEN_PATH, RuleKind.OWN_PULL_REQUEST)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.RULES,
+    "Add the changelog entry that the rule asks for.",
+)
 def changelog_entry_missing(change: Change) -> Iterator[Place]:
     """Production code behaves differently, a rule asks for a changelog entry with every such change, and there is none.
 
@@ -44,7 +59,12 @@ def changelog_entry_missing(change: Change) -> Iterator[Place]:
     return _sure(change, RuleKind.CHANGELOG)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.FACT, Looks.RULES)
+@signal(
+    Category.SPEC_VIOLATION,
+    Kind.FACT,
+    Looks.RULES,
+    "Document the function at {place}.",
+)
 def docstring_missing(change: Change) -> Iterator[Place]:
     """A new public function has no docstring or doc comment, and a rule asks for one on every such function.
 

@@ -12,7 +12,9 @@ from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.declared import is_ci_declared
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.tests_pass_but_wrong.collection import emptied_in
 from worker.judge.heuristics.tests_pass_but_wrong.configuration import (
     Edit,
     added_in,
@@ -46,7 +48,16 @@ _OFF: Final = pattern(
 _ANYWHERE: Final = pattern(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
 _NOTHING: Final = pattern(r"(?:@?echo\b.*|true|:|exit 0|/bin/true|sleep \d+|printf\b.*|node -e [\"']{1,2}[\"']{0,2})$")
 _SWITCHES: Final = pattern(r"^\s*(?:-\s+)*(?:run:\s*)?(?:set \+e\b|exit 0\s*$|set -o? ?\+errexit)")
+_QUOTED: Final = r"(?:\\?\"[^\"]{0,80}\"|'[^']{0,80}'|[^\s\"']+)"
+_SELECTS: Final = rf"-k[= ]?{_QUOTED}|-run[= ]{_QUOTED}|-Dtest={_QUOTED}|--tests[= ]{_QUOTED}|--test(?:Name|Path)Patterns?[= ]{_QUOTED}|--grep[= ]{_QUOTED}"
+"""Options that choose tests."""
+_CHOOSES_NONE: Final = pattern(
+    r"--co(?:llect-only)?(?![\w-])|--listTests\b|--list-tests\b|--no-run\b|--dry-run\b"
+    r"|-run[= ][\"']?(?:\^\$|NONE|none|XXX)[\"']?(?=\s|$)|-k[= ]?[\\\"']{0,2}(?:none|nothing|no_?tests?)\b[\\\"']{0,2}"
+)
+"""Options with which a test command runs no test, as far as anybody can tell."""
 _NARROWS: Final = pattern(
+    rf"{_SELECTS}|"
     r"--ignore(?:-glob)?[= ]\S*|--deselect[= ]\S+|-k[= ]?\s*[\\\"']{0,2}not\b|-m[= ]?\s*[\\\"']{0,2}not\b|\btestPathIgnorePatterns\b"
     r"|-D(?:skipTests|maven\.test\.skip)\b|-x\s+\w*[tT]est\b|-{1,2}skip[= ]\S+|--exclude[= ]\S+|-DfailIfNoTests=false|--if-present\b"
     r"|passWithNoTests\b(?!\W{1,4}false)|--pass-with-no-tests\b|--exit-zero\b|--no-error-on-unmatched-pattern|-Dmaven\.test\.failure\.ignore"
@@ -54,11 +65,17 @@ _NARROWS: Final = pattern(
 )
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.CONFIGURATION)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.CONFIGURATION,
+    "Undo the edit at {place} that keeps this check from failing, and fix what the check reports.",
+)
 def check_cannot_fail(change: Change) -> Iterator[Place]:
     """A command or step that ran tests or checks before can't fail CI any more.
 
-    It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place.
+    It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place. Or it
+    chooses no test, or ends before the tests; or `conftest.py` empties what was collected.
 
     False alarms: 0 of 1154 clean changes with CI or tool configuration (0.0 %, at most 0.33 %).
     """
@@ -66,9 +83,16 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
         for line in added_in(file):
             if line.head_line is not None and _was_there(line, file):
                 yield Place(f"this check can't fail any more: `{_shown(line.text)}`", file.path, line.head_line)
-        for edit in edits_of(file):
-            for line in _stand_ins(edit, file):
-                yield Place(f"a test command was replaced by `{_shown(line.text)}`", file.path, line.head_line)
+        for line in _replaced_by_nothing(file, change):
+            note = f"a test command was replaced by `{_shown(line.text)}`"
+            yield Place(note, file.path, line.head_line, step="Put the test command back at {place}.")
+        for line in _runs_none(file):
+            note = f"no test is run any more: `{_shown(line.text)}`"
+            yield Place(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
+        for number, text, is_conditional in file.once(emptied_in):
+            if not is_conditional:
+                note = f"the tests that were collected are dropped: `{_shown(text)}`"
+                yield Place(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
@@ -83,6 +107,8 @@ def check_may_not_fail(change: Change) -> Iterator[Place]:
                 continue
             if _masks(line.text, file) or (is_ci(file.path) and (_ignores(line, file) or _gives_up(line, file))):
                 yield Place(f"a failure has no consequence: `{_shown(line.text)}`", file.path, line.head_line)
+        for line in _stood_in(file) if is_ci_declared(change) else ():
+            yield Place(f"a test command was replaced by `{_shown(line.text)}`", file.path, line.head_line)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
@@ -97,6 +123,9 @@ def tests_left_out(change: Change) -> Iterator[Place]:
             found = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
             if found is not None and found[0] not in before and _is_about_tests(line, found[0], file):
                 yield Place(f"fewer tests run, or none are needed: `{_shown(found[0])}`", file.path, line.head_line)
+        for number, text, is_conditional in file.once(emptied_in):
+            if is_conditional:
+                yield Place(f"collected tests are dropped on a condition: `{_shown(text)}`", file.path, number)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
@@ -212,14 +241,91 @@ def _is_old(number: int, text: str, file: ChangedFile) -> bool:
     return number not in file.added_lines or command_of(text) in file.once(_commands_before)
 
 
+def _replaced_by_nothing(file: ChangedFile, change: Change) -> Iterator[DiffLine]:
+    return iter(()) if is_ci_declared(change) else _stood_in(file)
+
+
+def _stood_in(file: ChangedFile) -> Iterator[DiffLine]:
+    return (line for edit in edits_of(file) for line in _stand_ins(edit, file))
+
+
+def _runs_none(file: ChangedFile) -> Iterator[DiffLine]:
+    """Commands that stood there and now choose no test, and a script that ends before its tests."""
+    before = {" ".join(one.split()) for one in file.once(_commands_before)}
+    for line in added_in(file):
+        chosen = None if is_comment(line.text) else _CHOOSES_NONE.search(line.text[:_LONGEST])
+        if chosen is not None and _ADDED_OPTIONS.match(line.text):
+            yield line
+        elif chosen is not None and runs_tests(line.text):
+            bare = command_of(f"{line.text[: chosen.start()]} {line.text[chosen.end() :]}")
+            if " ".join(bare.split()) in before:
+                yield line
+        elif line.head_line is not None and _ENDS.fullmatch(line.text) and _SCRIPT.search(file.path):
+            view = view_of(file, line.head_line)
+            below = range(line.head_line + 1, view.first + len(view.lines))
+            if any(number not in file.added_lines and runs_tests(view.lines[number - view.first]) for number in below):
+                yield line
+
+
+_ADDED_OPTIONS: Final = pattern(r"\s*[\"']?addopts[\"']?\s*=")
+"""What pytest is started with wherever it is started."""
+_ENDS: Final = pattern(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
+_SCRIPT: Final = pattern(r"\.(?:sh|bash)$")
+
+
 def _stand_ins(edit: Edit, file: ChangedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
-    if not any(runs_tests(line.text) for line in edit.removed) or any(
-        runs_tests(_spoken(line.text)) for line in edit.added
-    ):
+    if any(runs_tests(_spoken(line.text)) for line in edit.added):
         return
-    idle = (line for line in edit.added if _NOTHING.match(command_of(line.text)) and ":" in line.text.split("#")[0])
-    yield from (line for line in idle if line.head_line is not None and not _waits_for_others(line.head_line, file))
+    keys = {_key_of(line) for line in edit.removed if runs_tests(line.text) or _OPENS_BLOCK.match(line.text)}
+    is_of_tests = any(runs_tests(line.text) for line in edit.removed)
+    commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
+    are_idle = all(_is_idle(line) or _key_of(line) for line in commands)
+    for line in commands:
+        if line.head_line is None or not _is_idle(line) or _waits_for_others(line.head_line, file):
+            continue
+        # a value behind a key that was not there is none of a command: `lint: true` of a reusable workflow
+        is_command = _key_of(line) in keys and (are_idle or _key_of(line))
+        if (is_of_tests and is_command) or (edit.removed and are_idle and _is_named_for_tests(line.head_line, file)):
+            yield line
+
+
+_OPENS_BLOCK: Final = pattern(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
+
+
+def _is_named_for_tests(number: int, file: ChangedFile) -> bool:
+    """Whether the line is a script of package.json that is called `test`, or a recipe of such a target."""
+    view = view_of(file, number)
+    text = view.lines[number - view.first]
+    if file.path.endswith("package.json"):
+        return _TEST_SCRIPT.match(text) is not None
+    if not _RECIPES.search(file.path) or not text[:1].isspace():
+        return False
+    above = (view.lines[row] for row in range(number - view.first - 1, -1, -1))
+    target = next((line for line in above if line.strip() and not line[0].isspace()), "")
+    return _TEST_TARGET.match(target) is not None
+
+
+_TEST_SCRIPT: Final = pattern(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
+_RECIPES: Final = pattern(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
+_TEST_TARGET: Final = pattern(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
+
+
+def _is_idle(line: DiffLine) -> bool:
+    return _NOTHING.match(command_of(line.text)) is not None or _EMPTY.match(line.text) is not None
+
+
+_EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
+"""A script of package.json without a command."""
+
+
+def _key_of(line: DiffLine) -> str:
+    """What the command on this line stands behind: `run`, `"test"`, nothing in a recipe or a script."""
+    found = _BEHIND.match(line.text)
+    return "" if found is None else found[1]
+
+
+_BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
 
 
 def _waits_for_others(number: int, file: ChangedFile) -> bool:
@@ -277,7 +383,9 @@ def _near_tests(line: DiffLine, file: ChangedFile) -> bool:
     return any(runs_tests(text) for _, text in _block(line, file))
 
 
-_CONDITIONAL: Final = pattern(r"-D|-x\s|--exclude|skip|--if-present|--force-exit")
+_CONDITIONAL: Final = pattern(
+    rf"(?!-k[= ]?\s*[\\\"']{{0,2}}not\b)(?:{_SELECTS})|-D|-x\s|--exclude|skip|--if-present|--force-exit"
+)
 """Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
 
 

@@ -4,7 +4,6 @@ New tests that are skipped belong to the weak tests. Invariant: a condition of a
 tool) is an honest skip, and none of these.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,8 +11,12 @@ from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.conditional_skips import is_conditional_skip, unconditional_marks
+from worker.judge.heuristics.declared import is_declared
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
+from worker.judge.heuristics.reverts import is_certain_revert
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.skip_reasons import states_reason
 from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests, names_a_report
 from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
     Language.PYTHON: pattern(
-        r"\s*@(?:pytest\.)?mark\.(?:skip\b(?!if)|skipif\(\s*[\"']?(?:True|1)\b|parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))|xfail\b(?!\(\s*(?:condition\s*=|[\w.]+\s*[<>=!(]|not\b))(?!.*\braises\s*=))"
-        r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(\s*(?:True|1)\b|skipUnless\(\s*(?:False|0|None)\b|expectedFailure\b)|\s*@skip\b",
+        r"\s*@(?:pytest\.)?mark\.(?:skip\b|skipif\b|parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))|xfail\b)"
+        r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(|skipUnless\(|expectedFailure\b)|\s*@skip\b",
         needs=("@",),
     ),
     Language.RUST: pattern(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
@@ -42,7 +45,7 @@ _MARK: Final = {
         r"\s*(?:x(?:it|describe|context|specify|example|feature|scenario)|pending)\b\s*[({\"']|\s*(?:it|specify|example|describe|context|scenario)\b.{1,200}?,\s*(?::skip\b|skip: ?(?:true|[\"'])|:pending\b|pending: ?(?:true|[\"']))"
     ),
     Language.CSHARP: pattern(
-        r"\s*\[(?:\w+, ?){0,3}(?:\w+\.)*(?:Ignore\b(?!\()|Ignore\(|\w*(?:Fact|Theory)\(.{0,200}?\bSkip\s*=)"
+        r"\s*\[(?:\w+, ?){0,3}(?:\w+\.)*(?:Ignore\b(?!\()|Ignore\(|\w*(?:Fact|Theory)\(.{0,200}?\bSkip\s*=(?!.*\bSkip(?:Unless|When)\s*=))"
     ),
     Language.PHP: pattern(r".*\)\s*->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
     Language.KOTLIN: pattern(
@@ -110,9 +113,14 @@ _FURTHER_ENDS_UP: Final = _ENDS_UP | {
 }
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.TESTS,
+    "Remove what switches the test off at {place}, and make the code pass it.",
+)
 def test_disabled(change: Change) -> Iterator[Place]:
-    """A test that ran before the change is skipped without a condition, by a mark, a call or an early return.
+    """A test that ran before the change is skipped without a condition and a reason, by a mark, a call or an early return.
 
     False alarms: 6 of 3558 clean changes with tests (0.2 %, at most 0.37 %).
     """
@@ -123,7 +131,9 @@ def test_disabled(change: Change) -> Iterator[Place]:
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
 def test_disabled_explained(change: Change) -> Iterator[Place]:
-    """A test that ran before is skipped, with a link or a condition, as its own documentation says, or as an issue asks.
+    """A test that ran before is skipped with a reason or a link, as its own documentation says, or as the issue or the title asks.
+
+    Or it is expected to fail: then it still runs.
 
     False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
@@ -132,7 +142,12 @@ def test_disabled_explained(change: Change) -> Iterator[Place]:
             yield Place(f"the test `{off.name}`, which ran before, may be switched off", off.file.path, off.line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.TESTS,
+    "Remove the mark at {place} that leaves only this to run, so that all tests run.",
+)
 def test_only(change: Change) -> Iterator[Place]:
     """A new `.only`, `fit` or the like: of all tests around it, this one alone still runs.
 
@@ -171,7 +186,7 @@ class _Off(NamedTuple):
 
 
 def _all_disabled(change: Change) -> tuple[_Off, ...]:
-    return tuple(_disabled(change))
+    return () if is_certain_revert(change) else tuple(_disabled(change))
 
 
 def _disabled(change: Change) -> Iterator[_Off]:
@@ -179,9 +194,13 @@ def _disabled(change: Change) -> Iterator[_Off]:
         lines = file.diff.added_that(lambda text, file=file: _may_disable(text, file))[:_MOST]
         if not lines:
             continue
-        ran = [pair.head for pair in all_paired(change) if pair.file is file and pair.head and _ran(pair, file)]
+        ran = [pair.head for pair in all_paired(change) if pair.file is file and pair.head and _ran(pair)]
         for line in lines:
             if line.head_line is None or _is_old(line, change) or _is_quoted(file, line):
+                continue
+            if any(
+                is_conditional_skip(source, line.head_line) for source in file.sources if source.holds(line.head_line)
+            ):
                 continue
             test = _switched_off(line.head_line, file, ran)
             name = test.name if test is not None else _in_fragment(line, file)
@@ -190,11 +209,13 @@ def _disabled(change: Change) -> Iterator[_Off]:
 
 
 def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:
-    """It was foreseen or asked for, means some machines only, or says where it is looked after."""
+    """It was foreseen or asked for, means some machines only, says why or where it is looked after, or still runs."""
     text = line.text.strip()
+    if _STILL_RUNS.search(text) or states_reason(file, line.head_line or 0):
+        return True
     if any(f"{comment}{text}" in change.removed_texts for comment in ("# ", "#", "// ", "//")):
         return True
-    if _links(line.head_line or 0, file) or _is_asked_for(test, change):
+    if _links(line.head_line or 0, file) or is_declared(change, test):
         return True
     if test is None:
         return False
@@ -203,21 +224,7 @@ def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: 
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
-def _is_asked_for(test: Test | None, change: Change) -> bool:
-    """Whether a line of an issue asks to skip tests, or this one."""
-    texts = (text for issue in change.dossier.issues for text in (issue.title, issue.body[:_MOST_ASKED]))
-    asking = (found[0] for text in texts for found in _ASKS.finditer(text))
-    return any(_TESTS.search(line) or (test is not None and test.name in line) for line in asking)
-
-
-_MOST_ASKED: Final = 20_000
-_ASKS: Final = pattern(
-    r"^(?:[^\w\n]|\d{1,3}[.)]|\[x\]){0,20}(?:please )?(?:temporarily )?(?:skip|disable|quarantine|xfail|ignore)\b.{1,200}",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TESTS: Final = pattern(r"\b(?:tests?|specs?|suites?)\b", 2)
-
-
+_STILL_RUNS: Final = pattern(r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b")
 _FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
 _CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
 """`skip` was written, and `skipif` was meant."""
@@ -278,13 +285,16 @@ def _switched_off(line: int, file: ChangedFile, ran: list[Test]) -> Test | None:
     return next((test for test in there if span is not None and span[0] <= test.first <= span[1]), None)
 
 
-def _ran(pair: Pair, file: ChangedFile) -> bool:
-    """It was there before, and nothing switched it off."""
+def _ran(pair: Pair) -> bool:
+    """It was there before, and ran."""
     test = pair.base
-    if test is None or pair.head is None or file.language is None or not _is_same(test, pair.head):
-        return False
-    mark, call = _MARK[file.language], _CALL[file.language]
-    is_marked = any(mark.match(part) for part in test.marks.split("\n"))
+    return test is not None and pair.head is not None and _is_same(test, pair.head) and ran_before(test)
+
+
+def ran_before(test: Test) -> bool:
+    """Whether nothing switched off this test of the base."""
+    mark, call = _MARK[test.source.language], _CALL[test.source.language]
+    is_marked = any(mark.match(part) for part in unconditional_marks(test).split("\n"))
     return not is_marked and not any(call.match(f" {text_of(one)}") for one in test.function.statements[:1])
 
 

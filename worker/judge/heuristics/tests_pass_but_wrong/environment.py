@@ -78,7 +78,12 @@ _ENDINGS: Final = (".kts", ".scala", ".swift")
 _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Remove the branch at {place}: the code has to do the same in a test as elsewhere.",
+)
 def branch_on_test_runner(change: Change) -> Iterator[Place]:
     """New production code asks for a test runner's own mark, and ends the function with another value where it is there.
 
@@ -91,7 +96,12 @@ def branch_on_test_runner(change: Change) -> Iterator[Place]:
             yield Place("the function gives another result when a test runner runs it", file.path, line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Remove the early return at {place}: the function has to do its work in CI and under test, too.",
+)
 def nothing_done_in_ci(change: Change) -> Iterator[Place]:
     """A function begins with a new branch that returns `null`, `None` or an empty value in CI, and does its work elsewhere.
 

@@ -72,7 +72,12 @@ _WRAPPERS: Final = _RETURNS | frozenset(
 )
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.PRODUCTION)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.PRODUCTION,
+    "Compute the result at {place} from the arguments, in place of the constant that the tests expect.",
+)
 def expected_value_returned(change: Change) -> Iterator[Place]:
     """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
 

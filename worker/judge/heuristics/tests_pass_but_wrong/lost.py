@@ -1,9 +1,10 @@
 """Tests that no runner finds any more: deleted, renamed out of discovery, without their mark, or commented out.
 
-Does not understand what a test proved. Invariant: a deleted test is a fact only where it went alone and nothing that it
-calls or names was touched; what moved, was rewritten, or went together with its code is at most a suspicion.
+Does not understand what a test proved. Invariant: a deleted test is a suspicion, and so is a hidden one whose code went with it
+or that says why; a hidden one is a fact otherwise.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
@@ -12,41 +13,53 @@ from worker.domain.diff import ChangeKind, DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.declared import is_declared
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
+from worker.judge.heuristics.reverts import is_certain_revert
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.skip_reasons import is_explained_above
 from worker.judge.heuristics.syntax import text_of
-from worker.judge.heuristics.tests import Test, all_paired, may_hold_tests, tests_of
+from worker.judge.heuristics.tests import Test, all_paired, base_sources, may_hold_tests, tests_of
+from worker.judge.heuristics.tests_pass_but_wrong.disabled import ran_before
 from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
 def test_deleted_alone(change: Change) -> Iterator[Place]:
-    """One existing test was deleted while its file stays, and nothing was put in its place.
+    """One existing test, or one whole file of tests, was deleted, and nothing was put in its place.
 
-    No other line of the change touches what the test calls, and the code it is named after lost no line.
+    No other line of the change touches what the tests call, and the code they are named after lost no line.
 
     False alarms: 1 of 3558 clean changes with tests (0.0 %, at most 0.16 %).
     """
-    gone = _deleted(change)
-    if len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change):
-        yield _place(gone[0], "although nothing that it names was changed")
+    deletion = change.once(_deleted_alone)
+    if deletion is not None:
+        yield _place(deletion, ", although nothing that it names was changed")
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
 def test_deleted(change: Change) -> Iterator[Place]:
-    """An existing test was deleted from a file that stays, and neither its code nor a new test accounts for it.
+    """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
+
+    Or a test is hidden whose code went with it, that says why, or that the issue or the title asks to remove.
 
     False alarms: 58 of 3558 clean changes with tests (1.6 %, at most 2.10 %).
     """
-    gone = _deleted(change)
-    unexplained = [lost for lost in gone if lost.is_unexplained(change)]
-    if len(unexplained) > _MANY or (len(gone) == 1 and gone[0].is_alone and gone[0].is_untouched(change)):
-        return
-    for lost in unexplained:
-        yield _place(lost, "")
+    unexplained = [one for one in change.once(_deletions) if all(lost.is_unexplained(change) for lost in one)]
+    if len(unexplained) <= _MANY and change.once(_deleted_alone) is None:
+        for deletion in unexplained:
+            yield _place(deletion, "")
+    for test, file, line in change.once(_hidden):
+        if _is_accounted_for(test, file, line, change):
+            yield _hidden_place(test, file, line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    Kind.FACT,
+    Looks.TESTS,
+    "Give the test at {place} back the name and the marks by which the test runner finds it, and make it pass.",
+)
 def test_hidden(change: Change) -> Iterator[Place]:
     """An existing test is still written there, but no runner finds it.
 
@@ -54,22 +67,69 @@ def test_hidden(change: Change) -> Iterator[Place]:
 
     False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
-    for test, file in change.once(_find_lost):
-        line = still_there(test, file)
-        if line is not None:
-            yield Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    for test, file, line in change.once(_hidden):
+        if not _is_accounted_for(test, file, line, change):
+            yield _hidden_place(test, file, line)
     for file in change.files:
         if left_collection(file):
-            yield Place(f"no test runner collects this file, as it did {file.diff.old_path}", file.path, 1)
+            note = f"no test runner collects this file, as it did {file.diff.old_path}"
+            step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
+            yield Place(note, file.path, 1, step=step)
+
+
+Deletion = tuple["Lost", ...]
+"""What was deleted by one decision: a test of a file that stays, or all tests of a file."""
+
+
+def _deleted_alone(change: Change) -> Deletion | None:
+    deletions = change.once(_deletions)
+    if len(deletions) != 1 or len(deletions[0]) != len(_deleted(change)):
+        return None
+    is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
+    return deletions[0] if is_alone and not is_declared(change, deletions[0][0].test) else None
+
+
+def _deletions(change: Change) -> tuple[Deletion, ...]:
+    """A file of which one test lives on elsewhere was rewritten, and is none of them."""
+    files: defaultdict[str, list[Lost]] = defaultdict(list)
+    for lost in _deleted(change):
+        files[lost.file.path].append(lost)
+    singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
+    whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
+    return (*singles, *whole)
+
+
+def _is_complete(lost: "list[Lost]") -> bool:
+    tests = [test for source in base_sources(lost[0].file) for test in tests_of(source) if ran_before(test)]
+    keys = {test.key for test in tests}
+    whole = [test for test in tests if test.outer not in keys]
+    return len(lost) == min(len(whole), _REBUILT)
+
+
+def _hidden(change: Change) -> tuple[tuple[Test, ChangedFile, int], ...]:
+    found = ((test, file, still_there(test, file)) for test, file in change.once(_find_lost))
+    return tuple((test, file, line) for test, file, line in found if line is not None)
+
+
+def _is_accounted_for(test: Test, file: ChangedFile, line: int, change: Change) -> bool:
+    """The change is meant to take it away, takes away what it calls, or says beside it why."""
+    if is_declared(change) or not _called(test).isdisjoint(change.once(_withdrawn_words)):
+        return True
+    return is_explained_above(file, line)
+
+
+def _hidden_place(test: Test, file: ChangedFile, line: int) -> Place:
+    return Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
 
 
 _MANY: Final = 3
 """Tests deleted at once, beyond which somebody rebuilt the tests and did not hide one."""
 
 
-def _place(lost: "Lost", more: str) -> Place:
-    line = lost.test.first
-    return Place(f"the test `{lost.test.name}` was deleted {more}".rstrip(), lost.file.path, line, side=Side.BASE)
+def _place(deletion: Deletion, more: str) -> Place:
+    lost = deletion[0]
+    what = f"this file with its {len(deletion)} tests" if len(deletion) > 1 else f"the test `{lost.test.name}`"
+    return Place(f"{what} was deleted{more}", lost.file.path, lost.test.first, side=Side.BASE)
 
 
 class Lost(NamedTuple):
@@ -81,10 +141,14 @@ class Lost(NamedTuple):
     """The block of changed lines that took it away."""
 
     @property
+    def is_of_deleted_file(self) -> bool:
+        return self.file.diff.change is ChangeKind.DELETED
+
+    @property
     def is_alone(self) -> bool:
-        """Its file stays, and the block only takes away."""
-        stays = self.file.diff.change is ChangeKind.MODIFIED
-        return stays and not any(line.kind is LineKind.ADDED and line.text.strip() for line in self.around)
+        """The block only takes away."""
+        has_addition = any(line.kind is LineKind.ADDED and line.text.strip() for line in self.around)
+        return self.file.diff.change in _TAKES_AWAY and not has_addition
 
     @property
     def called(self) -> frozenset[str]:
@@ -98,6 +162,9 @@ class Lost(NamedTuple):
         touched = change.once(_touched_words) | _words(_removed(change.files, change))
         if not called.isdisjoint(touched) or not self._said.isdisjoint(change.once(_dropped_words)):
             return False
+        is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
+        if is_named or any(self._is_spoken_of_by(test) for test in change.once(_new_tests)):
+            return False
         if change.once(_has_new_material) or _whole_package(self.file).intersection(change.once(_rewritten_folders)):
             return False
         return not any(
@@ -106,14 +173,45 @@ class Lost(NamedTuple):
 
     def is_unexplained(self, change: Change) -> bool:
         """The code that it speaks of did not go with it, and no new test stands in for it."""
-        if self.file.diff.change is not ChangeKind.MODIFIED or not self._said.isdisjoint(change.once(_dropped_words)):
+        if self.file.diff.change not in _TAKES_AWAY or not self._said.isdisjoint(change.once(_dropped_words)):
             return False
+        if self.is_of_deleted_file:
+            return not any(self._is_spoken_of_by(test) for test in change.once(_new_tests))
         mine = self.called
         return not any(mine and 2 * len(mine & other) > len(mine | other) for other in change.once(_called_anew))
+
+    def _is_spoken_of_by(self, new: Test) -> bool:
+        """Whether a new test calls something that this one called, or is named alike: it may stand in for it."""
+        alike = _stems_of(self.test.name) & _stems_of(new.name)
+        return len(alike) > 1 or not self.called.isdisjoint(_called(new))
+
+    def _is_named_in_tests(self, change: Change) -> bool:
+        """Whether lines that other tests gained speak of the file, or call what it called."""
+        added = change.once(_words_added_in_tests)
+        return not self.called.isdisjoint(added) or not _stems(self.file.path).isdisjoint(map(str.casefold, added))
 
     @property
     def _said(self) -> frozenset[str]:
         return _words([self.test.name, self.test.text])
+
+
+def _words_added_in_tests(change: Change) -> frozenset[str]:
+    files = (file for file in change.files if role_of(file.path) is Role.TEST)
+    return frozenset(word for file in files for text in file.diff.added_texts for word in _WORD.findall(text))
+
+
+_TAKES_AWAY: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
+
+
+def _stems_of(name: str) -> frozenset[str]:
+    return frozenset(word[:_STEM].casefold() for word in _PARTS.findall(name)) - {"test", "shou", "when"}
+
+
+_STEM: Final = 4
+
+
+def _new_tests(change: Change) -> tuple[Test, ...]:
+    return tuple(pair.head for pair in all_paired(change) if pair.base is None and pair.head is not None)
 
 
 def _has_new_material(change: Change) -> bool:
@@ -169,7 +267,7 @@ def _called(test: Test) -> frozenset[str]:
 
 def _called_anew(change: Change) -> tuple[frozenset[str], ...]:
     """What each new test calls: one that calls the same for the greater part was rewritten."""
-    return tuple(_called(pair.head) for pair in all_paired(change) if pair.base is None and pair.head is not None)
+    return tuple(map(_called, change.once(_new_tests)))
 
 
 _CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
@@ -228,10 +326,21 @@ def _dropped_words(change: Change) -> frozenset[str]:
     return change.meanwhile(_removed_words) - change.meanwhile(_added_words)
 
 
+def _withdrawn_words(change: Change) -> frozenset[str]:
+    """Words that the code lost, but for its comments: what is commented out is gone as well."""
+    added = (text for file in _code(change) for text in file.diff.added_texts if not _COMMENT.match(text))
+    return change.meanwhile(_removed_words) - _words(added)
+
+
+_COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
+
+
 def _find_lost(change: Change) -> tuple[tuple[Test, ChangedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
-    pairs = all_paired(change) if any(_may_lose(file) for file in change.files) else ()
-    gone = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
+    may_lose = any(_may_lose(file) for file in change.files) and not is_certain_revert(change)
+    pairs = all_paired(change) if may_lose else ()
+    old = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
+    gone = [(test, file) for test, file in old if ran_before(test)]
     keys = {(file.path, test.key) for test, file in gone}
     whole = ((test, file) for test, file in gone if (file.path, test.outer) not in keys)
     return tuple(islice(whole, _REBUILT))
@@ -258,7 +367,16 @@ def _deleted(change: Change) -> tuple[Lost, ...]:
 def _find_deleted(change: Change) -> tuple[Lost, ...]:
     found = (Lost(test, file, _block(test, file)) for test, file in change.once(_find_lost))
     gone = (lost for lost in found if lost.around and still_there(lost.test, lost.file) is None)
-    return tuple(lost for lost in gone if not _is_said_again(lost))
+    return tuple(lost for lost in gone if not _is_said_again(lost) and not _is_moved(lost, change))
+
+
+def _is_moved(lost: Lost, change: Change) -> bool:
+    """Most of its lines are added elsewhere: in a file of type tests, or among what is measured."""
+    lines = [line for line in lost.test.lines if _WORD.search(line)]
+    return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
+
+
+_MOST_MOVED: Final = 0.6
 
 
 def _is_said_again(lost: Lost) -> bool:

@@ -1,4 +1,4 @@
-"""Text in a change that is written for the judge: a verdict that it could copy, or an order how to decide.
+"""Text in a change that is written for the judge: a verdict to copy, an order, or code that reads otherwise than it runs.
 
 Does not guard the judge, for whom all of a change is data, and knows English only. Invariant: whatever is planted is named
 and rejects nothing.
@@ -19,6 +19,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 
 _VERDICT: Final = "this reads like a verdict of the judge; it is data like every other line, and decides nothing"
+_TURNED: Final = "control characters show this line in another order than it runs"
 _ORDER: Final = "this tells a judge how to decide; it is data like every other line, and decides nothing"
 
 
@@ -26,9 +27,13 @@ _ORDER: Final = "this tells a judge how to decide; it is data like every other l
 def verdict_planted(change: Change) -> Iterator[Place]:
     """Added text that imitates a verdict of the judge, or tells a judge how to decide: the first such line of a file.
 
+    Or code that is shown in another order than it runs, by control characters for the direction of writing.
+
     False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for file in change.files:
+        if file.language is not None and (line := next(iter(file.diff.added_that(_turns)), None)):
+            yield Place(_TURNED, file.path, line.head_line)
         if not any(_DECISION.search(text) or _is_order(text) for text in file.diff.added_passages()):
             continue
         lines = [line for line in file.diff.added if line.text.strip() not in change.removed_texts]
@@ -36,6 +41,13 @@ def verdict_planted(change: Change) -> Iterator[Place]:
             if line := next(found, None):
                 yield Place(note, file.path, line.head_line)
 
+
+def _turns(text: str) -> bool:
+    return _CONTROLS.search(text) is not None
+
+
+_CONTROLS: Final = pattern("[\u202a-\u202e\u2066-\u2069]")
+"""Embeddings, overrides and isolates of bidirectional text."""
 
 _NEAR: Final = 15
 """Lines over which a verdict is spread where it is written one field a line."""

@@ -1,4 +1,4 @@
-"""Checks that something is there, of which a check that stays in the same test asks more.
+"""Checks that a test lost and still makes: word for word, or as part of one that asks more of the same.
 
 Reads checks as texts. Does not know which steps change a value. Invariant: of what is not a plain name, bound once, only
 a check right beside it speaks, with nothing but checks between the two.
@@ -11,20 +11,39 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.tests import Test
-from worker.judge.heuristics.truths import Proof
+from worker.judge.heuristics.truths import Proof, is_literal
+from worker.judge.heuristics.weak_test.strength import words_of
 
 
 def is_implied(gone: Oracle, base: Test, head: Test) -> bool:
-    """Whether *gone* only asked that something is there, and *head* still asks what it is, or looks into it."""
-    subject = _subject(gone)
-    if not subject:
-        return False
-    stronger = [one for one in _checks(head) if _asks_more(one, subject)]
+    """Whether *head* still asks what *gone* asked: that something is there, or how it compares with a literal."""
+    there, compared, counted = _subject(gone), _compared(gone), _counted(gone)
+    stronger = [
+        kept
+        for kept in _checks(head)
+        if kept.text == gone.text
+        or (there and _asks_more(kept, there))
+        or (compared and compared in _sides(kept))
+        or (counted is not None and _counts(kept, *counted))
+    ]
+    subject = there or compared or (counted or ("",))[0]
     if _NAME.fullmatch(subject):
         bound = re.findall(rf"(?<![\w.$]){re.escape(subject)}(?:: ?[^=\n]{{1,80}})? ?:?=(?![=>])", head.text)
         return bool(stronger) and len(bound) <= 1
-    texts = {one.text for one in stronger}
-    return any(one.text in texts and _is_beside(one, gone, base) for one in _checks(base))
+    texts = {kept.text for kept in stronger}
+    return any(kept.text in texts and kept.node != gone.node and _is_beside(kept, gone, base) for kept in _checks(base))
+
+
+def may_be_implied(gone: Oracle, head: Test) -> bool:
+    """Whether *head* asks the same elsewhere, or says what the value is that *gone* asked something about."""
+    return any(kept.text == gone.text or any(_is_about(gone, side) for side in _sides(kept)) for kept in _checks(head))
+
+
+def _is_about(gone: Oracle, subject: str) -> bool:
+    """Whether *gone* asks about a part or a property of the subject, and of nothing else."""
+    if is_literal(subject) or subject in _sides(gone) or next(_ends(subject, gone.text[:_LONGEST]), None) is None:
+        return False
+    return words_of(gone) <= frozenset(_WORD.findall(subject))
 
 
 def _checks(test: Test) -> Iterator[Oracle]:
@@ -32,10 +51,35 @@ def _checks(test: Test) -> Iterator[Oracle]:
     return (one for one in found if not one.is_guess)
 
 
+def _sides(oracle: Oracle) -> list[str]:
+    """What it holds to be equal."""
+    return [side.strip() for side in oracle.pair or ()]
+
+
 def _subject(oracle: Oracle) -> str:
     """What is asked to be there at all."""
     found = _THERE.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
     return "" if found is None else next(filter(None, found.groups()))
+
+
+def _compared(oracle: Oracle) -> str:
+    """What is asked to differ from a literal, or to be more or less than it."""
+    found = _COMPARED.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
+    sides = [side for side in found.groups() if side is not None] if found is not None else []
+    subjects = [side for side in sides if not is_literal(side)]
+    return subjects[0] if len(subjects) == 1 else ""
+
+
+def _counted(oracle: Oracle) -> tuple[str, int] | None:
+    """The list of which an element is asked to be absent, and the position of that element."""
+    found = _ELEMENT.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
+    return None if found is None else (found[1], int(found[2]))
+
+
+def _counts(oracle: Oracle, subject: str, position: int) -> bool:
+    """Whether it says that the list ends before this position."""
+    found = _LENGTH.fullmatch(oracle.text[:_LONGEST])
+    return found is not None and (found[1] or found[2]) == subject and int(found[3]) <= position
 
 
 _LONGEST: Final = 300
@@ -46,7 +90,18 @@ _THERE: Final = pattern(
     rf"|(?:require|assert)\.NotNil\(t, (.+?){_MORE}\)|if ([\w.]+) == nil \{{.*\}}"
     rf"|(?:[\w$]+(?:\.|->|::))?(?:[aA]ssertNotNull|IsNotNull|NotNull)\((.+?){_MORE}\);?"
 )
+_COMPARED: Final = pattern(
+    r"assert (.+?) (?:[<>]=?|!=) (.+?)|self\.assert(?:NotEqual|Greater|Less|GreaterEqual|LessEqual)\((.+), (.+)\)"
+    r"|expect\((.+)\)\.(?:not\.to(?:Be|Equal|StrictEqual)|toBe(?:Greater|Less)Than(?:OrEqual)?)\((.+)\);?"
+    r"|(?:debug_)?assert!\((.+?) (?:[<>]=?|!=) (.+)\);?|(?:debug_)?assert_ne!\((.+), (.+)\);?"
+    r"|(?:require|assert)\.(?:NotEqual|Greater|Less|GreaterOrEqual|LessOrEqual)\(t, (.+), (.+)\)"
+    r"|(?:Assert(?:ions)?\.)?(?:assertTrue\((.+?) (?:[<>]=?|!=) (.+)\)|assertNotEquals\((.+), (.+)\));?"
+    r"|assertThat\((.+)\)\.is(?:NotEqualTo|(?:Greater|Less)Than(?:OrEqualTo)?)\((.+)\);?"
+)
+_ELEMENT: Final = pattern(r"expect\((.+)\[(\d{1,6})\]\)\.(?:toBeFalsy|toBeUndefined|not\.toBeDefined)\(\);?")
+_LENGTH: Final = pattern(r"expect\((?:(.+)\.length\)\.to(?:Be|Equal|StrictEqual)|(.+)\)\.toHaveLength)\((\d{1,6})\);?")
 _NAME: Final = pattern(r"[A-Za-z_$][\w$]*")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
 
 
 def _asks_more(oracle: Oracle, subject: str) -> bool:
@@ -61,7 +116,7 @@ def _asks_more(oracle: Oracle, subject: str) -> bool:
         return False
     if any(rest.startswith("?.") for rest in rests):
         return True
-    compared = [one.strip() for one in oracle.pair or ()]
+    compared = _sides(oracle)
     is_compared = subject in compared and _NOTHING.isdisjoint(compared)
     return is_compared or any(said.startswith(f"{entry}({subject})") for entry in ("expect", "assertThat"))
 

@@ -14,6 +14,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Where
 from worker.judge.heuristics.oracles import Oracle, oracles_of
 from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generator, role_of
+from worker.judge.heuristics.reverts import is_certain_revert
 from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.tests import Test, all_paired
 
@@ -53,7 +54,7 @@ def looks(change: Change) -> tuple[Look, ...]:
 
 
 def _looks(change: Change) -> tuple[Look, ...]:
-    return tuple(_of_pairs(change))
+    return () if is_certain_revert(change) else tuple(_of_pairs(change))
 
 
 def _of_pairs(change: Change) -> Iterator[Look]:
@@ -161,6 +162,38 @@ SMOKE: Final = pattern(
     re.IGNORECASE,
 )
 """To come to its end is all that such a test is about."""
+
+
+def proves_by_running(test: Test) -> bool:
+    """Whether the test says that something is allowed or does not fail, or it makes a call fail that is retried."""
+    words = {word.lower() for word in _WORDS.findall(test.name)}
+    remarks = (test.function.docstring, *map(text_of, test.function.comments))
+    if not words.isdisjoint(_PERMITS) or any(SMOKE.search(text) for text in (test.name, *remarks)):
+        return True
+    return _RETRIES.search(test.name) is not None and _FAILS_FIRST.search(test.text) is not None
+
+
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PERMITS: Final = frozenset(
+    {
+        "allow",
+        "allows",
+        "allowed",
+        "accept",
+        "accepts",
+        "accepted",
+        "support",
+        "supports",
+        "supported",
+        "permit",
+        "permits",
+    }
+    | {"permitted", "valid", "tolerates", "tolerated", "skip", "skips", "skipped"}
+)
+_RETRIES: Final = pattern(r"retr(?:y|ies|ied)|reconnect|recover|fall(?:s|ing)?_?back", re.IGNORECASE)
+_FAILS_FIRST: Final = pattern(
+    r"side_effect|Rejected|thenThrow|willThrow|\braise |\bthrow |Exception|Error\(|errors\.New|Err\(|fail|flaky|\b50[0234]\b"
+)
 
 
 _FUNCTIONS: Final = frozenset(

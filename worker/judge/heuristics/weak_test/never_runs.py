@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.conditional_skips import is_one_of_two, unconditional_marks
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.oracles import oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.judge.heuristics.reverts import is_revert
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.skip_reasons import states_reason
 from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
 from worker.judge.heuristics.tests import Test, may_hold_tests, names_a_report, tests_of
 from worker.judge.heuristics.truths import Proof
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
 
 _MARKS: Final = {
     Language.PYTHON: pattern(
-        r"@(?:pytest\.)?mark\.skip(?!\w)|@(?:unittest\.)?skip\b|@pytest\.skip\b|@(?:pytest\.)?mark\.skipif\(\s*[\"']?(?:True|1)\b"
-        r"|@(?:unittest\.)?skipIf\(\s*(?:True|1)\b|@(?:unittest\.)?skipUnless\(\s*(?:False|0|None)\b|mark\.parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))"
+        r"@(?:pytest\.)?mark\.skip(?!\w)|@(?:unittest\.)?skip\b|@pytest\.skip\b|@(?:pytest\.)?mark\.skipif\b"
+        r"|@(?:unittest\.)?skip(?:If|Unless)\(|mark\.parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))"
     ),
     Language.RUST: pattern(r"#\[ignore\b|#\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)\]"),
     Language.JAVA: pattern(r"@(?:\w+\.)*(?:Disabled|Ignore)\b|@Test\([^)]{0,200}enabled\s*=\s*false"),
@@ -36,7 +39,7 @@ _MARKS: Final = {
     Language.RUBY: pattern(
         r"^(?:x(?:it|specify|example|scenario)|pending|skip)\b|(?:^|\s)(?::skip|:pending|(?:skip|pending): ?(?:true\b|[\"']))"
     ),
-    Language.CSHARP: pattern(r"\bIgnore\b|\b(?:Fact|Theory)\(.{0,200}?\bSkip\s*="),
+    Language.CSHARP: pattern(r"\bIgnore\b|\b(?:Fact|Theory)\(.{0,200}?\bSkip\s*=(?!.*\bSkip(?:Unless|When)\s*=)"),
     Language.PHP: pattern(r"->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
     Language.KOTLIN: pattern(r"@(?:\w+\.)*(?:Disabled|Ignored?)\b|^x(?:test|it|should|expect|scenario)\b"),
     **dict.fromkeys(
@@ -63,9 +66,14 @@ _CALLS: Final = {
 }
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Remove the skip at {place}, and make the test pass.",
+)
 def new_test_skipped(change: Change) -> Iterator[Place]:
-    """A new test that is skipped on every machine.
+    """A new test that is skipped on every machine, without a reason.
 
     False alarms: 6 of 3558 clean changes with tests (0.2 %, at most 0.37 %).
     """
@@ -83,13 +91,19 @@ def _skipped(change: Change) -> tuple[tuple[Look, int], ...]:
 
 
 def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
-    """It names where the fault is looked after, turns off a test of the type above, or is run by another command."""
+    """It says why or where the fault is looked after, is left to write, turns off a test of the type above, or is run by another command."""
     test = look.test
-    if any(map(names_a_report, _reason(test, line))):
+    if any(map(names_a_report, _reason(test, line))) or is_revert(change) or states_reason(look.file, line):
+        return True
+    if _LEFT_TO_WRITE.search(test.source.lines[line - test.source.first]):
         return True
     if test.source.language is Language.RUST:
         return change.once(_runs_ignored)
     return turns_off_an_inherited_one(test)
+
+
+_LEFT_TO_WRITE: Final = pattern(r"^\s*\w+(?:\.\w+){0,3}\.todo\(")
+"""`test.todo` announces a test; every report of a run counts it."""
 
 
 def _runs_ignored(change: Change) -> bool:
@@ -132,7 +146,7 @@ _MEASURES: Final = pattern(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand
 def _skipped_at(test: Test) -> int | None:
     language = test.source.language
     mark, call = _MARKS[language], _CALLS.get(language)
-    if mark.search(test.marks):
+    if mark.search(unconditional_marks(test)) and not is_one_of_two(test):
         return _line_of_mark(test) or test.first
     if language in SCRIPTS and (suite := _skipped_suite(test.node)) is not None:
         return test.function.line_of(suite)
@@ -172,7 +186,7 @@ def new_test_may_fail(change: Change) -> Iterator[Place]:
     False alarms: 2 of 3558 clean changes with tests (0.1 %, at most 0.20 %).
     """
     for look in looks(change):
-        if look.is_new and _MAY_FAIL.search(look.test.marks):
+        if look.is_new and _MAY_FAIL.search(unconditional_marks(look.test)):
             note = f"the new test `{look.test.name}` is marked as failing"
             yield Place(note, look.file.path, look.test.first, look.test.first)
     for look, line in change.once(_skipped):
@@ -186,7 +200,12 @@ _MAY_FAIL: Final = pattern(
 )
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Give the test at {place} a name that no other test of this file has, so that all of them run.",
+)
 def test_shadowed(change: Change) -> Iterator[Place]:
     """Two tests of one name in one place: only the last one runs, and one of the two is new.
 

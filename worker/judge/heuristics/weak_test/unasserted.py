@@ -12,21 +12,28 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
+from worker.judge.heuristics.conditional_skips import is_one_of_two
 from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language, Role, language_of, role_of
+from worker.judge.heuristics.material import modifiers
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
 from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought, text_of
 from worker.judge.heuristics.tests import Test
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
-from worker.judge.heuristics.weak_test.looks import SMOKE, Look, is_within_definition, looks
+from worker.judge.heuristics.weak_test.looks import Look, is_within_definition, looks, proves_by_running
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Write the test at {place}: call the code that it is named after, and assert the result.",
+)
 def test_empty(change: Change) -> Iterator[Place]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
 
@@ -36,7 +43,9 @@ def test_empty(change: Change) -> Iterator[Place]:
         is_emptied = look.base is not None and bool(look.base.function.statements)
         is_meant = turns_off_an_inherited_one(look.test) or _is_started_for(look.test)
         is_looked_at = is_emptied or (look.is_new and not is_meant)
-        if is_looked_at and not look.is_cut and not marks_prove(look.test) and _does_nothing(look):
+        is_run_by_others = _is_extended(look.test) and proves_by_running(look.test)
+        may_rest = look.is_cut or marks_prove(look.test) or is_one_of_two(look.test) or is_run_by_others
+        if is_looked_at and not may_rest and _does_nothing(look):
             yield _place(look, f"{_named(look)} does nothing")
 
 
@@ -50,6 +59,15 @@ def _is_started_for(test: Test) -> bool:
 _STARTS: Final = pattern(
     r"@(?:\w+\.)*+(?:\w+Test|ContextConfiguration|SpringJUnit\w*Config)\b|\bSpring\w*(?:Runner|Extension)\b"
 )
+
+
+def _is_extended(test: Test) -> bool:
+    """Whether a mark of the test or of its class runs code of its own around it."""
+    owner = test.function.container
+    return any(_EXTENDED.search(marks) for marks in (test.marks, "" if owner is None else modifiers(owner)))
+
+
+_EXTENDED: Final = pattern(r"@(?:\w+\.)*(?:ExtendWith|RunWith|usefixtures|mark\.usefixtures)\b")
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
 
@@ -82,7 +100,12 @@ _STILL: Final = frozenset(
 )
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Add an assertion to the test at {place} that compares what the code returns with the expected value.",
+)
 def test_result_unread(change: Change) -> Iterator[Place]:
     """A new test that computes something, never looks at it again, and asserts nothing else.
 
@@ -101,9 +124,7 @@ def test_without_assertion(change: Change) -> Iterator[Place]:
     False alarms: 73 of 3558 clean changes with tests (2.1 %, at most 2.57 %).
     """
     for look in unasserted(change):
-        is_about_that = look.test.source.language in FURTHER and SMOKE.search(look.test.name) is not None
-        is_bare = _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles)
-        if is_bare and not is_about_that:
+        if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
             yield _place(look, f"{_named(look)} asserts nothing")
 
 
@@ -177,9 +198,16 @@ def unasserted(change: Change) -> tuple[Look, ...]:
 
 
 def _unasserted(change: Change) -> tuple[Look, ...]:
-    bare = [look for look in looks(change) if _is_bare(look) and (look.is_new or _lost_all(look))]
+    bare = [look for look in looks(change) if _is_bare(look) and (_is_asked_to_assert(look) or _lost_all(look))]
     asserting = {language: _asserting(change, language) for language in {look.test.source.language for look in bare}}
     return tuple(look for look in bare if not _relies_on(look, asserting[look.test.source.language]))
+
+
+def _is_asked_to_assert(look: Look) -> bool:
+    """A new test that means to find out more than that it runs; a check that holds in any case shows that it does."""
+    if not look.is_new:
+        return False
+    return not proves_by_running(look.test) or any(one.proof is Proof.NOTHING for one in look.oracles)
 
 
 def _lost_all(look: Look) -> bool:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Remove the early return at {place}, so that the assertions below it run.",
+)
 def assertion_unreached(change: Change) -> Iterator[Place]:
     """Assertions of a test are never reached: behind an added `return`, where `false` holds, or in a loop over nothing.
 
@@ -36,16 +41,24 @@ def assertion_unreached(change: Change) -> Iterator[Place]:
     for body in bodies(change):
         for gate in _never(body):
             line = body.line_of(gate)
-            yield Place("the assertions in here are never reached", body.file.path, line, line)
+            step = "Make the condition at {place} one that can hold, or remove it, so that the assertions under it run."
+            yield Place("the assertions in here are never reached", body.file.path, line, line, step=step)
 
 
 _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
 
 
 def _end(look: Look) -> "Node | None":
-    """The first statement of the body behind which nothing is reached."""
-    first = look.test.function.statements[:-1]
+    """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
+    statements = look.test.function.statements
+    opened = (one.child_by_field_name("body") for one in statements if one.type in _OPENS)
+    blocks = (block.named_children for block in opened if block is not None)
+    first = [*statements[:-1], *(one for block in blocks for one in block[:-1])]
     return next((one for one in first if one.type not in _MODIFIED and _ENDS.fullmatch(text_of(one)[:_LONGEST])), None)
+
+
+_OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
+"""Blocks that are run to their end, and then closed."""
 
 
 _MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
@@ -106,7 +119,12 @@ def _holds(around: "Node", inside: "Node") -> bool:
     return otherwise is None or inside.start_byte < otherwise.start_byte
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Move the assertions out of the condition at {place}, so that they run wherever the test runs.",
+)
 def assertion_behind_switch(change: Change) -> Iterator[Place]:
     """A new test whose every assertion is made only where the environment says so.
 
@@ -120,7 +138,7 @@ def assertion_behind_switch(change: Change) -> Iterator[Place]:
 
 
 _SWITCH: Final = pattern(
-    r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!|System\.getProperty"
+    r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!\((?:not\()?feature|System\.getProperty"
     r"|Boolean\.getBoolean|Deno\.env|sys\.argv|os\.Args|testing\.Verbose|\b(?:globalThis|global|window)\.\w)",
     2,
 )
@@ -137,8 +155,16 @@ def assertion_conditional(change: Change) -> Iterator[Place]:
     for look in looks(change):
         for gate in _doubtful(look):
             line = look.test.function.line_of(gate)
-            if line in look.file.added_lines:
+            if line in look.file.added_lines and not _ASKS_FOR_PLATFORM.match(text_of(gate)[:_LONGEST]):
                 yield Place("what is asserted here may never be", look.file.path, line, line)
+
+
+_ASKS_FOR_PLATFORM: Final = pattern(
+    r"if\b[^\n{:]{0,100}(?:\bcfg!\((?:not\(|any\(|all\()*(?:unix|windows|target_|miri)|\bGOOS\b|\bGOARCH\b|sys\.platform|process\.platform"
+    r"|\bos\.name\b|platform\.(?:system|machine)\(|sys\.version_info|\bis_?(?:windows|win32|linux|mac(?:os)?|darwin)\b|\.IsOSPlatform\()",
+    2,
+)
+"""The condition names an operating system, a processor or a version of the language: an honest conditional skip."""
 
 
 def _doubtful(look: Look) -> "Iterator[Node]":

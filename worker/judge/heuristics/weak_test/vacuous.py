@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Replace the assertion at {place} by one that compares what the code returns with the expected value.",
+)
 def assertion_always_true(change: Change) -> Iterator[Place]:
     """An added assertion that no result could make fail: `assert True`, or a test that only compares with itself.
 
@@ -130,7 +135,12 @@ def _is_counted(body: Body) -> bool:
 _ANNOUNCES: Final = pattern(r"\b(?:(?:t|tt|st|tap|test|assert)\.plan|expect\.assertions|assert\.expect)\(\s*[1-9]")
 
 
-@signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS)
+@signal(
+    Category.WEAK_TEST,
+    Kind.FACT,
+    Looks.TESTS,
+    "Call the matcher at {place}, with the expected value where it takes one.",
+)
 def matcher_not_called(change: Change) -> Iterator[Place]:
     """An added matcher that is named and not called, so that it checks nothing.
 

@@ -26,7 +26,7 @@ def fired(one: Change) -> list[tuple[str, str]]:
     ("text", "signal", "note"),
     [
         ("Extend the tests in `test_download.py`", "path_not_changed", "AC1: test_download.py is not changed"),
-        ("Introduce `Backoff`", "name_not_found", "AC1: Backoff is not found in the change"),
+        ("Introduce `Backoff`", "name_not_found", "AC1: the name `Backoff` does not occur"),
         ("Covered by a test: resumes halted transfers", "test_not_found", "AC1: no added test speaks of it"),
         ("Describe it in the documentation", "docs_not_changed", "AC1: no documentation is changed"),
     ],

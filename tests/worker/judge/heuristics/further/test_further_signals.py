@@ -59,7 +59,7 @@ IN_CODE = {
     "kotlin branch": ("kt", "branch_empty", "    fun total(a: Int): Int {\n        if (a > 1) {\n        }\n        return rows.sum()\n    }"),
     "conflict": ("php", "conflict_marker", "<<<<<<< HEAD\n    // a\n=======\n    // b\n>>>>>>> branch"),
     "c# private": ("cs", "function_uncalled", "    private int Total(int a) { return rows.Sum(a); }"),
-    "ruby private": ("rb", "function_uncalled", "  private def total(a)\n    rows.sum(a)\n  end"),
+    "ruby private": ("rb", "function_uncalled_suspected", "  private def total(a)\n    rows.sum(a)\n  end"),
     "kotlin private, described": ("kt", "function_uncalled", "    /** Adds a row. */\n    private fun more(a: Int) = rows.add(a)"),
     "kotlin private, empty": ("kt", "body_does_nothing", "    private fun total() { }\n    fun all() = total()"),
     "kotlin open, empty": ("kt", "body_empty_suspected", "    /** Adds up what the rows say, and rounds it up to cents. */\n    open fun total() { }"),

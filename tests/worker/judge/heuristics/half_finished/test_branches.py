@@ -57,6 +57,69 @@ def test_what_is_an_answer_is_not_mentioned(path: str, code: str) -> None:
     assert lines(path, code) == []
 
 
+ARMS = {
+    "py match": ("a.py", "match x:\n    case 1:\n        a()\n    case _:\n        b()\n", ("        a()", "        pass"), 2),
+    "go switch": ("a.go", "package a\n\nfunc f(x int) {\n\tswitch x {\n\tcase 1:\n\t\ta()\n\tdefault:\n\t\tb()\n\t}\n}\n", ("\t\ta()\n", ""), 5),
+    "go select": ("a.go", "package a\n\nfunc f(c chan int) {\n\tselect {\n\tcase <-c:\n\t\ta()\n\tdefault:\n\t\tb()\n\t}\n}\n", ("\t\ta()\n", ""), 5),
+    "rust match": ("a.rs", "fn f(x: u8) {\n    match x {\n        1 => {\n            a();\n        }\n        _ => b(),\n    }\n}\n", ("            a();\n", ""), 3),
+    "rust expression": ("a.rs", "fn f(x: u8) {\n    match x {\n        1 => a(),\n        _ => b(),\n    }\n}\n", ("1 => a()", "1 => ()"), 3),
+    "rust select in a macro": ("a.rs", "async fn f(x: u8) {\n    tokio::select! {\n        _ = x => { a() }\n        y = z => { b(y) }\n    }\n}\n", ("x => { a() }", "x => {}"), 3),
+    "java switch": ("A.java", "class A {\n  void f(int x) {\n    switch (x) {\n      case 1:\n        a();\n        break;\n      default:\n        b();\n    }\n  }\n}\n", ("        a();\n", ""), 4),
+    "java rule": ("A.java", "class A {\n  void f(int x) {\n    switch (x) {\n      case 1 -> a();\n      default -> b();\n    }\n  }\n}\n", ("-> a();", "-> {}"), 4),
+    "ts switch": ("a.ts", "switch (x) {\n  case 1: {\n    a()\n    break\n  }\n  default:\n    b()\n}\n", ("    a()\n", ""), 2),
+    "c# switch": ("A.cs", "class A {\n  void F(int x) {\n    switch (x) {\n      case 1:\n        A1();\n        break;\n      default:\n        B();\n        break;\n    }\n  }\n}\n", ("        A1();\n", ""), 4),
+    "php switch": ("a.php", "<?php\nswitch ($x) {\n  case 1:\n    a();\n    break;\n  default:\n    b();\n}\n", ("    a();\n", ""), 3),
+    "kotlin when": ("A.kt", "fun f(x: Int) {\n  when (x) {\n    1 -> a()\n    else -> b()\n  }\n}\n", ("-> a()", "-> {}"), 3),
+    "ruby when": ("a.rb", "case x\nwhen 1\n  a()\nelse\n  b()\nend\n", ("  a()\n", ""), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code", "edit", "line"), ARMS.values(), ids=ARMS.keys())
+def test_an_arm_that_was_emptied_is_suspected_and_an_empty_one_that_was_there_is_not(
+    path: str, code: str, edit: tuple[str, str], line: int
+) -> None:
+    after = code.replace(*edit)
+    assert lines(path, after, code) == [line]
+    assert lines(path, f"{after}\n\n", after) == []
+    assert lines(path, after) == []
+
+
+ANSWERS = {
+    "says why": ("    case 1:\n        pass  # the default is right\n", "    case 1:\n        a()\n"),
+    "still works": ("    case 1:\n        c()\n", "    case 1:\n        a()\n"),
+    "another one": ("    case 2:\n        pass\n", "    case 1:\n        a()\n"),
+    "moved": ("    case 1:\n        pass\n    case 2:\n        a()\n", "    case 1:\n        a()\n"),
+}
+
+
+@pytest.mark.parametrize(("after", "before"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_an_arm_that_answers_is_not_mentioned(after: str, before: str) -> None:
+    assert lines("a.py", f"match x:\n{after}", f"match x:\n{before}") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.go", '\tcase "",\n\t\t"a",\n\t\t"b":\n', '\tcase "",\n\t\ta,\n\t\tb:\n'),
+        ("a.go", "\tcase x == nil:\n\tcase x.y == nil:\n\t\tgo1()\n", "\tcase x == nil:\n"),
+        ("a.rs", "        A::B | A::C => {}\n", "        A::D | A::B | A::C => {}\n"),
+        ("a.rs", "        A::B => {}\n        A::C => {\n            a();\n        }\n", "        A::B | A::C => {}\n"),
+    ],
+)
+def test_an_arm_that_matches_something_else_was_not_emptied(path: str, before: str, after: str) -> None:
+    around = (
+        ("package a\n\nfunc f(x T) {\n\tswitch x {\n{}\tdefault:\n\t\tgo2()\n\t}\n}\n")
+        if path == "a.go"
+        else "fn f(x: A) {\n    match x {\n{}        _ => b(),\n    }\n}\n"
+    )
+    assert lines(path, around.replace("{}", after, 1), around.replace("{}", before, 1)) == []
+
+
+def test_an_arm_that_falls_through_to_the_next_one_is_not_empty() -> None:
+    before = "switch (x) {\n  case 1:\n    return a()\n  case 2:\n    return b()\n}\n"
+    assert lines("a.ts", before.replace("    return a()\n", ""), before) == []
+
+
 def test_a_branch_from_which_the_work_was_taken_out_is_suspected() -> None:
     before = "function f(x) {\n  if (x) {\n    go()\n  }\n  return x\n}\n"
     assert lines("a.ts", before.replace("    go()\n", ""), before) == [2]

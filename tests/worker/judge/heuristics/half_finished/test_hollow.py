@@ -22,8 +22,13 @@ FACTS = {
     "py never equal": ("a.py", "class A(B):\n    def __eq__(self, other):\n        return False\n"),
     "java never equal": ("A.java", "class A {\n  @Override\n  public boolean equals(Object other) {\n    return false;\n  }\n}\n"),
     "rust only one with a feature": ("a.rs", '#[cfg(feature = "x")]\nfn load(path: u8) -> bool {\n    false\n}\n'),
+    "go discards": ("a.go", "package a\n\nfunc Load(s string) (*T, error) {\n\t_ = s\n\treturn nil, nil\n}\n"),
+    "rust default of a type": ("a.rs", "pub fn load(path: &str) -> Result<T> {\n    let _ = path;\n    Ok(T::default())\n}\n"),
+    "rust no text": ("a.rs", 'pub fn load(path: &str) -> String {\n    "".to_string()\n}\n'),
+    "ts cast twice": ("a.ts", "function load(path: string): T {\n  return {} as unknown as T\n}\n"),
     "py takes": ("a.py", "class A:\n    def load(self, path):\n        return {}\n"),
     "py documented": ("a.py", 'class A:\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
+    "py documented with what it does and what not": ("a.py", 'class A:\n    def load(self):\n        """Read the text at this path and check its form. It does not close the file."""\n        return []\n'),
     "py commented out": ("a.py", "def load(path):\n    # text = read(path)\n    # return text\n    return False\n"),
     "py behind words": ("a.py", "def load(path):\n    # First the text.\n    # text = read(path)\n    # check(text)\n    # return text\n    return False\n"),
     "py context manager": ("a.py", "@contextlib.contextmanager\ndef opened(path):\n    pass\n"),
@@ -69,7 +74,12 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py plugin": ("a.py", "class AuditPlugin:\n    def configure(self, config):\n        pass\n"),
+    "ts one of two of a kind": ("a.ts", "class A {\n  load(path: string) {\n    return read(path)\n  }\n}\nclass B {\n  load(path: string) {\n    return null\n  }\n}\n"),
+    "ts asked for by an interface beside it": ("a.ts", "interface Loads {\n  load(path: string): string | null\n}\nclass A {\n  load(path: string) {\n    return null\n  }\n}\n"),
+    "rust in a macro": ("a.rs", "paste! {\n    fn load(path: u8) -> u8 {\n        0\n    }\n}\n"),
     "java state with a parameter": ("A.java", "class A {\n  /** Says whether a call may be made at this moment or not. */\n  @Override\n  public boolean may(int x) {\n    return true;\n  }\n}\n"),
+    "py says what it leaves out": ("a.py", 'class A:\n    def keys(self):\n        """We don\'t want to get any other attributes of it if the model did not ask for them."""\n        return set()\n'),
     "py documented where a type may ask for it": ("a.py", 'class A(B):\n    def load(self, path):\n        """Read the text at this path and check its form."""\n        return []\n'),
     "go documented method": ("a.go", "package a\n\n// Cleanup closes any idle connections and shuts the provider down.\nfunc (o *T) Cleanup() error {\n\treturn nil\n}\n"),
     "go private method of a new type": ("a.go", "package a\n\ntype t struct{}\n\nfunc (o *t) write(v view) {}\n"),
@@ -114,6 +124,9 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "ts constructor of properties": ("a.ts", "class A {\n  constructor(private readonly path: string, mode: string) {}\n}\n"),
+    "ts private constructor of properties": ("a.ts", "class A {\n  private constructor(@Inject() public path: string) {}\n}\n"),
+    "php constructor of properties": ("a.php", "<?php\nclass A {\n  public function __construct(private Path $path) {\n  }\n}\n"),
     "go says that it never fails": ("a.go", "package a\n\n// Any never returns an error.\nfunc Any(p string) error {\n\treturn nil\n}\n"),
     "py works": ("a.py", "def load(path):\n    return read(path)\n"),
     "py two statements": ("a.py", "def load(path):\n    go(path)\n    return None\n"),

@@ -82,6 +82,10 @@ WHOLE = {
     "at the side of the signature": "def load(\n    # TODO: finish\n    path,\n):\n    return read(path)\n",
     "a call follows": "def load(path):\n    # TODO: log\n    return read(path).strip().split()\n",
     "two things follow": "def load(path):\n    # TODO: log\n    go(path)\n    return path\n",
+    "in code that was put into comments": "def load(path):\n    # if path is None:\n    #     # TODO: handle this\n    #     return None\n    return read(path)\n",
+    "behind a call in comments": "def load(path, mode):\n    # check(path)\n    # TODO: check the mode\n    return read(path)\n",
+    "an optional extra": "def load(path, mode):\n    text = read(path)\n    # TODO: optionally add support for a mode\n    return text\n",
+    "one more": "def load(path):\n    text = read(path)\n    # TODO: add more encodings\n    return text\n",
     "a stub tells it already": "def load(path):\n    # TODO: implement\n    pass\n",
 }
 
@@ -89,6 +93,12 @@ WHOLE = {
 @pytest.mark.parametrize("code", WHOLE.values(), ids=WHOLE.keys())
 def test_a_note_about_a_function_that_is_whole_is_no_fact(code: str) -> None:
     assert admitted("a.py", code) == []
+
+
+def test_a_block_of_comments_that_begins_with_code_is_code() -> None:
+    code = "class A {\n  int load(int x) {\n    /*\n    check(x);\n    TODO: finish this\n    */\n    return y(x);\n  }\n}\n"
+    assert admitted("A.java", code) == []
+    assert admitted("A.java", code.replace("    check(x);\n", "")) == [3]
 
 
 def test_an_example_and_a_decorated_function_say_it_too() -> None:

@@ -292,6 +292,14 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py one of several clients": (
+        "a.py",
+        "class MailClient:\n    def send(self, x):\n        return post(x)\n\n    def stream(self, x):\n        raise NotImplementedError\n\n\nclient = MailClient()\n",
+    ),
+    "ts one of two of a kind": (
+        "a.ts",
+        "class A {\n  load(p: string) {\n    return read(p)\n  }\n}\nclass B {\n  load(p: string) {\n    throw new Error('not implemented')\n  }\n}\n",
+    ),
     "py takes what somebody hands it": ("a.py", "signal.connect(retry)\n\ndef retry(sender, payload):\n    pass\n"),
     "py in another branch": (
         "a.py",
@@ -375,6 +383,7 @@ def test_a_stub_is_placed_at_the_statement_that_says_so() -> None:
         end_line=11,
         weight=1.0,
         note="the whole body of `load` is a stub",
+        step="Write the body of `load` at src/a.py:9, or take the function out of this change.",
     )
 
 

@@ -1,8 +1,12 @@
 """New functions without a caller, and parameters that nobody looks at."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.judge.heuristics.made import change_of, dossier_of, plain_dossier
+from worker.judge.heuristics import definitions_in
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import (
     function_uncalled,
     function_uncalled_suspected,
@@ -10,8 +14,13 @@ from worker.judge.heuristics.half_finished.unused import (
 )
 
 
-def uncalled(path: str, code: str, before: str | None = None, *, texts: bool = True) -> str:
-    change = change_of({} if before is None else {path: before}, {path: code}, texts=texts)
+def uncalled(
+    path: str, code: str, before: str | None = None, *, texts: bool = True, paths: Sequence[str] | None = ()
+) -> str:
+    """What is found once the name was looked up in the head tree. *paths*: files that hold it; None: it was not looked up."""
+    lookups = [{"name": name, "paths": paths} for name in ("load", "_load")] if paths is not None else []
+    dossier = dossier_of({} if before is None else {path: before}, {path: code}, texts=texts, lookups=lookups)
+    change = Change(dossier)
     facts = list(function_uncalled.findings(change))
     return "fact" * len(facts) + "suspected" * len(list(function_uncalled_suspected.findings(change)))
 
@@ -43,6 +52,138 @@ def test_one_that_something_names_is_nothing(path: str, code: str) -> None:
     assert "fact" not in uncalled(path, f"{code}{mark} {name}\n")
 
 
+REACHED_FROM_OTHER_FILES = {
+    "py": (*FACTS["py"], "b.py"),
+    "py in a folder": ("a/b.py", FACTS["py"][1], "setup.cfg"),
+    "go": (*FACTS["go"], "b.go"),
+    "go in a folder": ("a/a.go", FACTS["go"][1], "a/b.go"),
+    "rust with child modules": ("src/a.rs", "mod b;\n\n" + FACTS["rust"][1], "src/a/b.rs"),
+    "script of a page": (*FACTS["ts"], "b.ts"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "caller"), REACHED_FROM_OTHER_FILES.values(), ids=REACHED_FROM_OTHER_FILES.keys()
+)
+def test_what_other_files_can_call_is_a_fact_only_once_it_was_looked_up_there(
+    path: str, code: str, caller: str
+) -> None:
+    assert uncalled(path, code, paths=None) == "suspected"
+    assert uncalled(path, code) == "fact"
+    assert uncalled(path, code, paths=[caller]) == ""
+    (definition,) = definitions_in(dossier_of({}, {path: code}))
+    assert definition.is_private
+    assert definition.may_be_called_in(caller)
+    assert not definition.may_be_called_in("logo.png")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["x.html", "x.html.j2", "a/x.json", "x.txt", "docs/x.rst", "run.sh", "Makefile", "x.xml", "x.mako", "README.md", "bin/x"],
+)  # fmt: skip
+def test_any_file_but_a_binary_one_may_name_a_private_function(path: str) -> None:
+    (definition,) = definitions_in(dossier_of({}, {"a.py": FACTS["py"][1]}))
+    assert definition.may_be_called_in(path)
+    assert uncalled(*FACTS["py"], paths=[path]) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("A.cs", "partial class A {\n  private int load(int x) {\n    return x + 1;\n  }\n}\n"),
+        ("A.php", "<?php\ntrait A {\n  private function load($x) {\n    return $x + 1;\n  }\n}\n"),
+    ],
+)
+def test_a_private_method_of_a_class_over_several_files_is_looked_up(path: str, code: str) -> None:
+    assert uncalled(path, code, paths=None) == "suspected"
+    assert uncalled(path, code) == "fact"
+    assert uncalled(path, code, paths=["A.xaml"]) == ""
+    whole = code.replace("partial class", "class").replace("trait", "class")
+    assert uncalled(path, whole, paths=None) == "fact"
+
+
+COMMANDS = "def _cmd_a(v):\n    return v\n"
+NEW_COMMAND = COMMANDS + "\n\ndef _cmd_b(v):\n    return v * 2 + 1\n"
+HANDLERS = "import {{ x }} from './x'\nself[{name}](1)\nfunction whenStopped(v) {{\n  return x(v)\n}}\n"
+
+
+def commands(
+    before: dict[str, str], after: dict[str, str], *names: str, paths: Sequence[str] = ()
+) -> tuple[str, list[str]]:
+    """What is found, and what is looked up. *names*: those that files at *paths* hold."""
+    lookups = [{"name": "_cmd_b", "paths": ()}, *({"name": name, "paths": paths} for name in names)]
+    dossier = dossier_of(before, after, lookups=lookups)
+    facts = "fact" * len(list(function_uncalled.findings(Change(dossier))))
+    suspicions = "suspected" * len(list(function_uncalled_suspected.findings(Change(dossier))))
+    return facts + suspicions, [definition.name for definition in definitions_in(dossier)]
+
+
+def test_beside_a_function_that_begins_alike_and_that_nothing_names_a_new_one_is_suspected() -> None:
+    assert commands({"a.py": COMMANDS}, {"a.py": NEW_COMMAND})[0] == "suspected"
+    called = COMMANDS + "\n\nx = _cmd_a(1)\n"
+    assert commands({"a.py": called}, {"a.py": called + NEW_COMMAND.removeprefix(COMMANDS)})[0] == "fact"
+    other = COMMANDS.replace("_cmd_a", "_load_a")
+    assert commands({"a.py": other}, {"a.py": other + NEW_COMMAND.removeprefix(COMMANDS)})[0] == "fact"
+    assert commands({}, {"a.py": NEW_COMMAND})[0] == "factsuspected"
+
+
+@pytest.mark.parametrize(
+    "caller",
+    ['getattr(mod, "_cmd_" + name)(v)', 'getattr(mod, f"_cmd_{name}")(v)', "getattr(mod, '_cmd_%s' % name)", 'PREFIX = "_cmd_"'],
+)  # fmt: skip
+def test_a_function_that_a_call_by_a_built_name_fits_is_not_mentioned(caller: str) -> None:
+    new = NEW_COMMAND.removeprefix(COMMANDS)
+    assert commands({}, {"cmds.py": new, "run.py": f"x = {caller}\n"})[0] == ""
+    assert commands({}, {"cmds.py": new, "run.py": "x = getattr(mod, '_cmd')\n"})[0] == "fact"
+
+
+@pytest.mark.parametrize("name", ['"when" + n', "`when${n}`", "'when'.concat(n)"])
+def test_the_beginning_of_a_name_in_camel_case_fits_only_where_a_value_goes_on(name: str) -> None:
+    fits = name != "'when'.concat(n)"
+    found = commands({}, {"a.ts": HANDLERS.format(name=name)})[0]
+    assert found == ("" if fits else "fact")
+
+
+def test_the_beginning_of_a_private_name_is_looked_up_too() -> None:
+    new = {"cmds.py": NEW_COMMAND.removeprefix(COMMANDS)}
+    assert commands({}, new)[1] == ["_cmd_b", "_cmd_"]
+    assert commands({}, new, "_cmd_", paths=["app/run.py"])[0] == ""
+    assert commands({}, new, "_cmd_")[0] == "fact"
+    assert commands({}, {"a.go": "package a\n\nfunc cmd_b(v int) int {\n\treturn v + 1\n}\n"})[1] == ["cmd_b"]
+
+
+@pytest.mark.parametrize("kind", ["py inner", "rust", "rust method", "java", "ts private", "js private", "js inner"])
+def test_what_its_own_file_alone_can_call_needs_no_lookup(kind: str) -> None:
+    path, code = FACTS[kind]
+    assert uncalled(path, code, paths=None) == "fact"
+    assert definitions_in(dossier_of({}, {path: code})) == ()
+
+
+def test_a_module_of_a_script_keeps_its_functions() -> None:
+    path, code = FACTS["ts"]
+    assert uncalled(path, f"import {{ read }} from './b'\n{code}", paths=None) == "fact"
+
+
+def test_private_functions_of_go_are_called_in_their_own_folder_alone() -> None:
+    (definition,) = definitions_in(dossier_of({}, {"a/a.go": FACTS["go"][1]}))
+    assert [definition.may_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
+
+
+def test_a_public_function_is_looked_up_too_and_stays_a_suspicion() -> None:
+    path, code = SUSPECTED["py"]
+    (definition,) = definitions_in(dossier_of({}, {path: code}))
+    assert not definition.is_private
+    assert (uncalled(path, code), uncalled(path, code, paths=["b.py"])) == ("suspected", "")
+
+
+def test_a_file_of_the_change_is_no_caller_elsewhere() -> None:
+    assert uncalled(*FACTS["go"], texts=False, paths=["a.go"]) == "fact"
+
+
+def test_nothing_is_looked_up_for_a_diff_that_can_t_be_read() -> None:
+    assert definitions_in(plain_dossier("no diff")) == ()
+
+
 SUSPECTED = {
     "py": ("a.py", "def load(path):\n    return read(path)\n"),
     "py method": ("a.py", "class A:\n    def _load(self):\n        return self.x\n"),
@@ -66,6 +207,9 @@ OUTSIDE = {
     "py package": ("a/__init__.py", "def _load():\n    return 1\n"),
     "py branch": ("a.py", "try:\n    import x\nexcept ImportError:\n    def _load():\n        return 1\n"),
     "py named by Jupyter": ("a.py", "def _jupyter_labextension_paths():\n    return [x()]\n\n\ndef _load_jupyter_server_extension(app):\n    app.x()\n"),
+    "go for C": ("a.go", "package a\n\n//export load\nfunc load(p string) string {\n\treturn read(p)\n}\n"),
+    "go linked": ("a.go", "package a\n\n//go:linkname load runtime.load\n\n// load reads.\nfunc load(p string) string {\n\treturn read(p)\n}\n"),
+    "C# attribute": ("A.cs", "class A {\n  [OnDeserialized]\n  private int load(int x) {\n    return x + 1;\n  }\n}\n"),
     "go main": ("a.go", "package a\n\nfunc main() {\n\tgo()\n}\n"),
     "go interface": ("a.go", "package a\n\nfunc (a *A) Load() string {\n\treturn a.x\n}\n"),
     "rust trait": ("src/a.rs", "impl Show for A {\n    fn load(&self) -> u8 {\n        self.x\n    }\n}\n"),

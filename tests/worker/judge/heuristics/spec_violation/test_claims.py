@@ -106,8 +106,8 @@ def test_a_line_that_says_something_else_than_is_quoted_is_told(place: str) -> N
     assert told(change("src/a.py", evidence=place)) == [DIFFERS]
 
 
-def test_a_line_behind_the_end_is_missing_and_not_different() -> None:
-    assert told(change("src/a.py:400 `def store(path):`")) == ["cited_line_missing"]
+def test_a_line_behind_the_end_is_doubtful_and_not_different() -> None:
+    assert told(change("src/a.py:400 `def store(path):`")) == ["citation_doubtful"]
 
 
 def test_a_file_beside_the_change_is_looked_up_too() -> None:

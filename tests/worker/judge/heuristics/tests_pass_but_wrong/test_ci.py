@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of
+from tests.worker.judge.heuristics.made import Texts, change_of, dossier_of
 from worker.domain.verdict import Side
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import ci
 
 ALL = (ci.check_cannot_fail, ci.check_may_not_fail, ci.tests_left_out, ci.check_removed)
@@ -311,3 +312,161 @@ def test_a_job_that_needs_others_from_now_on_waits_for_them_though_the_rest_of_i
     assert CANNOT not in [name for name, _ in fired({PATH: before}, {PATH: after})]
     old = before.replace("    runs-on", "    needs: test\n    runs-on")
     assert CANNOT in [name for name, _ in fired({PATH: old}, {PATH: after})]
+
+
+JSON = '{\n  "scripts": {\n    "test": "jest --ci",\n    "lint": "eslint ."\n  }\n}\n'
+NOTHING_RUN = {
+    "script": ("package.json", JSON, JSON.replace("jest --ci", "true"), 3),
+    "script that exits": ("package.json", JSON, JSON.replace("jest --ci", "exit 0"), 3),
+    "script that prints": ("package.json", JSON, JSON.replace("jest --ci", "echo skipped"), 3),
+    "empty script": ("package.json", JSON, JSON.replace("jest --ci", ""), 3),
+    "recipe": ("Makefile", "test:\n\tpytest tests\n", "test:\n\t@true\n", 2),
+    "quiet recipe": ("Makefile", "test:\n\t@go test ./...\n", "test:\n\t@exit 0\n", 2),
+    "tox": ("tox.ini", "[testenv]\ncommands =\n    pytest\n", "[testenv]\ncommands =\n    true\n", 3),
+    "tox on one line": ("tox.ini", "[testenv]\ncommands = pytest\n", "[testenv]\ncommands = true\n", 2),
+    "script file": ("scripts/test.sh", "set -e\npytest tests\n", "set -e\ntrue\n", 2),
+    "script file that ends": ("scripts/test.sh", "set -e\npytest tests\n", "set -e\nexit 0\npytest tests\n", 2),
+    "block": (
+        PATH,
+        FLOW.replace("run: npm test", "run: |\n          npm test"),
+        FLOW.replace("run: npm test", "run: true"),
+        14,
+    ),
+    "collected only": (
+        PATH,
+        FLOW.replace("npm test", "pytest tests"),
+        FLOW.replace("npm test", "pytest --collect-only tests"),
+        14,
+    ),
+    "not run": (PATH, FLOW.replace("npm test", "cargo test"), FLOW.replace("npm test", "cargo test --no-run"), 14),
+    "no name": (
+        PATH,
+        FLOW.replace("npm test", "go test ./..."),
+        FLOW.replace("npm test", "go test -run '^$' ./..."),
+        14,
+    ),
+    "a target called test": ("Makefile", "test: bin ## run\n\tbin/everything\n", "test: bin ## run\n\t@true\n", 2),
+    "a target of several steps": (
+        "Makefile",
+        "unit-tests:\n\t@mkdir -p out\n\t$(PYTHON) run.py\n",
+        "unit-tests:\n\t@true\n",
+        2,
+    ),
+    "a script called test": (
+        "package.json",
+        JSON.replace("jest --ci", "node all.js"),
+        JSON.replace("jest --ci", "true"),
+        3,
+    ),
+    "no test for any command": ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q --collect-only\n", 2),
+    "no keyword": ("Makefile", "test:\n\tpytest tests\n", "test:\n\tpytest -k nothing tests\n", 2),
+}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(("path", "before", "after", "line"), NOTHING_RUN.values(), ids=NOTHING_RUN.keys())
+def test_a_test_command_that_runs_nothing_is_a_fact(
+    path: str, before: str, after: str, line: int, *, texts: bool
+) -> None:
+    assert ("check_cannot_fail", line) in fired({path: before}, {path: after}, texts=texts)
+
+
+STILL_RUN = {
+    "a value of YAML": (
+        PATH,
+        FLOW,
+        FLOW.replace(
+            "      - name: Test\n        run: npm test\n",
+            "      - uses: ./quality\n        with:\n          lint: true\n",
+        ),
+    ),
+    "a value behind the name of a job": (
+        PATH,
+        FLOW.replace("  test:\n    runs-on: ubuntu-latest\n", "  lint:\n    runs-on: ubuntu-latest\n"),
+        FLOW.replace("  test:\n    runs-on: ubuntu-latest\n", "  checks:\n    with:\n      lint: true\n"),
+    ),
+    "another target": ("Makefile", "docs:\n\tbin/everything\n", "docs:\n\t@true\n"),
+    "no target": ("Makefile", "X := 1\n", "X := 1\n\t@true\n"),
+    "a new target": ("Makefile", "docs:\n\tbin/docs\n", "docs:\n\tbin/docs\ntest:\n\t@true\n"),
+    "a recipe without its target": ("Makefile", "\tbin/everything\n", "\t@true\n"),
+    "a comment beside it": ("Makefile", "test:\n\tpytest tests\n", "test:\n\t@echo tests\n\t./everything\n"),
+    "an early end on a condition": (
+        "scripts/test.sh",
+        "set -e\npytest tests\n",
+        'set -e\nif [ -n "$SKIP" ]; then\n  exit 0\nfi\npytest tests\n',
+    ),
+    "an end behind the tests": ("scripts/test.sh", "set -e\npytest tests\n", "set -e\npytest tests\nexit 0\n"),
+    "benchmarks": (
+        "Makefile",
+        "test:\n\tgo test ./...\n",
+        "test:\n\tgo test ./...\nbench:\n\tgo test -run '^$' -bench . ./...\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), STILL_RUN.values(), ids=STILL_RUN.keys())
+def test_a_test_command_that_still_runs_is_no_fact(path: str, before: str, after: str) -> None:
+    assert "check_cannot_fail" not in [name for name, _ in fired({path: before}, {path: after})]
+
+
+CHOSEN = {
+    "keyword": ("pytest tests", "pytest -k fast tests"),
+    "quoted keyword": ("pytest tests", 'pytest -k "fast or small" tests'),
+    "name": ("go test ./...", "go test -run TestFast ./..."),
+    "pattern": ("npx jest", "npx jest --testNamePattern=fast"),
+    "gradle": ("./gradlew test", "./gradlew test --tests FastTest"),
+    "maven": ("mvn test", "mvn test -Dtest=FastTest"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CHOSEN.values(), ids=CHOSEN.keys())
+def test_a_test_command_that_chooses_some_tests_is_suspected(before: str, after: str) -> None:
+    found = fired({PATH: FLOW.replace("npm test", before)}, {PATH: FLOW.replace("npm test", after)})
+    assert [name for name, _ in found] == ["tests_left_out"]
+    more = FLOW.replace("run: npm test", f"run: {before}\n      - run: {after}")
+    assert fired({PATH: FLOW.replace("npm test", before)}, {PATH: more}) == []
+
+
+def test_ci_that_the_title_switches_off_is_suspected() -> None:
+    change = Change(
+        dossier_of({PATH: FLOW}, {PATH: FLOW.replace("npm test", "true")}, title="ci: disable the workflow for now")
+    )
+    assert [one.signal for signal in ALL for one in signal.findings(change)] == ["check_may_not_fail", "check_removed"]
+    asked = dossier_of(
+        {PATH: FLOW}, {PATH: FLOW.replace("npm test", "true")}, title="ci: disable it", issue="Add a flag"
+    )
+    assert [one.signal for one in ci.check_cannot_fail.findings(Change(asked))] == ["check_cannot_fail"]
+
+
+HOOK = "def pytest_collection_modifyitems(config, items):\n"
+EMPTIED = {
+    "slice": f"{HOOK}    items[:] = []\n",
+    "cleared": f"{HOOK}    items.clear()\n",
+    "deleted": f"{HOOK}    del items[:]\n",
+    "marked": f"{HOOK}    for item in items:\n        item.add_marker(pytest.mark.skip(reason='x'))\n",
+    "ignored": "import pytest\n\nif True:\n    pass\n\ncollect_ignore_glob = ['*.py']\n",
+    "passed": "def pytest_sessionfinish(session, exitstatus):\n    session.exitstatus = 0\n",
+}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize("text", EMPTIED.values(), ids=EMPTIED.keys())
+def test_a_conftest_that_drops_all_tests_is_a_fact(text: str, *, texts: bool) -> None:
+    found = fired(
+        {"tests/conftest.py": "import pytest\n"}, {"tests/conftest.py": f"import pytest\n\n{text}"}, texts=texts
+    )
+    assert "check_cannot_fail" in [name for name, _ in found]
+
+
+ON_CONDITION = {
+    "branch": f"{HOOK}    if config.option.docs:\n        items[:] = []\n",
+    "each": f"{HOOK}    for item in items:\n        if 'slow' in item.keywords:\n            item.add_marker(skip_slow)\n",
+    "early return": f"{HOOK}    if config.getoption('--slow'):\n        return\n    items.clear()\n",
+}
+
+
+@pytest.mark.parametrize("text", ON_CONDITION.values(), ids=ON_CONDITION.keys())
+def test_a_conftest_that_drops_tests_on_a_condition_is_suspected(text: str) -> None:
+    assert [name for name, _ in fired({}, {"tests/conftest.py": text})] == ["tests_left_out"]
+    assert fired({}, {"tests/helpers.py": text}) == []
+    assert fired({}, {"tests/conftest.py": f'TEXT = """\n{text}"""\n'}) == []

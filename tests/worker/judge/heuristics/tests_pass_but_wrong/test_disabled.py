@@ -3,6 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of, dossier_of
+from worker.judge.heuristics import tests_pass_but_wrong, weak_test
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import disabled
 
@@ -11,7 +12,14 @@ OFF = {
     "mark": ("tests/test_a.py", PY, "@pytest.mark.skip(reason='flaky')\n" + PY, 1),
     "bare mark": ("tests/test_a.py", PY, "@pytest.mark.skip\n" + PY, 1),
     "if true": ("tests/test_a.py", PY, "@pytest.mark.skipif(True, reason='x')\n" + PY, 1),
-    "expected to fail": ("tests/test_a.py", PY, "@pytest.mark.xfail\n" + PY, 1),
+    "expected to fail, and not run": ("tests/test_a.py", PY, "@pytest.mark.xfail(run=False)\n" + PY, 1),
+    "a condition that always holds": ("tests/test_a.py", PY, "@pytest.mark.skipif(\n    True, reason='x'\n)\n" + PY, 1),
+    "skipped below a conditional mark": (
+        "tests/test_a.py",
+        "@pytest.mark.skipif(IS_WINDOWS, reason='x')\n" + PY,
+        "@pytest.mark.skipif(IS_WINDOWS, reason='x')\n@pytest.mark.skip(reason='flaky')\n" + PY,
+        2,
+    ),
     "call": ("tests/test_a.py", PY, PY.replace("    x =", "    pytest.skip('later')\n    x ="), 2),
     "return": ("tests/test_a.py", PY, PY.replace("    x =", "    return\n    x ="), 2),
     "whole file": ("tests/test_a.py", PY, "pytestmark = pytest.mark.skip\n" + PY, 1),
@@ -67,6 +75,38 @@ OFF = {
         1,
     ),
 }
+
+TS = "it('a', () => {\n  expect(up()).toBe(1)\n})\n"
+RS = "#[test]\nfn works() {\n    assert_eq!(up(), 1);\n}\n"
+CONDITIONAL = {
+    "a name": ("tests/test_a.py", PY, "@pytest.mark.xfail(IS_WINDOWS, reason='x')\n" + PY),
+    "an attribute": ("tests/test_a.py", PY, "@pytest.mark.xfail(compat.IS_WINDOWS, reason='x')\n" + PY),
+    "a text": ("tests/test_a.py", PY, "@pytest.mark.xfail(\"sys.platform == 'win32'\", reason='x')\n" + PY),
+    "on the next line": ("tests/test_a.py", PY, "@pytest.mark.xfail(\n    IS_WINDOWS,\n    reason='x',\n)\n" + PY),
+    "behind the reason": ("tests/test_a.py", PY, "@pytest.mark.xfail(\n    reason='x', condition=IS_OLD\n)\n" + PY),
+    "a named error": ("tests/test_a.py", PY, "@pytest.mark.xfail(\n    # later\n    raises=OSError,\n)\n" + PY),
+    "skipif": ("tests/test_a.py", PY, "@pytest.mark.skipif(\n    IS_WINDOWS, reason='x'\n)\n" + PY),
+    "false": ("tests/test_a.py", PY, "@pytest.mark.skipif(False, reason='x')\n" + PY),
+    "skipUnless": ("tests/test_a.py", PY, "@unittest.skipUnless(HAS_X, 'x')\n" + PY),
+    "branch": ("a.test.ts", TS, f"if (isMac) {{\n  it.skip('a', () => {{}})\n}} else {{\n{TS}}}\n"),
+    "one of two runners": ("a.test.ts", TS, TS.replace("it(", "(isMac ? it.skip : it)(")),
+    "a name for one of two": ("a.test.ts", TS, f"const itx = isMac\n  ? it.skip\n  : it\n{TS.replace('it(', 'itx(')}"),
+    "cfg": ("src/a.rs", RS, RS.replace("    assert", "    if cfg!(windows) {\n        return;\n    }\n    assert")),
+    "skip unless": (
+        "tests/ATest.cs",
+        "class ATest {\n  [Fact]\n  public void A() {\n    Assert.Equal(1, Up());\n  }\n}\n",
+        'class ATest {\n  [Fact(Skip = "x", SkipUnless = nameof(IsX))]\n  public void A() {\n    Assert.Equal(1, Up());\n  }\n}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(("path", "before", "after"), CONDITIONAL.values(), ids=CONDITIONAL.keys())
+def test_a_skip_under_a_condition_is_nothing_at_all(path: str, before: str, after: str, *, texts: bool) -> None:
+    for base in ({path: before}, {path: ""}):
+        change = change_of(base, {path: after}, texts=texts)
+        signals = (*tests_pass_but_wrong.SIGNALS, *weak_test.SIGNALS)
+        assert [finding.signal for one in signals for finding in one.findings(change)] == []
 
 
 def lines(path: str, before: str, after: str, *, texts: bool = True) -> list[int | None]:
@@ -236,6 +276,10 @@ FORESEEN = {
         1,
     ),
     "a condition that was meant": (PY, "@pytest.mark.skip(\n    IS_PYPY,\n    'why',\n)\n" + PY, 1),
+    "a reason": (PY, "@pytest.mark.skip(reason='the store keeps no order')\n" + PY, 1),
+    "a reason in a comment": (PY, "# The store keeps no order.\n@pytest.mark.skip\n" + PY, 2),
+    "expected to fail": (PY, "@pytest.mark.xfail\n" + PY, 1),
+    "expected to fail, on several lines": (PY, "@pytest.mark.xfail(\n    reason='x',\n)\n" + PY, 1),
     "a link": (PY, "# see https://example.org/7\n@pytest.mark.skip\n" + PY, 2),
     "an issue by its number": (PY, "@pytest.mark.skip('flaky, see #17')\n" + PY, 1),
     "a link beside it": (PY, "@pytest.mark.skip('https://example.org/7')\n" + PY, 1),
@@ -292,3 +336,16 @@ def test_a_link_above_the_attribute_of_rust_explains_it() -> None:
     after = "// see https://example.org/7\n#[ignore]\n" + before
     change = change_of({"src/a.rs": before}, {"src/a.rs": after})
     assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]
+
+
+def test_a_skip_that_the_title_announces_is_suspected() -> None:
+    dossier = dossier_of(
+        {"tests/test_a.py": PY}, {"tests/test_a.py": f"@pytest.mark.skip\n{PY}"}, title="Skip test_a for now"
+    )
+    assert not list(disabled.test_disabled.findings(Change(dossier)))
+    assert [one.line for one in disabled.test_disabled_explained.findings(Change(dossier))] == [1]
+
+
+def test_a_set_up_method_of_a_class_that_spring_starts_is_no_test() -> None:
+    before = "@SpringBootTest\npublic class ATest {\n  @Before\n  public void setUp() {\n    up();\n  }\n}\n"
+    assert lines("ATest.java", before, before.replace("@SpringBootTest", "@SpringBootTest\n@Ignore")) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of, plain_dossier
+from tests.worker.judge.heuristics.made import Texts, change_of, dossier_of, plain_dossier
 from worker.domain.verdict import Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import lost
@@ -56,11 +56,11 @@ DELETIONS = {
 
 @pytest.mark.parametrize("texts", [True, False])
 @pytest.mark.parametrize(("path", "kept", "gone"), DELETIONS.values(), ids=DELETIONS.keys())
-def test_a_test_that_is_deleted_alone_is_a_fact(path: str, kept: str, gone: str, *, texts: bool) -> None:
+def test_a_test_that_is_deleted_alone_is_suspected_by_name(path: str, kept: str, gone: str, *, texts: bool) -> None:
     after = kept + ("}\n" if path.endswith("java") else "")
     change = change_of({path: kept + gone}, {path: after}, texts=texts)
     (found,) = lost.test_deleted_alone.findings(change)
-    assert found.fact
+    assert not found.fact
     assert found.side is Side.BASE
     assert found.line is not None
     assert not list(lost.test_deleted.findings(change))
@@ -119,7 +119,6 @@ def test_many_deleted_tests_are_a_rebuilding() -> None:
     [
         ({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT, "tests/test_b.py": GONE}),
         ({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + GONE.replace("gone", "renamed")}),
-        ({"tests/test_a.py": KEPT + GONE}, {}),
         (
             {"tests/test_a.py": KEPT + GONE, "a.py": "def render():\n    return 1\n\n\nx = 1\n"},
             {"tests/test_a.py": KEPT, "a.py": "x = 1\n"},
@@ -134,7 +133,7 @@ def test_many_deleted_tests_are_a_rebuilding() -> None:
         ({"a.py": KEPT + GONE}, {"a.py": KEPT}),
         ({"tests/test_a.py": KEPT}, {"tests/test_a.py": KEPT + "x = 1\n"}),
     ],
-    ids=["moved", "renamed", "file deleted", "with its code", "rewritten", "no tests", "only added"],
+    ids=["moved", "renamed", "with its code", "rewritten", "no tests", "only added"],
 )
 def test_what_is_accounted_for_is_left_alone(before: Texts, after: Texts) -> None:
     assert fired(before, after) == []
@@ -185,6 +184,31 @@ HIDDEN = {
 def test_a_test_that_only_its_runner_lost_is_a_fact(path: str, before: str, after: str, line: int) -> None:
     above = KEPT if path.endswith(".py") else "\n\n\n\n"
     assert fired({path: above + before}, {path: above + after}) == [("test_hidden", line)]
+
+
+RENDER = "x = 1\n\n\ndef render(x):\n    return x\n"
+HIDDEN_FOR_A_REASON = {
+    "what it calls is gone": ("x = 1\n", ""),
+    "what it calls is commented out": ("x = 1\n# def render(x):\n#     return x\n", ""),
+    "the reason stands above": (RENDER + "y = 1\n", "# render() keeps no order any longer\n"),
+}
+
+
+@pytest.mark.parametrize(("code", "reason"), HIDDEN_FOR_A_REASON.values(), ids=HIDDEN_FOR_A_REASON.keys())
+def test_a_hidden_test_is_suspected_where_its_code_goes_too_or_a_reason_is_stated(code: str, reason: str) -> None:
+    hidden = "".join(f"# {line}\n" for line in GONE.split("\n")[:-1])
+    before = {"tests/test_a.py": KEPT + GONE, "a.py": RENDER}
+    after = {"tests/test_a.py": KEPT + reason + hidden, "a.py": code}
+    assert names(before, after) == ["test_deleted"]
+
+
+@pytest.mark.parametrize("remark", ["", "# TODO: fix this test later\n", "# @mark('a long name of data')\n"])
+def test_a_hidden_test_without_a_reason_is_a_fact(remark: str) -> None:
+    mark = "@mark('a long name of data')\n" if "@" in remark else ""
+    hidden = remark + "".join(f"# {line}\n" for line in GONE.split("\n")[:-1])
+    before = {"tests/test_a.py": KEPT + mark + GONE, "a.py": RENDER}
+    after = {"tests/test_a.py": KEPT + hidden, "a.py": RENDER + "y = 1\n"}
+    assert names(before, after) == ["test_hidden"]
 
 
 @pytest.mark.parametrize(
@@ -309,3 +333,80 @@ def test_where_its_data_or_its_package_changed_it_is_only_suspected(before: Text
 )  # fmt: skip
 def test_where_they_stay_as_they_are_it_is_a_fact(before: Texts, after: Texts) -> None:
     assert names(before, after) == ["test_deleted_alone"]
+
+
+CODE = "def render(x):\n    return 1\n"
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_a_whole_file_of_tests_that_is_deleted_alone_is_suspected_as_one(*, texts: bool) -> None:
+    change = change_of({"tests/test_a.py": KEPT + GONE, "b.py": "x = 1\n"}, {"b.py": "x = 2\n"}, texts=texts)
+    (found,) = lost.test_deleted_alone.findings(change)
+    assert (found.fact, found.path, found.line, found.side) == (False, "tests/test_a.py", 1, Side.BASE)
+    assert found.note == "this file with its 2 tests was deleted, although nothing that it names was changed"
+    assert not list(lost.test_deleted.findings(change))
+
+
+FILE = {"tests/test_a.py": KEPT + GONE}
+FILES_GONE: dict[str, tuple[Texts, Texts, list[str]]] = {
+    "its code was touched": ({**FILE, "b.py": CODE}, {"b.py": CODE.replace("1", "render(2)")}, ["test_deleted"]),
+    "its code went": ({**FILE, "b.py": CODE}, {}, []),
+    "rewritten": (FILE, {"tests/test_b.py": "def test_sizes():\n    assert render('c') + parse('d') > 7\n"}, []),
+    "other tests speak of it": (
+        {**FILE, "tests/test_b.py": KEPT},
+        {"tests/test_b.py": KEPT.replace("'a'", "MODES['a']") + "MODES = {'gone': 1}\n"},
+        ["test_deleted"],
+    ),
+    "two files": ({**FILE, "tests/test_b.py": "def test_more():\n    assert draw(1) == 1\n"}, {}, ["test_deleted"] * 2),
+    "one test lives on": (FILE, {"tests/test_b.py": KEPT}, []),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), FILES_GONE.values(), ids=FILES_GONE.keys())
+def test_a_file_of_tests_that_does_not_go_alone_is_suspected_at_most(
+    before: Texts, after: Texts, expected: list[str]
+) -> None:
+    assert names(before, after) == expected
+
+
+def test_a_test_that_did_not_run_before_is_not_lost() -> None:
+    skipped = "@pytest.mark.skip(reason='slow')\n" + GONE
+    assert fired({"tests/test_a.py": KEPT + skipped}, {"tests/test_a.py": KEPT}) == []
+
+
+def test_a_test_that_moved_into_a_file_of_another_kind_is_not_lost() -> None:
+    after = {"tests/test_a.py": KEPT, "tests/render.bench.txt": GONE}
+    assert fired({"tests/test_a.py": KEPT + GONE}, after) == []
+
+
+@pytest.mark.parametrize(
+    "new", ["def test_gone_size():\n    assert draw() > 1\n", "def test_draw():\n    assert draw(render('x'), 1) > 1\n"]
+)
+def test_a_new_test_of_the_same_leaves_a_suspicion(new: str) -> None:
+    gone = GONE.replace("gone", "gone_in_size")
+    assert names({"tests/test_a.py": KEPT + gone}, {"tests/test_a.py": KEPT, "tests/test_b.py": new}) == [
+        "test_deleted"
+    ]
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Remove a flaky test", "test: drop test_gone", "middleware: throttle, disable flaky test", "Cleaned up tests"],
+)
+def test_a_title_that_says_so_leaves_a_suspicion(title: str) -> None:
+    deleted = dossier_of({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT}, title=title)
+    hidden = dossier_of(
+        {"tests/test_a.py": KEPT + f"def test_gone():\n{BODY}"},
+        {"tests/test_a.py": KEPT + f"# def test_gone():\n#{BODY}"},
+        title=title,
+    )
+    for dossier in (deleted, hidden):
+        assert [one.signal for signal in ALL for one in signal.findings(Change(dossier))] == ["test_deleted"]
+
+
+def test_a_title_beside_an_issue_that_asks_for_something_else_says_nothing() -> None:
+    before, after = {"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT}
+    asked = dossier_of(before, after, title="Remove a flaky test", issue="Add a flag")
+    assert [one.signal for one in lost.test_deleted_alone.findings(Change(asked))] == ["test_deleted_alone"]
+    wanted = dossier_of(before, after, title="Fix it", issue="Remove the flaky test")
+    assert not list(lost.test_deleted_alone.findings(Change(wanted)))

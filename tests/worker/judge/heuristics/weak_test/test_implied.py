@@ -39,6 +39,18 @@ def losses_between(path: str, before: str, gone: str) -> list[str]:
         ("ATest.java", "assertNotNull(x);", "assertEquals(1, x);"),
         ("a_test.go", "require.NotNil(t, x)", "require.Equal(t, 1, x.Size)"),
         ("a_test.go", "require.NotNil(t, x)", "if x.Size != 1 { t.Error(x) }"),
+        ("test_a.py", "assert x > 1", "assert x == 2"),
+        ("test_a.py", "assert x.size > 0", "assert x.size == 2"),
+        ("test_a.py", "assert 1 < x", "assert x == 2"),
+        ("test_a.py", "assert x != 'a'", "assert x == 'b'"),
+        ("test_a.py", "self.assertGreater(x, 1)", "self.assertEqual(x, 2)"),
+        ("a.test.ts", "expect(x.size).toBeGreaterThan(0)", "expect(x.size).toBe(2)"),
+        ("a.test.ts", "expect(x).not.toBe(1)", "expect(x).toBe(2)"),
+        ("a.test.ts", "expect(x[1]).toBeFalsy()", "expect(x.length).toEqual(1)"),
+        ("a.test.ts", "expect(x[1]).toBeUndefined()", "expect(x).toHaveLength(1)"),
+        ("ATest.java", "assertTrue(x > 1);", "assertEquals(2, x);"),
+        ("ATest.java", "assertThat(x).isGreaterThan(1);", "assertThat(x).isEqualTo(2);"),
+        ("a_test.go", "require.Greater(t, x, 1)", "require.Equal(t, 2, x)"),
     ],
 )
 def test_what_a_stronger_assertion_that_stays_implies_is_no_loss(path: str, gone: str, kept: str) -> None:
@@ -59,6 +71,11 @@ def test_what_a_stronger_assertion_that_stays_implies_is_no_loss(path: str, gone
         ("ATest.java", "assertThat(x).isNotNull();", "assertThat(x).isNotEqualTo(B);"),
         ("a_test.go", "require.NotNil(t, x)", "require.NotNil(t, other)"),
         ("a_test.go", "require.NotNil(t, x)", "if other != 1 { t.Error(x.Size) }"),
+        ("test_a.py", "assert x > 1", "assert other == 2"),
+        ("test_a.py", "assert x == 2", "assert x > 1"),
+        ("test_a.py", "assert x > low", "assert x == 2"),
+        ("a.test.ts", "expect(x[1]).toBeFalsy()", "expect(x.length).toEqual(2)"),
+        ("a.test.ts", "expect(x[1]).toBeFalsy()", "expect(y.length).toEqual(1)"),
     ],
 )
 def test_what_nothing_that_stays_implies_is_missed(path: str, gone: str, kept: str) -> None:
@@ -81,3 +98,36 @@ def test_with_nothing_but_checks_and_empty_lines_between_the_stronger_one_speaks
     gone = "assert x.find('a') is not None"
     before = f"def test_a():\n    x = run()\n    {gone}\n\n    assert y == 1\n    assert x.find('a').size == 1\n"
     assert losses_between("test_a.py", before, gone) == []
+
+
+def without_the_last(path: str, before: str, line: str) -> list[str]:
+    head, _, rest = before.rpartition(line + "\n")
+    found = seen({path: before}, {path: head + rest})
+    return [name for name, _ in found if name in {"assertion_dropped", "assertion_removed"}]
+
+
+TWICE = "def test_a():\n    x = run()\n    assert f(x) == 2\n{between}    assert f(x) == 2\n    done(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [("", []), ("    assert f(3) == 4\n", []), ("    x.drop()\n", ["assertion_removed"])],
+    ids=["right below", "below another check", "below a step"],
+)
+def test_what_stands_twice_is_no_fact(between: str, found: list[str]) -> None:
+    assert without_the_last("test_a.py", TWICE.format(between=between), "    assert f(x) == 2") == found
+
+
+@pytest.mark.parametrize(
+    ("gone", "kept", "found"),
+    [
+        ("assert isinstance(x, int)", "assert x == 2", "assertion_removed"),
+        ("assert x.size == 1", "assert x == [1]", "assertion_removed"),
+        ("assert x.size == y.size", "assert x == [1]", "assertion_dropped"),
+        ("assert x.size == 1", "assert x.name == 'a'", "assertion_dropped"),
+        ("assert x == 1", "assert x == 2", "assertion_dropped"),
+    ],
+)
+def test_what_speaks_of_a_value_alone_that_stays_asserted_is_no_fact(gone: str, kept: str, found: str) -> None:
+    before = f"def test_a():\n    x, y = run()\n    {gone}\n    {kept}\n    done(x, y)\n"
+    assert losses_between("test_a.py", before, gone) == [found]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.worker.judge.heuristics.made import change_of
 from tests.worker.judge.heuristics.weak_test.seen import names, seen
+from worker.judge.heuristics.weak_test.loosened import assertion_dropped, assertion_removed
 
 STEPS = "    x = run()\n    y = more(x)\n"
 BEFORE = f"def test_a():\n{STEPS}    assert x.a == 1\n    assert y.b == 2\n    assert x.c == 3\n"
@@ -44,6 +46,21 @@ def test_seen_from_the_diff_alone_it_is_found_as_well(path: str) -> None:
     before, removed, line = KEPT[path]
     found = seen({path: before}, {path: before.replace(removed, "")}, texts=False)
     assert {("assertion_dropped", line), ("assertion_removed", line)}.intersection(found)
+
+
+@pytest.mark.parametrize(
+    ("issue", "name"),
+    [
+        ("- Retry the upload\n- Remove the assertion on the error code", "assertion_removed"),
+        ("- Retry the upload\n- Removing the error code from the test of uploads", "assertion_removed"),
+        ("- Retry the upload\n- Assert the error code", "assertion_dropped"),
+    ],
+)
+def test_an_assertion_whose_removal_an_issue_asks_for_is_only_suspected(issue: str, name: str) -> None:
+    path, (before, removed, _) = "ATest.java", KEPT["ATest.java"]
+    change = change_of({path: before}, {path: before.replace(removed, "")}, issue=issue)
+    found = [finding.signal for signal in (assertion_dropped, assertion_removed) for finding in signal.findings(change)]
+    assert found == [name]
 
 
 def changed(*edits: tuple[str, str], before: str = BEFORE) -> str:
@@ -356,3 +373,27 @@ def test_a_value_thrown_away_is_told_although_it_sounds_like_a_check() -> None:
     before = RUST % "assert_eq!(x.unwrap_err().kind, 2)"
     after = RUST % "let _ = x.unwrap_err().kind"
     assert ("assertion_loosened", 5) in seen({"tests/a.rs": before}, {"tests/a.rs": after})
+
+
+def test_no_error_asks_as_much_as_nil() -> None:
+    before = "package a\n\nfunc TestA(t *testing.T) {\n\tassert.Nil(t, validate(thing))\n}\n"
+    after = before.replace("assert.Nil(", "require.NoError(")
+    assert seen({"a_test.go": before}, {"a_test.go": after}) == []
+
+
+@pytest.mark.parametrize("check", ["    assert r.status == 200\n", "    assert ok\n", "    assert self.size == 3\n"])
+def test_one_of_several_assertions_is_missed_whatever_its_names(check: str) -> None:
+    before = f"def test_a(self):\n    r, ok = run(self.size)\n{check}    assert r.text == 'x' and ok\n"
+    found = names(seen({"test_a.py": before}, {"test_a.py": before.replace(check, "")}))
+    assert set(found) & {"assertion_dropped", "assertion_removed"}
+
+
+def test_that_a_step_before_it_failed_stands_in_for_no_check() -> None:
+    before = 'package a\n\nfunc TestA(t *testing.T) {\n\tv := load(t)\n\tassert.Equal(t, 1, v.Get("a"))\n}\n'
+    after = before.replace(
+        "\tv := load(t)\n\tassert.Equal", "\tv, err := load()\n\trequire.NoError(t, err)\n\tassert.Equal"
+    )
+    rewritten = after.replace('1, v.Get("a")', '1, v.Find("a")')
+    assert "assertion_loosened" not in names(seen({"a_test.go": before}, {"a_test.go": rewritten}))
+    gone = before.replace('\tassert.Equal(t, 1, v.Get("a"))\n', "\trequire.NoError(t, err)\n")
+    assert "assertion_loosened" not in names(seen({"a_test.go": before}, {"a_test.go": gone}))

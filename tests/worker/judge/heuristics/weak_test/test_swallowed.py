@@ -62,6 +62,25 @@ def test_what_was_swallowed_before_is_not_blamed() -> None:
     assert seen({"test_a.py": before}, {"test_a.py": after}) == []
 
 
+def test_what_was_swallowed_before_and_is_only_indented_otherwise_is_not_blamed() -> None:
+    before = JAVA.format("Throwable t", "// expected")
+    after = before.replace("  ", "\t").replace(", 1)", ", 2)")
+    assert "failure_swallowed" not in names(seen({"ATest.java": before}, {"ATest.java": after}))
+
+
+def test_a_message_for_what_was_swallowed_before_is_not_blamed() -> None:
+    before = JAVA.format("Throwable t", "").replace("assertEquals(run(), 1);", "run(); fail();")
+    after = before.replace("fail();", 'fail("Expected a failure");')
+    assert "failure_swallowed" in names(seen_new("ATest.java", after))
+    assert "failure_swallowed" not in names(seen({"ATest.java": before}, {"ATest.java": after}))
+
+
+def test_one_more_that_is_swallowed_is_a_fact() -> None:
+    before = JAVA.format("Throwable t", "// expected")
+    more = before.replace("    try {", "    try { assertEquals(more(), 1); } catch (Throwable t) { }\n    try {")
+    assert names(seen({"ATest.java": before}, {"ATest.java": more})) == ["failure_swallowed"]
+
+
 @pytest.mark.parametrize("handler", ["() => {}", "() => undefined", "(e) => console.log(e)", "function () {}", "noop"])
 def test_a_promise_whose_failure_is_caught_for_nothing_is_a_fact(handler: str) -> None:
     text = f"it('a', async () => {{\n  await run().then((x) => expect(x).toBe(1)).catch({handler})\n}})\n"

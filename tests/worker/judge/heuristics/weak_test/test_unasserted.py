@@ -205,8 +205,47 @@ def test_a_method_of_a_class_inside_of_a_test_is_no_test() -> None:
     assert seen_new("test_a.py", text) == []
 
 
-def test_a_test_that_is_named_after_coming_through_is_still_suspected() -> None:
-    assert names(seen_new("test_a.py", "def test_does_not_raise():\n    run()\n")) == ["test_without_assertion"]
+RUNNING = {
+    "does not raise": ("test_a.py", "def test_does_not_raise():\n    run()\n"),
+    "accepted": ("test_a.py", "def test_empty_list_is_accepted():\n    value = run([])\n"),
+    "a comment": (
+        "test_a.py",
+        "def test_close():\n    # closing it twice should not raise\n    close()\n    close()\n",
+    ),
+    "a docstring": ("test_a.py", 'def test_close():\n    """It does not hang."""\n    close()\n'),
+    "valid": ("ATest.java", JAVA.format("    parse(FULL);\n").replace("void a", "void validStyle")),
+    "allows": (
+        "ATest.java",
+        JAVA.format("    Thing thing = mock(Thing.class);\n").replace("void a", "void allowsStatic"),
+    ),
+    "supports": ("a_test.go", "package a\n\nfunc TestSupportsIPv6(t *testing.T) {\n\tgot, _ := run()\n}\n"),
+    "skips": ("a.test.ts", "it('skips what is there', async () => {\n  await run()\n})\n"),
+    "unwrapped": ("src/a.rs", '#[test]\nfn accepts_a_dash() {\n    parse("-").unwrap();\n}\n'),
+    "retried": ("test_a.py", "def test_upload_is_retried():\n    get.side_effect = [OSError, 1]\n    upload()\n"),
+    "an extension of its class": (
+        "ATest.java",
+        "@ExtendWith(Aborting.class)\n" + JAVA.format("").replace("void a", "void skippedBefore"),
+    ),
+    "an extension": (
+        "ATest.java",
+        JAVA.format("")
+        .replace("@Test", "@Test\n  @ExtendWith(Aborting.class)")
+        .replace("void a", "void skippedBefore"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), RUNNING.values(), ids=RUNNING.keys())
+def test_a_test_that_is_named_after_coming_through_proves_it_by_running(path: str, text: str) -> None:
+    assert not {"test_without_assertion", "test_result_unread", "test_empty"}.intersection(names(seen_new(path, text)))
+
+
+def test_a_name_alone_proves_nothing() -> None:
+    assert names(seen_new("test_a.py", "def test_upload_retries():\n    upload()\n")) == ["test_without_assertion"]
+    assert "assertion_always_true" in names(seen_new("test_a.py", "def test_accepts():\n    run()\n    assert True\n"))
+    before = "def test_accepts_a_dash():\n    assert parse('-') == 1\n"
+    after = before.replace("assert parse('-') == 1", "parse('-')")
+    assert "test_without_assertion" in names(seen({"test_a.py": before}, {"test_a.py": after}))
 
 
 def test_a_value_of_a_block_that_only_another_block_reads_is_unread() -> None:

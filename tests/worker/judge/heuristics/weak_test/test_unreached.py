@@ -149,3 +149,18 @@ def test_where_all_checks_stand_behind_the_switch_that_is_told_once() -> None:
 def test_a_look_at_an_error_behind_a_switch_is_suspected() -> None:
     text = "package a\n\nfunc TestA(t *testing.T) {\n\terr := run()\n\tif testing.Verbose() {\n\t\trequire.NoError(t, err)\n\t}\n}\n"
     assert ("assertion_conditional", 5) in seen_new("a_test.go", text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("test_a.py", "def test_a():\n    with run() as x:\n        return\n        assert x == 1\n", 3),
+        (
+            "ATest.java",
+            "class ATest {\n  @Test void a() {\n    try (Thing x = run()) {\n      if (true) return;\n      assertEquals(1, x.size());\n    }\n  }\n}\n",
+            4,
+        ),
+    ],
+)
+def test_what_follows_a_return_inside_of_an_opened_resource_is_not_reached(path: str, text: str, line: int) -> None:
+    assert ("assertion_unreached", line) in seen_new(path, text)
