@@ -18,7 +18,7 @@ from worker.domain.rubric import Rubric
 from worker.domain.signal_names import SIGNAL_NAMES
 from worker.domain.value import Value
 from worker.errors import InputError
-from worker.strict_yaml import StrictYamlError, load_own_yaml
+from worker.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
 
 if TYPE_CHECKING:
     from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
@@ -97,7 +97,7 @@ def _read(model: type[M], text: str) -> M:
     except StrictYamlError as error:
         raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error
     except ValidationError as error:
-        raise InputError(_refusal(error)) from error
+        raise InputError(_refusal(error, text)) from error
 
 
 @cache
@@ -107,12 +107,29 @@ def load_prompt(path: Path | None = None) -> PromptText:
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
-def _refusal(error: ValidationError) -> str:
+def _refusal(error: ValidationError, text: str) -> str:
+    """All mistakes, each by its path and its line; what is missing last, since a typo leaves its field missing, too."""
+    try:
+        marks: Marks = load_marked_yaml(text)[1]
+    except StrictYamlError:  # JSON, where a tab may stand
+        marks = {}
+    found: list[tuple[bool, int, str]] = []
     errors = error.errors(include_url=False, include_context=False, include_input=False)
-    first = min(errors, key=lambda one: one["type"] != "extra_forbidden")  # a typo also leaves its field missing
-    place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
-    reason = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-    return f"Rubric refused at {place}: {reason}. The format: docs/rubric.md."
+    places = [tuple(part for part in one["loc"] if part != "[key]") for one in errors]
+    for one, path in zip(errors, places, strict=True):
+        if one["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in places):
+            continue  # a list is counted without its entries that are wrong
+        line = marks[path].key.line if path in marks else 0
+        reason = "unknown field" if one["type"] == "extra_forbidden" else one["msg"]
+        where = f" (line {line})" if line else ""
+        name = ".".join(map(str, path)) or "the whole file"
+        found.append((one["type"] == "missing", line, f"{name}: {reason}{where}."))
+    first, *others = [words for _, _, words in sorted(found)]
+    if not others:
+        return f"Rubric refused at {first} The format: docs/rubric.md."
+    return "\n".join(
+        [f"Rubric refused at {first}", *(f"  and at {words}" for words in others), "The format: docs/rubric.md."]
+    )
 
 
 def _shipped(name: str) -> Path:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from worker.domain.verdict import Category
 from worker.errors import InputError
@@ -29,7 +30,7 @@ escalation_threshold: 0.6
 
 def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
     rubric = load_rubric()
-    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "2", 0.7)
+    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "4", 0.7)
     assert 2 <= len(rubric.criteria) <= 5
 
 
@@ -71,12 +72,29 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
     assert (rubric.id, rubric.escalation_threshold, rubric.signals) == ("mine", 0.6, {"stub_body": 0.5})
 
 
+def test_all_mistakes_are_named_by_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.yml"
+    wrong = (
+        WHOLE.replace("0.6", "often").replace("weak_test: proves", "bad_style: proves").replace("ten: It", "tenn: It")
+    )
+    path.write_text(wrong, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        load_rubric(path)
+    assert str(refused.value) == snapshot("""\
+Rubric refused at criteria.0.tenn: unknown field (line 8).
+  and at categories.bad_style: Input should be 'scope_creep', 'acceptance_gap', 'weak_test', 'tests_pass_but_wrong', 'half_finished' or 'spec_violation' (line 9).
+  and at escalation_threshold: Input should be a valid number, unable to parse string as a number (line 11).
+  and at criteria.0.ten: Field required.
+The format: docs/rubric.md.\
+""")
+
+
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
-        (("ten: It does.", "ten: It does.\n    foo: 1"), "Rubric refused at criteria.0.foo: unknown field."),
-        (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field."),
-        (("id: mine", "name: mine"), "Rubric refused at name: unknown field."),
+        (("ten: It does.", "ten: It does.\n    foo: 1"), "Rubric refused at criteria.0.foo: unknown field (line "),
+        (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field (line "),
+        (("id: mine", "name: mine"), "Rubric refused at name: unknown field (line "),
         (
             ("categories:", "  - {id: solves, question: Again?, ten: Again.}\ncategories:"),
             "Rubric refused at criteria.1.id: solves stands twice.",

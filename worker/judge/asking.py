@@ -30,7 +30,7 @@ from worker.judge.packing.joining import of_all
 from worker.judge.prompt import Material, Question, questions_about
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.room import Room
-from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts
+from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
 from worker.judge.standing import standing_of
 from worker.judge.throttling import nearly_used_up, throttled
 from worker.judge.trail import after_reading
@@ -108,7 +108,7 @@ def _reading(hearing: Hearing, question: Question, asked: Asked) -> Read:
         opinion = read_reply(reply, asked, attempt)
         if attempt is Attempt.LAST or isinstance(opinion, ReplyError):
             return opinion
-        if doubt := question_of(opinion, hearing):
+        if doubt := question_of(opinion, hearing, question.questions):
             return ReplyError(ReplyFault.EVIDENCE, (doubt,))
         ruling = _by_opinion(opinion, question.coverage)
         refusal = refusal_of(ruling, opinion.conditions, hearing, question.standing)
@@ -148,15 +148,21 @@ def _with_model(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreac
             return _run_again(hearing, opinion)
         case Answered(opinion=opinion):
             return vetoed(_by_opinion(opinion, coverage), opinion, hearing)
-        case ReplyInvalid(errors=errors) if errors[-1].fault is ReplyFault.TOO_LONG:
-            return abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
         case ReplyInvalid(errors=errors):
-            ruling = abstain(hearing, AbstainReason.REPLY_INVALID, words.reply_invalid(errors[-1].problems[0]))
-            return replace(ruling, signals={"parse_failed": True})
+            return _not_usable(hearing, errors[-1], coverage)
         case Unreachable(reason=reason):
             return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))
         case _:
             assert_never(consultation)
+
+
+def _not_usable(hearing: Hearing, error: ReplyError, coverage: Coverage) -> Ruling:
+    """No reply could be used. Where not everything could be read, that is what stands in the way of a better one."""
+    if error.fault is ReplyFault.TOO_LONG:
+        return abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
+    ruling = abstain(hearing, AbstainReason.REPLY_INVALID, words.reply_invalid(error.problems[0]))
+    ruling = ruling if coverage.is_complete else too_large(hearing, coverage)
+    return replace(ruling, signals={"parse_failed": True})
 
 
 def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreachable) -> Ruling:

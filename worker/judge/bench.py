@@ -19,7 +19,7 @@ from worker.domain.rubric import Rubric
 from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
-from worker.judge.escalation import Pause
+from worker.judge.escalation import Pause, Skipped
 from worker.judge.room import Room
 from worker.judge.rulings import Ruling
 from worker.ports import Model, Reply
@@ -39,7 +39,7 @@ class Bench(Value):
     instead of one. `choices`: the models that a repository may choose from, by their names.
     `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much
     the model is shown; `rooms`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
-    `suspension`: what is known of the pause.
+    `suspension`: what is known of the pause. `no_model`: why there is no model, where there is none.
     """
 
     rubric: Rubric
@@ -55,6 +55,11 @@ class Bench(Value):
     choices: Mapping[str, Model] = MappingProxyType({})
     asking_ms: int = 600_000
     suspension: Suspension | None = None
+    no_model: Skipped = Skipped.NO_MODEL
+
+    def by_code_alone(self, why: Skipped) -> "Bench":
+        """The same bench without a model to ask, since it is not to be asked about this change."""
+        return replace(self, model=None, second=None, board=False, no_model=why)
 
     def chosen_by(self, policy: Policy | None) -> "Bench":
         """The same bench with the model that the repository chose, if it may; else as it is."""

@@ -45,6 +45,7 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
             "eval_id": docket.eval_id,
             "carried_from": known.carried_from or known.eval_id,
             "subject": docket.subject,
+            "case_error": dossier.case_error,
             "created_at": docket.created_at,
             "evidence": evidence,
             "criteria": criteria,

@@ -2,11 +2,11 @@
 
 Does not judge whether a claim is true of the code, only whether what it points at is there.
 Invariant: "not found" is `unsupported`; `contradicted` needs certainty (a file that is known not to be there, a line
-behind the end). No claim ever rejects, and none clears anything.
+behind the end, in a documented form of a pointer). No claim ever rejects, and none clears anything.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.case import Case, CoverageClaim
@@ -15,19 +15,25 @@ from worker.domain.diff import ChangeKind, Diff, text_lines
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.verdict import ClaimStatus, ClaimVerdict
+from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.judge.evidence import Places
 
 _WORD: Final = pattern(r"[^\W\d]\w*")
 
 
-def check_claims(dossier: Dossier, diff: Diff, places: Places) -> tuple[ClaimVerdict, ...]:
-    """One verdict per claim, then one `omitted` for each criterion that the case passes over."""
+def check_claims(
+    dossier: Dossier, diff: Diff, places: Places, findings: Sequence[Finding] = ()
+) -> tuple[ClaimVerdict, ...]:
+    """One verdict per claim, then one `omitted` for each criterion that the case passes over.
+
+    A place that exists and where a signal saw nothing of the criterion changed supports no claim.
+    """
     if dossier.case is None:
         return ()
     criteria = dossier.criteria or ()
     known = _Known.of(dossier, diff, places)
-    made = [_checked(claim, criteria, known) for claim in dossier.case.ac_coverage]
+    idle = frozenset(one.note.partition(": ")[0] for one in findings if one.signal == SHOWS_NOTHING)
+    made = [_checked(claim, criteria, known, idle) for claim in dossier.case.ac_coverage]
     claimed = claimed_ids(dossier.case, criteria)
     omitted = [
         ClaimVerdict(claim=one.id, status=ClaimStatus.OMITTED, note="the case says nothing about this criterion")
@@ -44,9 +50,16 @@ def claimed_ids(case: Case | None, criteria: tuple[Criterion, ...]) -> frozenset
 
 
 def meant(claim: CoverageClaim, criterion: Criterion) -> bool:
-    """Agents name a criterion by its id (`AC1`), the id and some words, or its text."""
-    said, wanted = _folded(claim.criterion), _folded(criterion.id)
-    return said == wanted or re.match(rf"{re.escape(wanted)}\b", said) is not None or said == _folded(criterion.text)
+    """Whether *claim* is about *criterion*, which agents name by its id (`AC1`, `AC-1`, `criterion 1`, `1`) or its text."""
+    name, wanted = _folded(claim.criterion), _folded(criterion.id)
+    number = wanted.removeprefix("ac")
+    by_number = rf"(?:(?:ac|criterion)[ #-]{{0,2}})?{number}|#{number}" if number.isdecimal() else re.escape(wanted)
+    by_id = rf"{re.escape(wanted)}\b|(?:ac|criterion)[ #-]{{1,2}}{re.escape(number)}\b"
+    return (
+        re.fullmatch(by_number, name) is not None
+        or re.match(by_id, name) is not None
+        or name == _folded(criterion.text)
+    )
 
 
 def _folded(text: str) -> str:
@@ -82,13 +95,29 @@ class _Known(Value):
         return alike[0] if len(alike) == 1 else None
 
 
-def _checked(claim: CoverageClaim, criteria: tuple[Criterion, ...], known: _Known) -> ClaimVerdict:
+def _checked(
+    claim: CoverageClaim, criteria: tuple[Criterion, ...], known: _Known, idle: frozenset[str]
+) -> ClaimVerdict:
     said = f"{claim.criterion} -> {claim.addressed_by}"
-    if not any(meant(claim, one) for one in criteria):
+    asked = [one.id for one in criteria if meant(claim, one)]
+    if not asked:
         return ClaimVerdict(claim=said, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
-    looked_at = [_place(text, known) for text in (claim.addressed_by, claim.evidence) if text]
+    looked_at = [_place(claim.addressed_by, known), *_evidence(claim.evidence or "", known)]
     status, note = min(looked_at, key=lambda one: _WORST_FIRST.index(one[0]))
+    if status is ClaimStatus.VERIFIED and not idle.isdisjoint(asked):
+        status, note = ClaimStatus.UNSUPPORTED, "nothing of it is changed there"
     return ClaimVerdict(claim=said, status=status, note=note)
+
+
+SHOWS_NOTHING: Final = "claim_shows_nothing"
+"""The signal of claims about places where nothing of the criterion is changed."""
+
+
+def _evidence(text: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+    """What is known of a place given as evidence. Prose is no place."""
+    pointer = read_pointer(text)
+    if pointer is not None and pointer.is_exact:
+        yield _place(text, known)
 
 
 _WORST_FIRST: Final = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED)
@@ -100,9 +129,12 @@ def _place(text: str, known: _Known) -> tuple[ClaimStatus, str]:
         return ClaimStatus.UNSUPPORTED, f'"{text}" names no file'
     path = known.find(pointer.path)
     if path is None:
-        return _unknown(pointer.path, known)
-    problems = (*_line_problems(pointer, path, known), *_name_problems(pointer, path, known))
-    return next(iter(problems), (ClaimStatus.VERIFIED, ""))
+        problems = [_unknown(pointer.path, known)]
+    else:
+        problems = [*_line_problems(pointer, path, known), *_name_problems(pointer, path, known)]
+    status, note = next(iter(problems), (ClaimStatus.VERIFIED, ""))
+    is_certain = status is not ClaimStatus.CONTRADICTED or pointer.is_exact
+    return (status if is_certain else ClaimStatus.UNSUPPORTED), note
 
 
 def _unknown(path: str, known: _Known) -> tuple[ClaimStatus, str]:

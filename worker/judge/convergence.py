@@ -20,7 +20,6 @@ from worker.domain.verdict import (
     CriterionVerdict,
     EvidencePointer,
     Reject,
-    Side,
 )
 from worker.judge import words
 from worker.judge.rulings import Hearing, Ruling, closing_conditions, left_to_a_person
@@ -244,10 +243,6 @@ def _held_on_facts(ruling: Ruling, hearing: Hearing, standing: Standing) -> Held
 
 
 def _is_of_fact(pointer: EvidencePointer, hearing: Hearing) -> bool:
-    """It shows a fact, or what stood there before."""
-    before = {(one.instead_of.path, one.instead_of.line) for one in hearing.opinion.facts if one.instead_of}
-    if pointer.side is Side.BASE and (pointer.path, pointer.line) in before:
-        return True
     facts = {fact.path: fact.line for fact in hearing.opinion.facts if pointer.line in {fact.line, None}}
     return pointer.path in facts
 

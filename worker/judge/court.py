@@ -11,9 +11,9 @@ from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
-from worker.domain.ledger import conditions_of, round_of
+from worker.domain.ledger import conditions_of
 from worker.domain.opinion import HeuristicOpinion
-from worker.domain.request import JudgeRequest
+from worker.domain.request import LAPTOP, JudgeRequest
 from worker.domain.suspension import Suspension, signals_of
 from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
@@ -33,7 +33,7 @@ from worker.judge.rulings import (
     without_model,
 )
 from worker.judge.scoring import composite
-from worker.judge.standing import Standing, standing_of
+from worker.judge.standing import Standing, round_in, standing_of
 from worker.judge.trail import written
 from worker.judge.validators import read_ci
 from worker.ports import Clock
@@ -105,8 +105,9 @@ def _heard(dossier: Dossier, docket: Docket, bench: Bench) -> tuple[Hearing, Sit
         return hearing, _unreadable(hearing, str(error))
     opinion = consider(dossier, bench.rubric)
     places = Places(dossier)
-    claims = check_claims(dossier, diff, places)
-    hearing = Hearing(dossier, diff, places, opinion, read_ci(dossier.ci), claims)
+    claims = check_claims(dossier, diff, places, opinion.findings)
+    on_laptop = docket.subject.installation_id == LAPTOP
+    hearing = Hearing(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
     standing = standing_of(hearing, docket, bench.rubric.id)
     return hearing, _converged(_sit(hearing, docket, bench, standing), hearing, standing, bench)
 
@@ -159,7 +160,7 @@ def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
 def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
     lacks_issue = hearing.dossier.policy is not None and hearing.dossier.policy.require_issue
     lacks_issue = lacks_issue and not hearing.dossier.issues
-    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None, lacks_issue)
+    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None, bench.no_model, lacks_issue)
     chosen = _with_conditions(route(matter), hearing, standing, bench)
     is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
     if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci and not hearing.opinion.facts:
@@ -197,12 +198,15 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
             "coverage": sitting.coverage,
             "closing_conditions": sitting.conditions,
             "claims": hearing.claims,
-            "findings": tuple(one.model_copy(update={"instead_of": None}) for one in hearing.opinion.findings),
+            "case_error": hearing.dossier.case_error,
+            "findings": tuple(
+                one.model_copy(update={"instead_of": None, "step": ""}) for one in hearing.opinion.findings
+            ),
             "eval_id": docket.eval_id,
             "parent_eval_id": docket.parent_eval_id,
             "subject": docket.subject,
             "author_agent": hearing.dossier.pull_request.author_agent,
-            "round": _round(hearing.dossier, docket),
+            "round": round_in(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
             "fingerprint": docket.fingerprint,
             "created_at": docket.created_at,
             "rubric_id": bench.rubric.id,
@@ -211,10 +215,6 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
             "escalation_reason": sitting.reason,
         }
     )
-
-
-def _round(dossier: Dossier, docket: Docket) -> int:
-    return round_of(dossier.ledger, docket.subject.head_sha, docket.fingerprint, dossier.pull_request.pushed_at)
 
 
 def _choice(hearing: Hearing, bench: Bench) -> dict[str, str]:
@@ -231,6 +231,7 @@ def _unheard(spent: Spent) -> dict[str, str]:
 
 def _ruled(sitting: Sitting, hearing: Hearing, bench: Bench) -> dict[str, object]:
     ruling = sitting.ruling
+    failure = {} if ruling.ci_failure is None else {"ci_failure": ruling.ci_failure}
     tiers = {"heuristic_score": hearing.opinion.score, "heuristic_confidence": hearing.opinion.confidence}
     return {
         "decision": ruling.decision,
@@ -242,6 +243,7 @@ def _ruled(sitting: Sitting, hearing: Hearing, bench: Bench) -> dict[str, object
         "criteria": ruling.criteria,
         "scores": ruling.scores,
         "throttled_reason": ruling.throttled_reason,
+        **failure,
         "composite": composite(ruling.scores) if ruling.scores else None,
         "score": ruling.score,
         "confidence": ruling.confidence,

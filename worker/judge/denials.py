@@ -1,8 +1,8 @@
 """Names that a reject says are not there, held against the texts of the head.
 
 Does not understand prose: only a name in code marks counts, with words right beside it that deny that it is defined. Invariant:
-what comes out is defined in a file that the reject points at, or a file that it points at takes it by that name from elsewhere:
-from a known one that defines it, or from one that nobody read.
+what comes out is defined in a text of the head or in a line that the change adds, whatever the reject points at, or a file that it
+points at takes it by that name from one that nobody read.
 """
 
 import re
@@ -32,8 +32,9 @@ _DENIED: Final = tuple(
     for words in (
         rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:is|was)\s+(?:not|never|nowhere)\s+(?:defined|declared){_AFTER}",
         rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:does\s+not|doesn't)\s+exist{_AFTER}",
-        rf"\b(?:{_KIND}|definition\s+of)\s+{_NAME}{_PLACE}\s+is\s+(?:missing|absent|not\s+there){_AFTER}",
-        rf"{_NAME}\s+{_KIND}{_PLACE}\s+is\s+(?:missing|absent|not\s+there){_AFTER}",
+        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+is\s+(?:missing|absent|not\s+there|nowhere){_AFTER}",
+        rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+(?:missing|absent|not\s+there|nowhere){_AFTER}",
+        rf"\bthere\s+is\s+no\s+{_NAME}{_AFTER}",
         rf"\b(?:undefined|undeclared|non-?existent)\s+(?:{_KIND}\s+)?{_NAME}",
         rf"\bno\s+(?:{_KIND}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
     )
@@ -42,6 +43,8 @@ _DEFINES: Final = (
     r"^[^\S\n]*(?:(?:export|default|pub|public|private|protected|internal|static|final|abstract|async|unsafe|override)(?:\([^)\n]*\))?[^\S\n]+)*"
     r"(?:def|class|function\*?|func|fn|struct|interface|trait|enum|type|const|let|var|val|object|module|protocol|macro_rules!)"
     r"[^\S\n]+(?:\([^)\n]*\)[^\S\n]*)?{name}(?![\w$])"
+    r"|^[^\S\n]*(?:[\w.<>\[\],?*&@]{1,100}[^\S\n]+){0,6}{name}[^\S\n]*\([^()\n]{0,300}\)[^;{}()\n]{0,100}\{[^\S\n]*$"  # a method
+    r"|^(?:[^\S\n]{0,8}(?:self|this)\.)?{name}[^\S\n]*(?::[^=\n]{1,100})?=(?![=>])"
 )
 _TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
 _SOURCE: Final = pattern(
@@ -67,9 +70,12 @@ def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
     """The first name that a reject denies though it is there."""
     if opinion.decision is not Leaning.REJECT:
         return None
-    names = list(islice(dict.fromkeys(_names(opinion.concern)), MOST_NAMES))
-    texts = _texts(dossier) if names else {}
     places = (*opinion.evidence, *(place for one in opinion.criteria for place in one.evidence))
+    said = "\n".join([opinion.concern, *(place.note for place in places)])
+    names = list(islice(dict.fromkeys(_names(said)), MOST_NAMES))
+    if not names:
+        return None
+    texts = _texts(dossier)
     pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
     found = (one for name in names for one in _there(name, pointed, texts, dossier))
     return next(found, None)
@@ -86,12 +92,17 @@ def _texts(dossier: Dossier) -> dict[str, str]:
 
 
 def _there(name: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier) -> Iterator[Denied]:
+    """Where the name is: in the texts of the head, in the lines that the change adds, or where nobody looked."""
     takes = re.compile(_TAKES.replace("{name}", re.escape(name)), re.MULTILINE)
     defines = re.compile(_DEFINES.replace("{name}", re.escape(name)), re.MULTILINE)
     taken = [(path, found) for path in pointed for found in [takes.search(texts[path])] if found]
-    for path in [*pointed, *(sorted(texts.keys() - set(pointed)) if taken else ())]:
+    for path in [*pointed, *sorted(texts.keys() - set(pointed))]:
         if found := defines.search(texts[path]):
             yield Denied(name, path, _line(texts[path], found))
+    for file in diff_of(dossier.diff).files:
+        for line in file.added:
+            if line.head_line is not None and defines.search(line.text[:_LONGEST]):
+                yield Denied(name, file.path, line.head_line)
     for path, found in taken:
         if not _was_looked_for(name, _whole(texts[path], found), path, texts) and not _is_gone(defines, dossier):
             yield Denied(name, path, _line(texts[path], found), is_taken=True)

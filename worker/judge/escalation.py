@@ -23,6 +23,7 @@ class Skipped(StrEnum):
     TIER = "tier"
     NO_MODEL = "no_model"
     ISSUE = "issue"
+    OUTSIDER = "outsider"
 
 
 class Pause(StrEnum):
@@ -39,6 +40,8 @@ class Matter(Value):
     opinion: HeuristicOpinion
     threshold: float
     has_model: bool
+    no_model: Skipped = Skipped.NO_MODEL
+    """Why there is no model, where there is none."""
     lacks_issue: bool = False
     """No issue is linked, and the repository judges nothing without one."""
 
@@ -111,7 +114,8 @@ def stop_when_never_asked(matter: Matter) -> Route | None:
 def stop_without_model(matter: Matter) -> Route | None:
     if matter.has_model:
         return None
-    return Stop(AbstainReason.UNPROVEN, Skipped.NO_MODEL, f"{_comparison(matter)}; no model is configured")
+    why = "the author has no write access" if matter.no_model is Skipped.OUTSIDER else "no model is configured"
+    return Stop(AbstainReason.UNPROVEN, matter.no_model, f"{_comparison(matter)}; {why}")
 
 
 RULES: Final[tuple[Rule, ...]] = (

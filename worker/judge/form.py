@@ -71,6 +71,14 @@ class ConditionReply(Wire):
     evidence: tuple[PlaceReply, ...] = ()
 
 
+class SettledReply(Wire):
+    """An answer to a question of code: why it is no defect, and the line that shows it."""
+
+    id: Tidy
+    why: Tidy
+    evidence: tuple[PlaceReply, ...] = ()
+
+
 class ScoreReply(Wire):
     """The reasoning stands first: it is written first."""
 
@@ -85,6 +93,7 @@ class ReplyDocument(Wire):
 
     criteria: tuple[CriterionReply, ...]
     conditions: tuple[ConditionReply, ...] = ()
+    settled: tuple[SettledReply, ...] = ()
     breakdown: Breakdown = Breakdown.NONE
     scores: tuple[ScoreReply, ...]
     what_works: Tidy = ""

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.opinion import Breakdown, Leaning
 from worker.domain.verdict import Category, ConditionState, CriterionStatus
-from worker.judge.form import ConditionReply, CriterionReply, PlaceReply, ReplyDocument, ScoreReply
+from worker.judge.form import ConditionReply, CriterionReply, PlaceReply, ReplyDocument, ScoreReply, SettledReply
 
 CONCERN_WORDS: Final = 28
 STEP_WORDS: Final = 28
@@ -37,11 +37,15 @@ _LINE: Final = 9_999
 
 
 def reply_tokens(
-    criteria: Sequence[str], conditions: Sequence[str], rubric: Sequence[str], paths: Iterable[str]
+    criteria: Sequence[str],
+    conditions: Sequence[str],
+    rubric: Sequence[str],
+    paths: Iterable[str],
+    questions: Sequence[str] = (),
 ) -> int:
     """How many tokens the longest reply has that keeps to the lengths, about a change of these *paths*.
 
-    *criteria*, *conditions* and *rubric* are the ids that it answers to.
+    *criteria*, *conditions*, *rubric* and *questions* are the ids that it answers to.
     """
     changed = frozenset(paths)
     place = PlaceReply(
@@ -59,6 +63,7 @@ def reply_tokens(
         conditions=tuple(
             ConditionReply(id=one, state=ConditionState.RESOLVED, evidence=(place,)) for one in conditions
         ),
+        settled=tuple(SettledReply(id=one, why=_words(REASONING_WORDS), evidence=(place,)) for one in questions),
         breakdown=Breakdown.COMPLETE_FAILURE,
         scores=tuple(
             ScoreReply(

@@ -4,11 +4,14 @@ Does not say what a wrong place means for the reply (`worker.judge.reply` does).
 exists and reads as the model quoted it.
 """
 
+from typing import TypeVar
+
 from worker.domain.value import Value
 from worker.domain.verdict import CriterionStatus, EvidencePointer
-from worker.judge.form import Asked, ConditionReply, CriterionReply, PlaceReply, ReplyDocument
+from worker.judge.form import Asked, ConditionReply, CriterionReply, PlaceReply, ReplyDocument, SettledReply
 
 Checked = EvidencePointer | str
+Narrowed = TypeVar("Narrowed", ConditionReply, SettledReply)
 
 
 class Located(Value):
@@ -34,7 +37,7 @@ def locate(document: ReplyDocument, asked: Asked) -> Located:
 
 
 def _places(document: ReplyDocument) -> tuple[PlaceReply, ...]:
-    within = (place for one in (*document.criteria, *document.conditions) for place in one.evidence)
+    within = (place for one in (*document.criteria, *document.conditions, *document.settled) for place in one.evidence)
     return (*document.evidence, *within)
 
 
@@ -44,7 +47,8 @@ def _with(document: ReplyDocument, right: frozenset[PlaceReply]) -> ReplyDocumen
         update={
             "evidence": tuple(place for place in document.evidence if place in right),
             "criteria": tuple(_criterion(one, right) for one in document.criteria),
-            "conditions": tuple(_condition(one, right) for one in document.conditions),
+            "conditions": tuple(_narrowed(one, right) for one in document.conditions),
+            "settled": tuple(_narrowed(one, right) for one in document.settled),
         }
     )
 
@@ -58,7 +62,7 @@ def _criterion(one: CriterionReply, right: frozenset[PlaceReply]) -> CriterionRe
     )
 
 
-def _condition(one: ConditionReply, right: frozenset[PlaceReply]) -> ConditionReply:
+def _narrowed(one: Narrowed, right: frozenset[PlaceReply]) -> Narrowed:
     return one.model_copy(update={"evidence": tuple(place for place in one.evidence if place in right)})
 
 

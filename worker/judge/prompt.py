@@ -15,7 +15,7 @@ from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.secrets import Redaction
 from worker.domain.value import Value, replace
-from worker.domain.verdict import ClaimVerdict, Coverage, Finding
+from worker.domain.verdict import ClaimVerdict, Coverage
 from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
 from worker.judge.heuristics.change import Change, ChangedFile
@@ -30,6 +30,7 @@ from worker.judge.packing.sheets import Sheet, sheets_of
 from worker.judge.room import ROOM, Room
 from worker.judge.sendable import sendable
 from worker.judge.standing import Standing
+from worker.judge.suspicions import Suspicion, suspicions_of
 from worker.judge.untrusted import fence_for, shown_path
 from worker.judge.validators import CiReport
 from worker.ports import Prompt
@@ -62,7 +63,7 @@ class Material(Value):
 class Question(Value):
     """`coverage`: what is read of the change once this question is answered, and those before it.
 
-    `criteria` and `conditions`: what it asks for. `redactions`: what was taken out, for the record. `sent` is the dossier as it
+    `criteria`, `conditions` and `questions`: what it asks for. `redactions`: what was taken out, for the record. `sent` is the dossier as it
     may leave: of it, and not of the one that came in, are the model's quotes and pointers.
     """
 
@@ -73,6 +74,7 @@ class Question(Value):
     conditions: tuple[str, ...]
     redactions: tuple[Redaction, ...] = ()
     standing: Standing = Standing()
+    questions: tuple[str, ...] = ()
 
 
 def ask_about(material: Material, rubric: Rubric, text: PromptText, seed: str, room: Room = ROOM) -> Question | None:
@@ -130,8 +132,8 @@ class _Desk:
         self.diff = diff_of(sent.dossier.diff)
         self.paths = frozenset(file.path for file in self.diff.files)
         self.files: Sequence[ChangedFile] = Change(sent.dossier).files
-        self.findings = sent.opinion.findings
-        self.suspected = frozenset(one.path for one in self.findings if one.path)
+        self.suspicions = suspicions_of(sent.opinion)
+        self.suspected = frozenset(one.path for one in sent.opinion.findings if one.path)
         unread = sent.dossier.files_unread
         self.withheld = frozenset(one.path for one in unread if one.reason is UnreadReason.NEVER_SEND)
         self.criteria = sent.dossier.criteria or ()
@@ -166,7 +168,7 @@ class _Desk:
             dossier=self.dossier,
             criteria=self.criteria,
             conditions=ids,
-            findings=self.findings,
+            suspicions=self.suspicions,
             claims=self._sent.claims,
             ci=self._material.ci,
             standing=self._material.standing,
@@ -184,7 +186,7 @@ class _Desk:
             rooms.beside,
             criteria=tuple(self.criteria[one] for one in mine),
             conditions=frozenset(one.id for one in conditions),
-            findings=self._findings(sheets, choices, at),
+            suspicions=self._questions(sheets, choices, at),
             part=(at + 1, len(parts)),
         )
         listed = listing(Changed(self.diff, self.dossier, sheets), choices, at, rooms.listing)
@@ -204,20 +206,22 @@ class _Desk:
             conditions=tuple(one.id for one in conditions),
             redactions=self._sent.redactions,
             standing=self._material.standing,
+            questions=tuple(one.id for one in of_part.suspicions),
         )
 
     def _reply_tokens(self, part: Known) -> int:
         criteria, paths = [one.id for one in part.criteria], map(shown_path, self.paths)
-        return reply_tokens(criteria, sorted(part.conditions), self._rubric, paths)
+        questions = [one.id for one in part.suspicions]
+        return reply_tokens(criteria, sorted(part.conditions), self._rubric, paths, questions)
 
-    def _findings(self, sheets: Sequence[Sheet], choices: Sequence[Choice], at: int) -> tuple[Finding, ...]:
+    def _questions(self, sheets: Sequence[Sheet], choices: Sequence[Choice], at: int) -> tuple[Suspicion, ...]:
         """The suspicions that this part can answer; those without a place in a file that is shown stand in the first."""
         home: dict[str, int] = {}
         for number, choice in enumerate(choices):
             for sheet in sheets:
                 if sheet.position in choice.shown:
                     home.setdefault(sheet.file.path, number)
-        return tuple(one for one in self.findings if home.get(one.path or "", 0) == at)
+        return tuple(one for one in self.suspicions if home.get(one.finding.path or "", 0) == at)
 
     def _coverage(self, sheets: Sequence[Sheet], choices: Sequence[Choice], unlisted: tuple[str, ...]) -> Coverage:
         seen = [choice.shown for choice in choices]

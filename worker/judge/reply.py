@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.domain.opinion import ConditionAnswer, Leaning, ModelOpinion
+from worker.domain.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
 from worker.domain.value import Value
 from worker.domain.verdict import Category, CriterionVerdict
 from worker.judge.contradictions import (
@@ -159,6 +159,11 @@ def _opinion(located: Located, asked: Asked, said: dict[str, CriterionReply]) ->
         conditions=tuple(
             ConditionAnswer(id=one.id, state=one.state, evidence=located.pointers(one.evidence))
             for one in document.conditions
+        ),
+        settled=tuple(
+            SettledAnswer(id=one.id, why=one.why, evidence=located.pointers(one.evidence))
+            for one in document.settled
+            if one.id
         ),
         criteria=tuple(
             CriterionVerdict(

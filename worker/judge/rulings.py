@@ -4,7 +4,7 @@ Does not build the verdict's frame (`worker.judge.court` does) and asks nobody (
 a fact rejects; an accept needs every changed file read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, assert_never
@@ -16,6 +16,7 @@ from worker.domain.value import Value, replace
 from worker.domain.verdict import (
     AbstainReason,
     Category,
+    CiFailure,
     ClaimVerdict,
     ClosingCondition,
     Coverage,
@@ -31,7 +32,7 @@ from worker.judge import words
 from worker.judge.claims import claimed_ids
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Skipped, Stop
 from worker.judge.evidence import Places
-from worker.judge.validators import CiReport
+from worker.judge.validators import CiReport, first_failure
 
 FACT_SCORE: Final = 0.1
 """No verdict that rests on a fact scores higher."""
@@ -60,6 +61,8 @@ class Hearing(Value):
     opinion: HeuristicOpinion
     ci: CiReport
     claims: tuple[ClaimVerdict, ...]
+    on_laptop: bool = False
+    """The reader is the one who sets the key and the tier."""
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -80,6 +83,7 @@ class Ruling(Value):
     scores: tuple[Score, ...] = ()
     signals: Signals = MappingProxyType({})
     throttled_reason: ThrottledReason | None = None
+    ci_failure: CiFailure | None = None
 
     @property
     def decision(self) -> str:
@@ -110,7 +114,7 @@ def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> R
         score=hearing.opinion.score,
         confidence=hearing.opinion.confidence,
         abstain_reason=reason,
-        criteria=_as_far_as_seen(hearing),
+        criteria=tuple(_with_places(_as_far_as_seen(hearing), hearing)),
     )
 
 
@@ -137,9 +141,11 @@ def stopped(hearing: Hearing, stop: Stop) -> Ruling:
         case AbstainReason.NO_CRITERIA:
             said = words.no_issue()
         case _:
-            said = words.unproven(stop.skipped, len(hearing.opinion.findings))
+            opinion = hearing.opinion
+            said = words.unproven(stop.skipped, len(opinion.findings), opinion.obstacle, on_laptop=hearing.on_laptop)
     ruling = abstain(hearing, stop.abstain, said)
-    return replace(ruling, signals={"escalation_skipped": stop.skipped.value})
+    failure = first_failure(hearing.ci) if stop.abstain is AbstainReason.CI_FAILED else None
+    return replace(ruling, signals={"escalation_skipped": stop.skipped.value}, ci_failure=failure)
 
 
 def reject_on_facts(hearing: Hearing) -> Ruling:
@@ -147,7 +153,7 @@ def reject_on_facts(hearing: Hearing) -> Ruling:
     facts = gravest_first(hearing.opinion)
     return Ruling(
         concern=words.facts(facts),
-        next_step=words.fact_step(facts[0], hearing.criteria),
+        next_step=words.fact_steps(facts),
         score=min(hearing.opinion.score, FACT_SCORE),
         confidence=hearing.opinion.confidence,
         category=facts[0].category,
@@ -185,11 +191,13 @@ def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:
 
 
 def _criteria_under_facts(hearing: Hearing, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
-    """A fact without a place says that nothing is there: then nothing is met, be it only that something changes."""
+    """Where nothing changed nothing is met; any other fact without a place is something of its own that is missing."""
     if any(fact.path for fact in facts):
         return _as_far_as_seen(hearing)
-    nothing = CriterionVerdict(id="any-change", status=CriterionStatus.MISSING, note=facts[0].note)
-    return _all(hearing, CriterionStatus.MISSING) or (nothing,)
+    absent = CriterionVerdict(id=words.absent(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note)
+    if facts[0].category is Category.ACCEPTANCE_GAP:
+        return _all(hearing, CriterionStatus.MISSING) or (absent,)
+    return (*_as_far_as_seen(hearing), absent)
 
 
 def _all(hearing: Hearing, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
@@ -198,12 +206,28 @@ def _all(hearing: Hearing, status: CriterionStatus) -> tuple[CriterionVerdict, .
 
 
 def _as_far_as_seen(hearing: Hearing) -> tuple[CriterionVerdict, ...]:
-    """Nobody can tell, but for the criteria that the change shows nothing of."""
+    """Each criterion as code sees it: not judged, but where it is proved that something is not there."""
     seen = {one.id: one for one in hearing.opinion.criteria}
     return tuple(
-        one.model_copy(update={"status": seen[one.id].status, "note": seen[one.id].note}) if one.id in seen else one
+        one.model_copy(update=_seen(seen[one.id])) if one.id in seen else one
         for one in _all(hearing, CriterionStatus.UNVERIFIABLE)
     )
+
+
+def _seen(criterion: CriterionVerdict) -> dict[str, object]:
+    is_open = criterion.status is CriterionStatus.UNVERIFIABLE and criterion.note
+    return {
+        "status": criterion.status,
+        "note": words.not_looked_at(criterion.note) if is_open else criterion.note,
+    }
+
+
+def _with_places(criteria: Iterable[CriterionVerdict], hearing: Hearing) -> Iterator[CriterionVerdict]:
+    """Each with the changed lines that speak of it, for a person who judges in place of a model."""
+    seen = {one.id: one.evidence for one in hearing.opinion.criteria}
+    for one in criteria:
+        checked = (hearing.places.check(pointer) for pointer in seen.get(one.id, ()))
+        yield one.model_copy(update={"evidence": tuple(p for p in checked if isinstance(p, EvidencePointer))})
 
 
 def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
@@ -267,14 +291,14 @@ def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
 
 
 def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:
-    """What a reject freezes: its next step, and each criterion that is not met (what is only suspected binds nobody)."""
+    """What a reject freezes: its next step, and each criterion that is not met (what code says of one binds nobody)."""
     assert ruling.next_step is not None  # noqa: S101 - a reject has one, and nothing else freezes any
     texts = {one.id: words.criterion_met(one) for one in hearing.criteria}
-    suspected = {(one.id, one.note) for one in hearing.opinion.criteria}
+    by_code = {(one.id, one.note) for one in hearing.opinion.criteria if one.status is CriterionStatus.MISSING}
     unmet = [
         one
         for one in ruling.criteria
-        if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} and (one.id, one.note) not in suspected
+        if one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} and (one.id, one.note) not in by_code
     ]
     asked = [texts[one.id] for one in unmet if one.id in texts]
     return tuple(

@@ -11,6 +11,7 @@ from worker.domain.value import replace
 from worker.judge import words
 from worker.judge.accord import Accord, Joined, leaning, was_had
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
+from worker.judge.vetoes import SUSPICIONS
 
 HALF: Final = 0.5
 
@@ -21,6 +22,8 @@ def why_again(first: Ruling, hearing: Hearing) -> str | None:
         return None
     if hearing.dossier.contest:
         return "the verdict is contested"
+    if first.signals.get("vetoed_by") == SUSPICIONS:
+        return "an accept that leaves suspicions open"
     return "a reject on suspicion" if first.decision == "reject" else None
 
 

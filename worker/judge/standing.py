@@ -7,9 +7,11 @@ nothing of a verdict that is still to come.
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from worker.domain.author_text import author_text
 from worker.domain.diff import Diff
-from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry, conditions_of, round_of
+from worker.domain.dossier import Dossier
+from worker.domain.ids import EvalId, Fingerprint, Sha
+from worker.domain.ledger import EDITED, LedgerEntry, conditions_of, round_of, text_turn
 from worker.domain.value import Value
 from worker.domain.verdict import (
     Abstain,
@@ -84,7 +86,7 @@ def standing_of(hearing: Hearing, docket: Docket, rubric: str) -> Standing:
     last = _last_judged(ledger, rubric)
     conditions = conditions_of(ledger)
     return Standing(
-        round=round_of(ledger, docket.subject.head_sha, docket.fingerprint, hearing.dossier.pull_request.pushed_at),
+        round=round_in(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
         conditions=conditions,
         open=tuple(_raised(conditions, ledger, hearing.places)),
         since=_since(last, hearing.diff),
@@ -94,6 +96,12 @@ def standing_of(hearing: Hearing, docket: Docket, rubric: str) -> Standing:
             (one.eval_id for one in ledger if _is_judged(one.verdict) and one.verdict.rubric_id == rubric), None
         ),
     )
+
+
+def round_in(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
+    """The number of this round."""
+    is_edit = text_turn(dossier.ledger, head_sha, author_text(dossier)) in EDITED
+    return round_of(dossier.ledger, head_sha, content, dossier.pull_request.pushed_at, is_edit=is_edit)
 
 
 def _last_judged(ledger: Sequence[LedgerEntry], rubric: str) -> LedgerEntry | None:

@@ -26,6 +26,7 @@ REASONS: Final = MappingProxyType(
         Cap.PULL: ThrottledReason.PR_CAP,
         Cap.DAY: ThrottledReason.DAILY_CAP,
         Cap.SHARE: ThrottledReason.DAILY_CAP,
+        Cap.AUTHOR: ThrottledReason.DAILY_CAP,
     }
 )
 

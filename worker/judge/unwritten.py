@@ -41,6 +41,14 @@ def unwritten(opinion: ModelOpinion, dossier: Dossier) -> str | None:
     return None if missing is None else _shown(" ".join(missing.split()))
 
 
+def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
+    """Whether a reject says which rule is broken: by its file, by its words, or by the criterion that states it."""
+    said = opinion.concern
+    criteria = (one.id for one in dossier.criteria or ())
+    is_named = any(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", said) for one in criteria)
+    return is_named or _RULES_FILE.search(said) is not None or next(_quotes(said), None) is not None
+
+
 def _shown(claim: str) -> str:
     return claim if len(claim) <= SHOWN else f"{claim[: SHOWN - 1]}…"
 

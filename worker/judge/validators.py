@@ -4,13 +4,16 @@ Does not wait for anything. Invariant: a check that failed or that is required a
 whatever the dossier's summary of them says. CI that the author silenced has not finished: it never began.
 """
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from worker.domain.ansi import without_ansi
 from worker.domain.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.domain.verdict import CiFailure
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's conclusions that let a required check pass."""
@@ -35,6 +38,15 @@ _FAILING_TEST: Final = tuple(
         r"not ok \d{1,7} (?:- )?(\S.{0,300})",  # tap
     )
 )
+
+
+EXCERPT_LINES: Final = 20
+LINE_CHARACTERS: Final = 200
+EXCERPT_CHARACTERS: Final = 2_000
+_TELLING: Final = pattern(
+    r"^E\s|\b(?:assert\w*|\w*error|\w*exception|panicked|expected|received|actual|got|want)\b|\bFAIL", re.IGNORECASE
+)
+"""What a line says that tells why a test fails."""
 
 
 class CiReport(Value):
@@ -68,6 +80,32 @@ def _state(ci: Ci, failed: tuple[CiCheck, ...], unfinished: tuple[CiCheck, ...])
 def _counts(check: CiCheck, ci: Ci) -> bool:
     """A required check counts against any summary; without a summary every check does that is not optional."""
     return check.required is True or (ci.state is None and check.required is None)
+
+
+def first_failure(report: CiReport) -> CiFailure | None:
+    """What the author mends first: the first failing check that names a test, else the first one; None: none is known."""
+    named = [(check, test) for check in report.failed for test in islice(failing_tests(check), 1)]
+    check, test = named[0] if named else (report.failed[0] if report.failed else None, None)
+    if check is None:
+        return None
+    return CiFailure(check=check.name.strip() or "a check without a name", test=test, log=_excerpt(check, test))
+
+
+def _excerpt(check: CiCheck, test: str | None) -> str:
+    """The lines that tell most of the test; without one the end of the log, or the beginning of the report."""
+    report, log = (without_ansi(text).strip("\n").splitlines() for text in (check.summary, check.log_tail))
+    lines = [line.rstrip()[:LINE_CHARACTERS] for line in (*report, *log)]
+    if test is None:
+        told = lines[-EXCERPT_LINES:] if log else lines[:EXCERPT_LINES]
+        return "\n".join(told)[:EXCERPT_CHARACTERS]
+    name = (
+        test.rpartition("::")[2] if ".py::" in test else test
+    )  # pytest heads a failure with the function's name alone
+    windows = [lines[at : at + EXCERPT_LINES] for at, line in enumerate(lines) if name in line]
+    told = max(
+        windows, key=lambda window: sum(_TELLING.search(line) is not None for line in window), default=list[str]()
+    )
+    return "\n".join(told)[:EXCERPT_CHARACTERS]
 
 
 def failing_tests(check: CiCheck) -> Iterator[str]:

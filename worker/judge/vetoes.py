@@ -1,20 +1,25 @@
-"""What code holds against the model's word: claims, tests for code, names that are there, rules that are not.
+"""What code holds against the model's word: claims, tests for code, names that are there, rules that are not, findings that do not survive.
 
 Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.asking`). Invariant:
 nothing here rejects: what is vetoed is a person's to decide, and the model's opinion stays on record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
-from worker.domain.verdict import ClaimStatus, ClaimVerdict
+from worker.domain.value import replace
+from worker.domain.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
 from worker.judge import words
 from worker.judge.claims import meant
 from worker.judge.denials import denied
+from worker.judge.heuristics.acceptance_gap.shortfall import untested_criteria
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
+from worker.judge.survival import UNMET, Survival, survival_of
+from worker.judge.suspicions import left_open
 from worker.judge.unwritten import unwritten
 
 _TEXT: Final = pattern(
@@ -27,24 +32,68 @@ _NOT_OF_CODE: Final = pattern(
 """What a criterion says that a test, a text or a run may meet."""
 
 
+SUSPICIONS: Final = "suspicions"
+"""Why an accept is a person's that answers what code suspects with no line that could settle it."""
+
+
 def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     """The same ruling, or a person's."""
-    if ruling.decision == "reject" and (found := denied(opinion, hearing.dossier)):
+    untested = untested_of(opinion, hearing)
+    ruling = replace(ruling, criteria=tuple(_untested(one) if one.id in untested else one for one in ruling.criteria))
+    match ruling.decision:
+        case "reject":
+            return _held_reject(ruling, opinion, hearing)
+        case "accept":
+            return _held_accept(ruling, opinion, hearing)
+        case _:
+            return ruling
+
+
+def _untested(criterion: CriterionVerdict) -> CriterionVerdict:
+    return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": words.NO_TEST})
+
+
+def _held_reject(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
+    if found := denied(opinion, hearing.dossier):
         said = words.there(found.name, found.path, found.line, is_taken=found.is_taken)
         return _held_against(ruling, said, "names")
-    if ruling.decision == "reject" and (rule := unwritten(opinion, hearing.dossier)):
+    if rule := unwritten(opinion, hearing.dossier):
         return _held_against(ruling, words.no_rule(rule), "rules")
-    if ruling.decision != "accept":
+    survival = survival_of(opinion, hearing)
+    if survival is None:
         return ruling
+    if survival.is_empty:
+        said = words.not_borne_out(opinion.concern, survival.refused)
+        return _held_against(replace(ruling, evidence=()), said, "change")
+    unmet = {one.id for one in opinion.criteria if one.status in UNMET}
+    return _with_survivors(ruling, survival, unmet - survival.criteria)
+
+
+def _held_accept(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     against = next(contradicted(hearing), None)
     if against is not None:
         return _held_against(ruling, words.contradicted(*against), "claims")
-    bare = shown_by_others_alone(opinion, hearing)
-    return _held_against(ruling, words.shown_by_tests_alone(bare), "evidence") if bare else ruling
+    if bare := shown_by_others_alone(opinion, hearing):
+        return _held_against(ruling, words.shown_by_tests_alone(bare), "evidence")
+    if untested := untested_of(opinion, hearing):
+        return _held_against(ruling, words.met_without_a_test(untested), "tests")
+    left = left_open(opinion, hearing)
+    return _held_against(ruling, words.suspicions_left([one.finding for one in left]), SUSPICIONS) if left else ruling
 
 
 def _held_against(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
     return left_to_a_person(ruling, said, ruling.decision, vetoed_by=why)
+
+
+def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]) -> Ruling:
+    """The reject without what the change speaks against."""
+    criteria = tuple(
+        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": words.SPOKEN_OF})
+        if one.id in refuted
+        else one
+        for one in ruling.criteria
+    )
+    return replace(ruling, evidence=survival.evidence, criteria=criteria)
 
 
 def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:
@@ -55,14 +104,41 @@ def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:
             yield from ((one.id, found) for one in hearing.criteria if meant(claim, one))
 
 
-def question_of(opinion: ModelOpinion, hearing: Hearing) -> str | None:
-    """What the model is asked about where it looked, if that can't have been enough."""
+def question_of(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str] = ()) -> str | None:
+    """What the model is asked about where it looked, if that can't have been enough. *asked*: the suspicions that it was told of."""
+    match opinion.decision:
+        case Leaning.REJECT:
+            return _question_of_reject(opinion, hearing)
+        case Leaning.ACCEPT:
+            return _question_of_accept(opinion, hearing, asked)
+        case _:
+            return None
+
+
+def _question_of_reject(opinion: ModelOpinion, hearing: Hearing) -> str | None:
     if found := denied(opinion, hearing.dossier):
         return words.look_there(found.name, found.path, found.line, is_taken=found.is_taken)
     if rule := unwritten(opinion, hearing.dossier):
         return words.look_for_rule(rule)
-    bare = shown_by_others_alone(opinion, hearing)
-    return words.look_at_code(bare) if bare else None
+    survival = survival_of(opinion, hearing)
+    return words.nothing_survives(survival.refused) if survival and survival.is_empty else None
+
+
+def _question_of_accept(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str]) -> str | None:
+    if bare := shown_by_others_alone(opinion, hearing):
+        return words.look_at_code(bare)
+    if hearing.opinion.facts:
+        return None
+    if untested := untested_of(opinion, hearing):
+        return words.look_for_a_test(untested)
+    left = [one.id for one in left_open(opinion, hearing) if one.id in asked]
+    return words.settle(left) if left else None
+
+
+def untested_of(opinion: ModelOpinion, hearing: Hearing) -> tuple[str, ...]:
+    """The criteria that ask for a test and are called met by a change that adds to none."""
+    untested = untested_criteria(Change(hearing.dossier))
+    return tuple(one.id for one in opinion.criteria if one.status is CriterionStatus.MET and one.id in untested)
 
 
 def shown_by_others_alone(opinion: ModelOpinion, hearing: Hearing) -> tuple[str, ...]:

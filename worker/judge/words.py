@@ -13,12 +13,15 @@ from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, Criterion
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.suspension import Suspension, when
-from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, Finding
+from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, CriterionStatus, EvidencePointer, Finding
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.validators import CiReport
 
 NAMED: Final = 10
 """How many names a sentence lists."""
+
+FACTS_NAMED: Final = 3
+"""How many facts a reject words, each with what takes it away."""
 
 
 BUDGETS: Final = MappingProxyType(
@@ -26,6 +29,7 @@ BUDGETS: Final = MappingProxyType(
         Cap.PULL: "of this pull request",
         Cap.DAY: "of today",
         Cap.SHARE: "of this repository's share of today",
+        Cap.AUTHOR: "of this author's share of today",
     }
 )
 
@@ -69,16 +73,31 @@ def ci_pending(report: CiReport) -> tuple[str, str]:
     )
 
 
-def unproven(skipped: Skipped, suspicions: int) -> tuple[str, str]:
+def unproven(
+    skipped: Skipped, suspicions: int, obstacle: str | None = None, *, on_laptop: bool = False
+) -> tuple[str, str]:
+    """*obstacle*: why a change of documentation is not accepted without a model.
+
+    *on_laptop*: the reader is the one who sets the key and the tier.
+    """
     doubt = f" {_count(suspicions, 'suspicion')} to look at." if suspicions else ""
+    if obstacle is not None:
+        doubt = f" Only documentation changed, and a reader has to look at it: {obstacle}."
     if skipped is Skipped.NO_MODEL:
+        step = "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked."
         return (
-            f"No fact was found against this change; whether it solves the issue was not judged: no model is set up.{doubt}",
-            "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked.",
+            f"No fact was found against this change; whether it does what it should was not judged: no model is set up.{doubt}",
+            "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself." if on_laptop else step,
         )
+    if skipped is Skipped.OUTSIDER:
+        return (
+            f"No fact was found against this change, and no model was asked: its author has no write access here.{doubt}",
+            "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
+        )
+    step = "A person reviews it, or it is judged again at tier hybrid or llm."
     return (
-        f"No fact was found against this change; whether it solves the issue was not judged: this tier asks no model.{doubt}",
-        "A person reviews it, or it is judged again at tier hybrid or llm.",
+        f"No fact was found against this change; whether it does what it should was not judged: this tier asks no model.{doubt}",
+        "Judge it again with `--tier hybrid` or `--tier llm`, or review it yourself." if on_laptop else step,
     )
 
 
@@ -126,7 +145,7 @@ def in_parts(reason: str, parts: int) -> str:
 def unreadable(problem: str) -> tuple[str, str]:
     return (
         f"The diff can't be read: {problem}. Nothing of this change was judged.",
-        "Whoever recorded it gives the diff as `git diff` prints it.",
+        "Record the change with its diff as `git diff` prints it. On GitHub, comment `/rejudge`; if that does not help, a person reviews it.",
     )
 
 
@@ -146,6 +165,8 @@ def budget(level: Level, asked_usd: Decimal) -> tuple[str, str]:
             step = (
                 "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE."
             )
+        case Cap.AUTHOR:
+            step = "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_AUTHOR_SHARE."
         case _:
             assert_never(level.cap)
     return concern, step
@@ -255,6 +276,83 @@ def look_for_rule(said: str) -> str:
     )
 
 
+def criterion_is_spoken_of(name: str, status: CriterionStatus) -> str:
+    """Why an unmet criterion does not survive, as the next four: for the model, and for who decides."""
+    return f"{name} is called {status}, and the change speaks of all that it names."
+
+
+def criterion_is_not_named(name: str, status: CriterionStatus) -> str:
+    return f"{name} is called {status}, and no word of the reject is about what it asks for."
+
+
+def place_is_tied(place: EvidencePointer) -> str:
+    return (
+        f"{place.path} is called work that nobody asked for, and what it changes is tied to the rest and to the issue."
+    )
+
+
+def place_without_rule(place: EvidencePointer) -> str:
+    return f"{place.place} breaks a rule that is not named: quote it, or name the file or the criterion that states it."
+
+
+def place_is_not_spoken_of(place: EvidencePointer) -> str:
+    return f"No word of the reject is about what stands at {place.place}."
+
+
+def nothing_survives(refused: Sequence[str]) -> str:
+    """For the model."""
+    return (
+        f"Your reject rests on nothing that the change bears out. {' '.join(refused)} "
+        "Point at the line that has to change and say what of it is wrong, call a criterion `partial` with the line that falls "
+        "short, or decide otherwise."
+    )
+
+
+def not_borne_out(concern: str, refused: Sequence[str]) -> tuple[str, str]:
+    return (
+        f"The model rejects, also when asked again, for what the change does not bear out: {concern} {refused[0]}",
+        "A person looks whether anything stands against this change; its author has nothing to change for it.",
+    )
+
+
+def met_without_a_test(criteria: Sequence[str]) -> tuple[str, str]:
+    names = listed(criteria)
+    return (
+        f"The model calls {names} met, also when asked again, and the change adds to no test.",
+        f"The author adds the test that {names} asks for, or a person decides.",
+    )
+
+
+def look_for_a_test(criteria: Sequence[str]) -> str:
+    """For the model."""
+    return f"{listed(criteria)} asks for a test, and the change adds to none: it is `missing`. Decide by that."
+
+
+def suspicions_left(left: Sequence[Finding]) -> tuple[str, str]:
+    told = "; ".join(_suspected(one) for one in left[:3])
+    more = f"; and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004 - three are told
+    return (
+        f"The model accepts, and no line that it names settles what code suspects: {told}{more}.",
+        "A person looks at these places and decides.",
+    )
+
+
+def _suspected(finding: Finding) -> str:
+    return f"{_placed(finding)}{finding.note or finding.signal.replace('_', ' ')}".rstrip(".")
+
+
+def settle(questions: Sequence[str]) -> str:
+    """For the model."""
+    return (
+        f"Your accept leaves questions open: {listed(questions)}. Answer each in `settled` with another "
+        "line than the suspected one, that shows why it is no defect; if there is no such line, reject or say cannot_tell."
+    )
+
+
+NO_TEST: Final = "the change adds to no test"
+SPOKEN_OF: Final = "called unmet, though the change speaks of it"
+
+
 def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
     """Each opinion's name, what it says, and why."""
     told = " ".join(f"{name.capitalize()} says {said.replace('_', ' ')}: {why}" for name, said, why in opinions)
@@ -279,30 +377,44 @@ def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
 
 def facts(found: Sequence[Finding]) -> str:
     """One to three facts, each with its place."""
-    sentences = [f"{_placed(one)}{one.note or one.signal.replace('_', ' ')}" for one in found[:3]]
-    more = f" And {len(found) - 3} more." if len(found) > 3 else ""  # noqa: PLR2004 - three are named
+    sentences = [f"{_placed(one)}{one.note or one.signal.replace('_', ' ')}" for one in found[:FACTS_NAMED]]
+    more = f" And {len(found) - FACTS_NAMED} more." if len(found) > FACTS_NAMED else ""
     return ". ".join(sentence.rstrip(".") for sentence in sentences) + f".{more}"
 
 
-def fact_step(fact: Finding, criteria: Sequence[Criterion]) -> str:
-    """The one change that takes the fact away."""
-    where = _place(fact) or "the place named"
-    match fact.category:
-        case Category.ACCEPTANCE_GAP:
-            asked = listed([one.id for one in criteria])
-            return f"Push a change that does what {asked or 'the issue'} asks for."
-        case Category.HALF_FINISHED:
-            return f"Finish what is left open at {where}, so that it does what its name promises, and push again."
-        case Category.WEAK_TEST:
-            return f"Make the test at {where} assert the result that the issue asks for."
-        case Category.TESTS_PASS_BUT_WRONG:
-            return f"Put back what was checked at {where}, and make the code meet it."
-        case Category.SCOPE_CREEP:
-            return f"Take what the issue does not ask for out of this change: {where}."
-        case Category.SPEC_VIOLATION:
-            return f"Keep the rule that is broken at {where}."
-        case _:
-            assert_never(fact.category)
+def fact_steps(found: Sequence[Finding]) -> str:
+    """What takes the facts away that `facts` names: a sentence for each kind, with all its places."""
+    kinds: dict[str, list[str]] = {}
+    for one in found[:FACTS_NAMED]:
+        place = _place(one)
+        kind = one.step.replace(place, _HERE) if place else one.step
+        kinds.setdefault(kind, []).append(place)
+    steps = [kind.replace(_HERE, _joined(places)) for kind, places in kinds.items()]
+    left = len(found) - FACTS_NAMED
+    more = [f'Then see to the {_count(left, "other fact")} under "Evidence".'] if left > 0 else []
+    return " ".join([*steps, *more])
+
+
+_HERE: Final = "\0"
+
+
+def _joined(places: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *before, last = dict.fromkeys(places)
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def not_looked_at(note: str) -> str:
+    """A criterion's note where nothing judged it."""
+    return f"not looked at; {note}"
+
+
+_ABSENT: Final = MappingProxyType({"changelog_entry_missing": "changelog-entry", "cited_file_missing": "cited-file"})
+
+
+def absent(fact: Finding) -> str:
+    """What is not there, as the id of a criterion: of a fact that has no place."""
+    return _ABSENT.get(fact.signal, "any-change")
 
 
 def _placed(finding: Finding) -> str:

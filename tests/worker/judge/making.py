@@ -107,6 +107,16 @@ def new_file(path: str, *lines: str, mode: str = "100644") -> str:
     return f"{head}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n{body}" if lines else head
 
 
+DOCUMENTED: dict[str, Any] = {
+    "diff": "diff --git a/docs/busy.md b/docs/busy.md\nindex 1111111..2222222 100644\n--- a/docs/busy.md\n+++ b/docs/busy.md\n"
+    "@@ -1,3 +1,3 @@\n # A busy server\n \n-The sever is busy at noon.\n+The server is busy at noon.\n",
+    "files": (HeadFile(path="docs/busy.md", text="# A busy server\n\nThe server is busy at noon.\n"),),
+    "issues": (),
+    "criteria": (Criterion(id="AC1", text="The docs say when the server is busy", inferred=True),),
+}
+"""A change that code may accept alone."""
+
+
 def fact(**changes: Any) -> Finding:
     fields = {
         "signal": "stub_body",
@@ -116,6 +126,7 @@ def fact(**changes: Any) -> Finding:
         "line": 2,
         "weight": 0.8,
         "note": "the whole body is a stub",
+        "step": "Write the body at upload.py:2.",
     }
     return Finding.model_validate({**fields, **changes})
 
@@ -179,7 +190,7 @@ def reject(**changes: Any) -> dict[str, Any]:
     fields = {
         "criteria": criteria("met", "missing"),
         "scores": scores(8, 7, 2, 8),
-        "concern": "The test proves nothing.",
+        "concern": "The test proves nothing of what is made when send is busy.",
         "evidence": [place("tests/test_upload.py", 6)],
         "decision": "reject",
         "category": "weak_test",

@@ -6,7 +6,7 @@ from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.case import Case, CoverageClaim
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Criterion, Dossier, HeadFile
-from worker.domain.verdict import ClaimStatus, ClaimVerdict
+from worker.domain.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.judge.claims import check_claims, claimed_ids
 from worker.judge.evidence import Places
 
@@ -36,8 +36,11 @@ def claims(*pairs: tuple[str, str], **changes: object) -> tuple[ClaimVerdict, ..
         ("old.py", ClaimStatus.CONTRADICTED, "old.py is deleted by this change"),
         ("elsewhere.py", ClaimStatus.UNSUPPORTED, "elsewhere.py is neither changed nor known"),
         ("the retry loop", ClaimStatus.UNSUPPORTED, '"the retry loop" names no file'),
+        ("upload.py: the retry loop", ClaimStatus.VERIFIED, ""),
+        ("upload.py, line 10", ClaimStatus.UNSUPPORTED, "upload.py has 9 lines"),
+        ("the loop in gone.py", ClaimStatus.UNSUPPORTED, "gone.py does not exist at the head commit"),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_a_claim_is_as_good_as_its_place(pointer: str, status: ClaimStatus, note: str) -> None:
     files = (*(dossier().files or ()), HeadFile(path="gone.py", exists=False))
@@ -71,6 +74,13 @@ def test_the_proof_given_for_a_claim_is_checked_too() -> None:
     assert (first.status, first.note) == (ClaimStatus.CONTRADICTED, "tests/test_upload.py has 6 lines")
 
 
+@pytest.mark.parametrize("evidence", ["the new test covers a 503", "tests/test_upload.py, line 99", "see nowhere.py"])
+def test_evidence_in_prose_takes_nothing_from_a_claim(evidence: str) -> None:
+    claim = CoverageClaim(criterion="AC1", addressed_by="upload.py", evidence=evidence)
+    judged = dossier(case=Case(summary="s", ac_coverage=(claim,)))
+    assert check_claims(judged, parse_diff(judged.diff.encode()), Places(judged))[0].status is ClaimStatus.VERIFIED
+
+
 def test_a_criterion_that_the_case_passes_over_is_omitted() -> None:
     made = claims(("AC1", "upload.py"))
     assert [(one.claim, one.status) for one in made] == [
@@ -89,6 +99,14 @@ def test_a_claim_for_no_criterion_is_unsupported() -> None:
     ("said", "criterion"),
     [
         ("AC1", "AC1"),
+        ("AC-1", "AC1"),
+        ("ac 1: the retry", "AC1"),
+        ("Criterion 1", "AC1"),
+        ("criterion #2: a test", "AC2"),
+        ("1", "AC1"),
+        ("#2", "AC2"),
+        ("1 retry at most", ""),
+        ("2 tests", ""),
         ("ac1", "AC1"),
         ("AC1: the retry", "AC1"),
         ("AC11", ""),
@@ -109,3 +127,14 @@ def test_without_a_case_there_is_no_claim() -> None:
 
 def test_a_case_without_criteria_claims_nothing_that_exists() -> None:
     assert [one.status for one in claims(("AC1", "upload.py"), criteria=())] == [ClaimStatus.UNSUPPORTED]
+
+
+def test_a_place_where_nothing_of_the_criterion_is_changed_supports_no_claim() -> None:
+    note = "AC1: the case points at upload.py, where nothing of it is changed"
+    finding = Finding(signal="claim_shows_nothing", category=Category.ACCEPTANCE_GAP, fact=False, note=note)
+    case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py"),))
+    judged = dossier(case=case)
+    diff, places = parse_diff(judged.diff.encode()), Places(judged)
+    assert check_claims(judged, diff, places)[0].status is ClaimStatus.VERIFIED
+    claim = check_claims(judged, diff, places, (finding,))[0]
+    assert (claim.status, claim.note) == (ClaimStatus.UNSUPPORTED, "nothing of it is changed there")

@@ -6,10 +6,21 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.courtroom import bench
-from tests.worker.judge.making import NOW, accept, cannot_tell, criteria, model_of, new_file, place, reject, scores
+from tests.worker.judge.making import (
+    DOCUMENTED,
+    NOW,
+    accept,
+    cannot_tell,
+    criteria,
+    model_of,
+    new_file,
+    place,
+    reject,
+    scores,
+)
 from tests.worker.judge.rounds import History, Verdict
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, HeadFile, Issue
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ledger import changed_lines
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
@@ -112,13 +123,19 @@ def test_a_resolved_condition_opens_again_only_on_lines_that_changed_since() -> 
 
 
 def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
-    history = rejected_at_3(criteria=criteria("missing", "met"), evidence=[])
+    history = rejected_at_3(criteria=criteria("missing", "met"), evidence=[], concern="No upload is retried.")
     assert conditions(history.ledger[0].verdict) == [("c1", "open"), ("c2", "open")]
     line = history.replaces("upload.py", 3)
     asked(history, accepts(conditions=answers("resolved", "resolved")))
     history.replaces("upload.py", line)  # the line that showed it is gone
     broken = asked(
-        history, reject(criteria=criteria("missing", "met"), evidence=[], scores=scores(2), next_step="Put it back.")
+        history,
+        reject(
+            criteria=criteria("missing", "met"),
+            evidence=[],
+            scores=scores(2),
+            next_step="Have an upload retried again.",
+        ),
     )
     assert isinstance(broken, Reject)
     assert conditions(broken) == [("c1", "resolved"), ("c2", "open"), ("c3", "open")]
@@ -171,7 +188,9 @@ def test_a_file_without_lines_is_a_place_too() -> None:
     runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
     history = History()
     unseen = criteria("unverifiable", "unverifiable")
-    said = reject(criteria=unseen, evidence=[place("run.sh", None)], scores=scores(2), next_step="Keep its mode.")
+    said = reject(
+        criteria=unseen, evidence=[place("run.sh", None)], scores=scores(2), next_step="Keep the mode of run.sh."
+    )
     asked(history, said, diff=runs + new_file("a.py", "x = 1"), files=None)
     history.commits += 1
     again = {**said, "conditions": answers("open"), "next_step": "Set run.sh to 100644 with git update-index."}
@@ -268,7 +287,7 @@ def test_what_was_not_read_was_not_judged() -> None:
     unread = last.verdict.model_copy(update={"coverage": Coverage(partly=("upload.py",))})
     history.ledger[0] = last.model_copy(update={"verdict": unread})
     history.replaces("retry.py", 1)
-    said = objects(9, conditions=answers("resolved"), category="scope_creep", next_step="Drop it.")
+    said = objects(9, conditions=answers("resolved"), category="half_finished", next_step="Drop it.")
     assert asked(history, said).decision == "reject"
 
 
@@ -276,13 +295,13 @@ def test_a_change_too_large_to_remember_may_be_objected_to_anywhere() -> None:
     history = rejected_at_3()
     history.ledger[0] = history.ledger[0].model_copy(update={"changed_lines": {}})
     history.replaces("retry.py", 1)
-    assert asked(history, objects(9, conditions=answers("resolved"), category="scope_creep")).decision == "reject"
+    assert asked(history, objects(9, conditions=answers("resolved"), category="half_finished")).decision == "reject"
 
 
 def test_another_law_judges_anew() -> None:
     history = rejected_at_3()
     history.replaces("retry.py", 1)
-    model = model_of(history.quoting(objects(9, conditions=answers("resolved"), category="scope_creep")))
+    model = model_of(history.quoting(objects(9, conditions=answers("resolved"), category="half_finished")))
     whole = bench(model, threshold=2.0)
     rubric: Rubric = whole.rubric.model_copy(update={"id": "strict"})
     assert history.judged(replace(whole, rubric=rubric)).decision == "reject"
@@ -346,7 +365,7 @@ def test_what_was_pushed_before_the_reject_could_be_seen_uses_no_round() -> None
 
 STUB = new_file("retry.py", "def again(data):", "    raise NotImplementedError")
 STUB_LINES = changed_lines(diff_of(STUB))["retry.py"]
-DONE = new_file("retry.py", "def again(data):", "    return post(data)")
+DONE = new_file("retry.py", "def again(data):", "    return post(data)", "", "again(1)")
 
 
 def judged_by_code(history: History, diff: str, **changes: Any) -> Verdict:
@@ -386,18 +405,13 @@ index 1111111..2222222 100644
 """
 
 
-def test_a_loosened_assertion_is_shown_with_what_stood_there_in_every_round() -> None:
-    history, at = History(), [place("more.py", 1, quote="x = 1")]
-    said = accept(criteria=criteria("met", "met", at=at))
-    first = asked(history, said, diff=LOOSENED + new_file("more.py", "x = 1"), files=None)
-    history.commits += 1
-    more = LOOSENED + new_file("more.py", "x = 1", "y = 2")
-    second = asked(history, {**said, "conditions": answers("resolved")}, diff=more, files=None)
+def test_a_loosened_assertion_is_suspected_in_every_round() -> None:
+    history = History()
+    first = judged_by_code(history, LOOSENED)
+    second = judged_by_code(history, LOOSENED + new_file("more.py", "x = 1", "y = 2"))
     for verdict in (first, second):
-        assert [(one.side, one.line, (one.quote or "").strip()) for one in verdict.evidence] == [
-            ("head", 4, "assert sent is not None"),
-            ("base", 3, "assert sent == 200"),
-        ]
+        [suspicion] = [one for one in verdict.findings if one.signal == "assertion_loosened"]
+        assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
         assert VERDICT.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
 
 
@@ -451,24 +465,15 @@ def test_an_empty_change_keeps_its_criteria() -> None:
 
 # --- where no model is asked ----------------------------------------------------------------------
 
-WORDS_ONLY = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
-TEXT = "# Busy\n\nThe server is busy at noon.\n"
-SAFE: dict[str, Any] = {
-    "diff": WORDS_ONLY,
-    "files": (HeadFile(path="docs/busy.md", text=TEXT),),
-    "criteria": (Criterion(id="AC1", text="Document when the server is busy"),),
-    "issues": (Issue(number=7, title="Document the busy hours", body="Say when the server is busy."),),
-}
-
 
 def test_a_safe_change_does_not_settle_what_a_model_asked_for() -> None:
     history = rejected_at_3()
     history.commits += 1
-    alone = needs_human(history.judged(bench(), **SAFE))
+    alone = needs_human(history.judged(bench(), **DOCUMENTED))
     assert "what earlier rounds asked for is not shown to be done: c1 (Retry it on 503)" in alone.concern
-    met = criteria("met", at=[place("docs/busy.md", 1, quote="# Busy")])
+    met = criteria("met", at=[place("docs/busy.md", 3, quote="The server is busy at noon.")])
     model = model_of(accept(criteria=met, conditions=answers("resolved")))
-    asked_too = history.judged(bench(model), **SAFE)
+    asked_too = history.judged(bench(model), **DOCUMENTED)
     assert (asked_too.decision, conditions(asked_too)) == ("accept", [("c1", "resolved")])
     assert asked_too.escalation_reason.endswith("; still open: c1")
 
@@ -477,7 +482,7 @@ def test_a_safe_change_settles_what_code_asked_for() -> None:
     history = History()
     judged_by_code(history, STUB)
     history.commits += 1
-    verdict = history.judged(bench(), **SAFE)
+    verdict = history.judged(bench(), **DOCUMENTED)
     assert (verdict.decision, conditions(verdict)) == ("accept", [("c1", "resolved")])
 
 

@@ -9,6 +9,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import (
     BASE,
     DIFF,
+    DOCUMENTED,
     NOW,
     ScriptedModel,
     accept,
@@ -25,7 +26,7 @@ from tests.worker.judge.making import (
 )
 from tests.worker.judge.verdicts import rejected
 from worker.domain.case import Case, CoverageClaim
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, UnreadFile, UnreadReason
+from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import Fingerprint
 from worker.domain.money import Cap, Level
 from worker.domain.request import JudgeRequest
@@ -47,7 +48,6 @@ from worker.judge.court import docket as open_docket
 from worker.ports import StopReason
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
-DOCS = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
 NEVER, ALWAYS = 0.0, 2.0
 
@@ -62,10 +62,7 @@ def stubbed(model: ScriptedModel | None = None, threshold: float = 0.7) -> Accep
 
 
 def documented(model: ScriptedModel | None = None, threshold: float = 0.7, **changes: Any) -> Accept | Reject | Abstain:
-    issues = (Issue(number=7, title="Docs: say when the server is busy", body=""),)
-    asked = (Criterion(id="AC1", text="The docs say when the server is busy"),)
-    files = (HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),)
-    return judged(model, threshold, **{"diff": DOCS, "files": files, "criteria": asked, "issues": issues, **changes})
+    return judged(model, threshold, **{**DOCUMENTED, **changes})
 
 
 # --- the heuristic tier alone ---------------------------------------------------------------------
@@ -118,7 +115,29 @@ def test_documentation_alone_is_accepted_with_the_lines_that_show_each_criterion
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
     shown = verdict.criteria[0].evidence[0]
     assert (shown.line, shown.quote) == (3, "The server is busy at noon.")
-    assert [one.line for one in verdict.evidence] == [1, 3]
+    assert [one.line for one in verdict.evidence] == [3]
+
+
+def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:
+    diff = (
+        DOCUMENTED["diff"]
+        .replace("-The", "-[The](https://example.org/a)")
+        .replace("+The", "+[The](https://evil.net/a)")
+    )
+    files = (
+        HeadFile(path="docs/busy.md", text="# A busy server\n\n[The](https://evil.net/a) server is busy at noon.\n"),
+    )
+    verdict = documented(diff=diff, files=files)
+    why = "docs/busy.md:3: the changed link leaves `example.org` for `evil.net`"
+    assert verdict.abstain_reason is AbstainReason.UNPROVEN
+    assert f"Only documentation changed, and a reader has to look at it: {why}." in verdict.concern
+    assert verdict.escalation_reason == f"confidence 0.50 < 0.70: {why}; no model is configured"
+
+
+def test_a_repository_may_accept_nothing_without_a_model() -> None:
+    verdict = documented(policy=Policy(accept_alone=False))
+    assert verdict.abstain_reason is AbstainReason.UNPROVEN
+    assert "this repository accepts nothing without a model (`accept_alone`)" in verdict.concern
 
 
 def test_documentation_that_was_not_read_whole_is_not_accepted() -> None:
@@ -153,7 +172,7 @@ def red(*checks: CiCheck) -> Ci:
     return Ci(state=CiState.FAILURE, checks=checks)
 
 
-@pytest.mark.parametrize("diff", [DIFF, STUB, DOCS, ""], ids=["code", "stub", "docs", "empty"])
+@pytest.mark.parametrize("diff", [DIFF, STUB, DOCUMENTED["diff"], ""], ids=["code", "stub", "docs", "empty"])
 def test_red_ci_is_not_judged_and_its_report_is_the_feedback(diff: str) -> None:
     model = model_of()
     log = "FAILED tests/test_upload.py::test_503 - assert 503 == 200"
@@ -321,8 +340,9 @@ def test_a_reject_of_the_model_on_partial_reading_stands() -> None:
 
 def test_a_change_too_large_for_the_question_is_not_accepted_and_names_its_files() -> None:
     lines = [f"x{n} = '{'y' * 70}'" for n in range(2_500)]
+    said = accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))
     verdict = judged(
-        model_of(accept(criteria=criteria("met", "met", at=[place("a.py", 1, quote=f"x0 = '{'y' * 70}'")]))),
+        model_of(said, said),
         diff=new_file("a.py", *lines) + new_file("b.py", *lines),
         files=None,
     )
@@ -387,7 +407,9 @@ def test_a_model_that_rejects_for_another_reason_is_quoted() -> None:
     verdict = stubbed(model_of(said), ALWAYS)
     assert isinstance(verdict, Reject)
     assert verdict.category is Category.HALF_FINISHED
-    assert verdict.concern.endswith("rejects for another reason (weak_test): The test proves nothing.")
+    assert verdict.concern.endswith(
+        "rejects for another reason (weak_test): The test proves nothing of what is made when send is busy."
+    )
 
 
 @pytest.mark.parametrize("failure", [OUTAGE, "prose"], ids=["outage", "unusable"])
@@ -422,7 +444,7 @@ def test_a_round_counts_rejects_on_different_content() -> None:
 def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
     verdict = judged(model_of(reject()))
     assert (verdict.eval_id, verdict.fingerprint, verdict.created_at) == ("0193-eval", "sha256:now", NOW)
-    assert (verdict.author_agent, verdict.rubric_id, verdict.rubric_version) == ("copilot", "default", "2")
+    assert (verdict.author_agent, verdict.rubric_id, verdict.rubric_version) == ("copilot", "default", "4")
     assert verdict.judge_latency_ms == 75, (
         "this clock goes on by 25 at each look: at the start, before and at the question, at the end"
     )
@@ -512,9 +534,18 @@ def test_failed_ci_is_told_before_what_could_not_be_read() -> None:
     assert judge(dossier(diff="", files_unread=unread, ci=red), docket(), bench()).abstain_reason == "ci_failed"
 
 
+def test_what_could_not_be_read_is_told_before_replies_that_could_not_be_used() -> None:
+    unread = (UnreadFile(path="big.txt", reason=UnreadReason.OVER_LIMIT),)
+    verdict = judge(dossier(files_unread=unread), docket(), bench(model_of("I accept.", "I accept.")))
+    assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
+    assert verdict.signals["parse_failed"] is True
+    assert "big.txt" in verdict.concern
+
+
 def test_what_is_missed_in_a_change_that_was_not_shown_whole_is_no_reject() -> None:
     unread = (UnreadFile(path="upload.py", reason=UnreadReason.OVER_LIMIT),)
-    missed = reject(evidence=[], category="acceptance_gap", criteria=criteria("missing", "missing", at=[]))
+    gap = criteria("missing", "missing", at=[])
+    missed = reject(evidence=[], category="acceptance_gap", criteria=gap, concern="Nothing shows it.")
     verdict = judge(dossier(files_unread=unread), docket(), bench(model_of(missed)))
     assert judge(dossier(), docket(), bench(model_of(missed))).decision == "reject"
     assert (verdict.decision, verdict.abstain_reason) == ("abstain", "too_large")
@@ -522,7 +553,7 @@ def test_what_is_missed_in_a_change_that_was_not_shown_whole_is_no_reject() -> N
 
 @pytest.mark.parametrize(
     ("concern", "stands"),
-    [("`big.py` lacks the cap.", False), ("The loop has no cap.", True)],
+    [("`big.py` lacks what shows the cap.", False), ("Nothing shows a cap of the loop.", True)],
     ids=["of it", "of another"],
 )
 def test_a_reject_that_misses_something_of_a_file_that_nobody_read_does_not_stand(

@@ -18,7 +18,8 @@ NET = "LIMIT = 3\n\n\ndef backoff(reply):\n    return reply\n\n\ndef jitter():\n
 GO = "package a\n\nfunc (s *Sender) Dial() error { return nil }\n"
 SCRIPT = "const { post } = require('./http')\nexport default async function go() {}\nexport const get = () => 1\n"
 HTTP = "module.exports = { post }\nfunction post() {}\n"
-TEXTS = {"upload.py": UPLOAD, "net.py": NET, "a.go": GO, "go.js": SCRIPT, "http.js": HTTP}
+JAVA = "class Sender {\n    public void close() throws IOException {\n    }\n}\n"
+TEXTS = {"upload.py": UPLOAD, "net.py": NET, "a.go": GO, "go.js": SCRIPT, "http.js": HTTP, "Sender.java": JAVA}
 FILES = (*(HeadFile(path=path, text=text) for path, text in TEXTS.items()), HeadFile(path="gone.py", exists=False))
 
 
@@ -52,8 +53,13 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
         ("`get` is not declared.", "go.js", Denied("get", "go.js", 3)),
         ("`post` does not exist.", "go.js", Denied("post", "http.js", 2)),
         ("`nothing` is not defined, and `send` is not defined.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`jitter` is not defined.", "upload.py", None),  # nobody takes it from net.py: here it is not there
-        ("`backoff` is not defined.", "a.go", None),  # nor does this file
+        ("`jitter` is not defined.", "upload.py", Denied("jitter", "net.py", 8)),  # whatever the reject points at
+        ("`backoff` is not defined.", "a.go", Denied("backoff", "net.py", 4)),
+        ("`send` is not defined.", "elsewhere.py", Denied("send", "upload.py", 9)),
+        ("`jitter` is missing.", "upload.py", Denied("jitter", "net.py", 8)),
+        ("There is no `jitter`.", "upload.py", Denied("jitter", "net.py", 8)),
+        ("`LIMIT` does not exist.", "upload.py", Denied("LIMIT", "net.py", 1)),
+        ("`close` does not exist.", "upload.py", Denied("close", "Sender.java", 2)),
         ("`LIMITS` is not defined.", "net.py", None),
         ("A call of `send` is missing.", "upload.py", None),
         ("`send` is missing its argument.", "upload.py", None),
@@ -63,7 +69,6 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
         ("send is not defined.", "upload.py", None),
         ("`send` is defined and never called.", "upload.py", None),
         ("`Sender.send` does not exist.", "upload.py", None),
-        ("`send` is not defined.", "elsewhere.py", None),
     ],
 )
 def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: str, found: Denied | None) -> None:
@@ -109,6 +114,12 @@ def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
 ) -> None:
     files = tuple(HeadFile(path=one, text=text) for one, text in ELSEWHERE.items())
     assert denied(said(concern, path), dossier(files=files)) == found
+
+
+def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() -> None:
+    added = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -3,0 +4,2 @@\n+def wait(seconds):\n+    sleep(seconds)\n"
+    assert denied(said("`wait` is missing."), dossier(files=None, diff=added)) == Denied("wait", "net.py", 4)
+    assert denied(said("`sleep` is missing."), dossier(files=None, diff=added)) is None
 
 
 def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:

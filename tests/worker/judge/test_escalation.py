@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.judge.making import fact, opinion
+from tests.worker.judge.courtroom import bench
+from tests.worker.judge.making import accept, fact, model_of, opinion
 from worker.domain.dossier import CiState
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.verdict import AbstainReason
@@ -149,3 +150,19 @@ def test_zero_never_asks_and_above_one_always_asks(
     assert not isinstance(route(matter(tier, threshold=0.0, has_model=has_model)), AskModel)
     assert isinstance(route(matter(tier, threshold=1.01, has_model=has_model)), AskModel) is has_model
     assert not (isinstance(route(matter(tier, has_model=False)), AskModel))
+
+
+@pytest.mark.parametrize(
+    ("no_model", "words"),
+    [(Skipped.NO_MODEL, "no model is configured"), (Skipped.OUTSIDER, "the author has no write access")],
+)
+def test_without_a_model_it_is_said_why_there_is_none(no_model: Skipped, words: str) -> None:
+    chosen = route(matter(SUSPECT, has_model=False, no_model=no_model))
+    assert isinstance(chosen, Stop)
+    assert (chosen.abstain, chosen.skipped) == (AbstainReason.UNPROVEN, no_model)
+    assert chosen.reason.endswith(words)
+
+
+def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
+    alone = bench(model_of(accept())).by_code_alone(Skipped.OUTSIDER)
+    assert (alone.model, alone.second, alone.no_model) == (None, None, Skipped.OUTSIDER)

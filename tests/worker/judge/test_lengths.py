@@ -40,12 +40,15 @@ def place() -> dict[str, Any]:
     return {"path": PATH, "line": 4_711, "end_line": 4_713, "side": "head", "quote": quote, "note": words(NOTE_WORDS)}
 
 
-def said(criteria: int, conditions: int, *, is_wide: bool = False) -> str:
+def said(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
     side = words(SIDE_WORDS) if is_wide else ""
     score = {"score": 10, "reasoning": words(REASONING_WORDS), "improvement": words(IMPROVEMENT_WORDS)}
     reply = {
         "criteria": [{"id": f"AC{one}", "status": "missing", "evidence": [place()]} for one in range(criteria)],
         "conditions": [{"id": f"c{one}", "state": "open", "evidence": [place()]} for one in range(conditions)],
+        "settled": [
+            {"id": f"q{one}", "why": words(REASONING_WORDS), "evidence": [place()]} for one in range(questions)
+        ],
         "breakdown": "contract_violation",
         "scores": [{"criterion": one, **score} for one in RUBRIC],
         "what_works": side,
@@ -61,14 +64,15 @@ def said(criteria: int, conditions: int, *, is_wide: bool = False) -> str:
     return json.dumps(reply, separators=(",", ":"))
 
 
-def allowed(criteria: int, conditions: int, *paths: str) -> int:
-    return reply_tokens(
-        [f"AC{one}" for one in range(criteria)], [f"c{one}" for one in range(conditions)], RUBRIC, [PATH, *paths]
-    )
+def allowed(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
+    names = [f"AC{one}" for one in range(criteria)]
+    asked = [f"c{one}" for one in range(conditions)]
+    return reply_tokens(names, asked, RUBRIC, [PATH, *paths], [f"q{one}" for one in range(questions)])
 
 
 def test_a_reply_that_keeps_to_the_lengths_fits() -> None:
     many = [f"{one}.py" for one in range(MANY_FILES)]
+    assert len(said(1, 0, 7)) / BYTES_A_TOKEN <= allowed(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
         assert len(said(criteria, conditions)) / BYTES_A_TOKEN <= allowed(criteria, conditions)
         assert len(said(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= allowed(criteria, conditions, *many)
@@ -85,7 +89,7 @@ def test_the_prompt_states_every_length() -> None:
     for stated in (
         f"`concern` has {CONCERN_WORDS} words",
         f"`next_step` {STEP_WORDS}",
-        f"each `reasoning` {REASONING_WORDS}",
+        f"each `reasoning` and each `why` {REASONING_WORDS}",
         f"each `improvement` {IMPROVEMENT_WORDS}",
         f"each `note` {NOTE_WORDS}",
         f"`what_works` and `what_does_not` {SIDE_WORDS} each",

@@ -8,6 +8,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import (
+    DOCUMENTED,
     ScriptedModel,
     accept,
     cannot_tell,
@@ -19,7 +20,7 @@ from tests.worker.judge.making import (
     reply,
 )
 from worker.domain.audit import Heard, Stage, audit_json, read_audit
-from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, Policy
+from worker.domain.dossier import Dossier, HeadFile, Policy
 from worker.domain.money import Cap, Level
 from worker.domain.value import replace
 from worker.domain.verdict import VERDICT, AbstainReason, Category
@@ -97,6 +98,7 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     of = dossier(diff=large, files=None, contest="It is in another repository.")
     at = [{"path": "part0.py", "line": 1, "end_line": None, "side": "head", "quote": "value_0 = 0", "note": "here"}]
     said = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
+    said["concern"] = "`value_0` is no upload."
     first, second = model_of(said), strong(said)
     seated = replace(bench(first), second=second, room=Room(100_000), rooms={"claude-opus-5-5": Room(30_000, 1)})
     heard = hear(of, docket(), seated)
@@ -111,8 +113,8 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
 
 
 def test_two_rejects_for_the_same_reason_reject_in_the_words_of_the_second() -> None:
-    heard = two(reject(confidence=0.6), strong(reject(concern="Nothing fails without it.", confidence=0.9)))
-    assert (heard.verdict.decision, heard.verdict.concern) == ("reject", "Nothing fails without it.")
+    heard = two(reject(confidence=0.6), strong(reject(concern="Nothing shows it.", confidence=0.9)))
+    assert (heard.verdict.decision, heard.verdict.concern) == ("reject", "Nothing shows it.")
     assert (heard.verdict.confidence, heard.verdict.signals["opinions_agree"]) == (0.9, True)
 
 
@@ -126,7 +128,7 @@ def test_opposite_opinions_are_a_persons_to_decide() -> None:
     heard = two(reject(), strong(accept()))
     assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert heard.verdict.concern == (
-        "The opinions on this change differ. First says reject: The test proves nothing. Second says accept: It retries."
+        "The opinions on this change differ. First says reject: The test proves nothing of what is made when send is busy. Second says accept: It retries."
     )
     assert heard.verdict.confidence == 0.4
     assert heard.verdict.signals["opinions"] == (
@@ -157,14 +159,14 @@ def test_a_second_opinion_that_could_not_be_had_changes_nothing_and_is_told(fail
     assert next(one for one in heard.audit.steps if one.stage is Stage.OPINIONS).outcome == "one alone was had"
 
 
-SAFE = dossier(
-    diff=new_file("docs/busy.md", "# Busy", "", "The server is busy at noon."),
-    files=(HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),),
-    issues=(Issue(number=7, title="Docs: say when the server is busy", body=""),),
-    criteria=(Criterion(id="AC1", text="The docs say when the server is busy"),),
-)
+SAFE = dossier(**DOCUMENTED)
 IN_DOCS = {"path": "docs/busy.md", "line": 3, "end_line": None, "side": "head", "quote": "The server is busy at noon."}
-MISSED = reject(criteria=criteria("missing"), evidence=[{**IN_DOCS, "note": "wrong hour"}], category="acceptance_gap")
+MISPLACED = {**IN_DOCS, "note": "wrong hour"}
+MISSED = reject(
+    criteria=[{"id": "AC1", "status": "partial", "evidence": [MISPLACED]}],
+    evidence=[MISPLACED],
+    category="acceptance_gap",
+)
 PRAISED = accept(criteria=criteria("met", at=[{**IN_DOCS, "note": "here"}]))
 
 
@@ -290,7 +292,10 @@ def test_a_reject_through_its_own_lens_rejects() -> None:
 def test_a_reject_from_outside_its_lens_is_a_persons_to_decide() -> None:
     heard, _ = board(reject(), accept(), accept())
     assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
-    assert "Correctness says reject: The test proves nothing. Tests says accept" in heard.verdict.concern
+    assert (
+        "Correctness says reject: The test proves nothing of what is made when send is busy. Tests says accept"
+        in heard.verdict.concern
+    )
 
 
 def test_two_rejects_reject_whatever_for() -> None:

@@ -9,6 +9,7 @@ from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, p
 from tests.worker.judge.verdicts import rejected
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Ci, CiCheck, Commit, Criterion, Dossier, HeadFile, Issue, LateEdit, Policy, Seed
+from worker.domain.lookups import NameLookup
 from worker.domain.secrets import SecretKind
 from worker.judge.prompt import Material, ask_about
 from worker.judge.validators import read_ci
@@ -41,6 +42,7 @@ STAYS = {
     },
     "source of a criterion": {"criteria": (Criterion(id="AC1", text="x", source=CANARY),)},
     "cited file": {"files": (HeadFile(path="docs/x.md", text=CANARY),)},
+    "lookups": {"lookups": (NameLookup(name="_load", paths=(CANARY,)),)},
     "log tail": {"ci": Ci(checks=(CiCheck(name="t", conclusion="success", log_tail=CANARY),))},
     "policy": {"policy": Policy(never_send=(CANARY,))},
     "seed": {"seed": Seed(head_sha=HEAD, diff=new_file("a.py", CANARY))},

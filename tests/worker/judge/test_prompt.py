@@ -12,6 +12,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.case import Case, CoverageClaim
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import (
+    DESCRIPTION,
     Ci,
     CiCheck,
     Commit,
@@ -78,6 +79,12 @@ def test_issue_and_criteria_are_shown() -> None:
     found = fenced(turn())
     assert found["issue 7"] == "Uploads fail on 503\n\nThe server is busy at times."
     assert found["criteria"] == "AC1: an upload is retried on 503\nAC2: a test shows it"
+
+
+def test_where_no_issue_says_what_is_wanted_the_model_is_told_so() -> None:
+    text = turn(criteria=(Criterion(id=DESCRIPTION, text="Retry", inferred=True),))
+    assert fenced(text)["criteria"] == "description (inferred): Retry"
+    assert "nothing else is asked for" in text
 
 
 def test_an_inferred_criterion_is_said_to_be_one() -> None:
@@ -155,8 +162,8 @@ def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> 
 def test_suspicions_are_asked_as_questions_with_their_place() -> None:
     tier = opinion(fact(fact=False), fact(fact=False, path=None, line=None, note="", signal="no_tests"), confidence=0.5)
     assert fenced(turn(tier))["questions"].split("\n") == [
-        "- Does this make it `half_finished` at upload.py:2 (head)? (stub body) the whole body is a stub",
-        "- Does this make it `half_finished`? (no tests)",
+        "- q1: Does this make it `half_finished` at upload.py:2 (head)? (stub body) the whole body is a stub",
+        "- q2: Does this make it `half_finished`? (no tests)",
     ]
 
 
@@ -166,8 +173,8 @@ def test_rules_of_the_repository_and_a_contest_are_shown() -> None:
     assert fenced(text)["reason"] == "It is intended."
 
 
-def test_the_last_five_entries_are_remembered_without_their_scores() -> None:
-    verdicts = [rejected(round=n, concern=f"concern {n}.") for n in range(1, 8)]
+def test_the_last_five_rounds_are_remembered_without_their_scores() -> None:
+    verdicts = [rejected(round=n, concern=f"concern {n}.", fingerprint=f"sha256:{n}") for n in range(1, 8)]
     found = fenced(turn(ledger=[entry(one) for one in verdicts]))
     assert [label for label in found if label.startswith("round")] == [f"round {n}" for n in range(3, 8)]
     assert found["round 7"].split("\n") == [
@@ -183,9 +190,10 @@ def test_the_last_five_entries_are_remembered_without_their_scores() -> None:
 
 
 def test_an_accept_and_an_abstain_are_remembered_as_what_they_were() -> None:
-    found = fenced(turn(ledger=[entry(accepted(round=1)), entry(unjudged(round=2))]))
+    person = unjudged(round=2, abstain_reason="needs_human", fingerprint="sha256:person")
+    found = fenced(turn(ledger=[entry(accepted(round=1)), entry(person)]))
     assert "decision: accept" in found["round 1"]
-    assert "not judged: judge_unavailable" in found["round 2"]
+    assert "not judged: needs_human" in found["round 2"]
 
 
 def test_title_body_labels_and_commit_messages_stay_out() -> None:
@@ -310,7 +318,7 @@ def test_a_suspicion_stands_in_the_part_that_shows_its_place_and_no_other() -> N
     told = [fenced(one.prompt.turns[0]).get("questions", "") for one in asked]
     assert sum("b.py:1" in one for one in told) == 1
     assert sum("?" in one and "b.py" not in one for one in told) <= 1
-    assert "".join(told).count("- Does this") == 2
+    assert "".join(told).count("Does this") == 2
 
 
 def test_an_open_condition_is_asked_about_in_one_part_only() -> None:

@@ -73,22 +73,21 @@ def test_many_facts_are_named_in_part() -> None:
     assert len(ruling.evidence) == EVIDENCE
 
 
-@pytest.mark.parametrize("category", list(Category))
-def test_every_category_has_a_next_step_that_names_the_place(category: Category) -> None:
-    step = words.fact_step(fact(category=category), dossier().criteria or ())
-    assert step.endswith(".")
-    assert "AC1, AC2" in step if category is Category.ACCEPTANCE_GAP else "upload.py:2" in step
-
-
-def test_a_next_step_without_a_place_or_criteria_is_still_one() -> None:
-    assert words.fact_step(fact(path=None, line=None), ()).count("the place named") == 1
-    assert "what the issue asks for" in words.fact_step(fact(category=Category.ACCEPTANCE_GAP), ())
-    assert "at upload.py," in words.fact_step(fact(line=None), ())
-
-
 def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
     assert words.unproven(words.Skipped.TIER, 1)[0].endswith("1 suspicion to look at.")
     assert words.unproven(words.Skipped.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
+    outsider = words.unproven(words.Skipped.OUTSIDER, 1)
+    assert outsider[0].endswith("its author has no write access here. 1 suspicion to look at.")
+    assert "`/rejudge`" in outsider[1]
+
+
+def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:
+    assert words.unproven(words.Skipped.NO_MODEL, 0, on_laptop=True)[1].startswith(
+        "Set ANTHROPIC_API_KEY to have a model"
+    )
+    assert "the operator" in words.unproven(words.Skipped.NO_MODEL, 0)[1]
+    assert "`--tier hybrid`" in words.unproven(words.Skipped.TIER, 0, on_laptop=True)[1]
+    assert "A person reviews it" in words.unproven(words.Skipped.TIER, 0)[1]
 
 
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.courtroom import bench, docket
-from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reply
-from worker.domain.dossier import Criterion, HeadFile, Issue, UnreadFile, UnreadReason
+from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
+from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.money import Cap, Level
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
@@ -18,13 +18,6 @@ from worker.judge.escalation import Pause
 CENT = Decimal("0.01")
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
 STUB_FILES = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
-DOCS = new_file("docs/busy.md", "# Busy", "", "The server is busy at noon.")
-DOCUMENTED: dict[str, Any] = {
-    "diff": DOCS,
-    "files": (HeadFile(path="docs/busy.md", text="# Busy\n\nThe server is busy at noon.\n"),),
-    "issues": (Issue(number=7, title="Docs: say when the server is busy", body=""),),
-    "criteria": (Criterion(id="AC1", text="The docs say when the server is busy"),),
-}
 ALWAYS = 2.0
 
 
@@ -42,6 +35,7 @@ def judged(*said: Any, threshold: float = ALWAYS, **changes: Any) -> Accept | Re
         (Cap.PULL, ThrottledReason.PR_CAP),
         (Cap.DAY, ThrottledReason.DAILY_CAP),
         (Cap.SHARE, ThrottledReason.DAILY_CAP),
+        (Cap.AUTHOR, ThrottledReason.DAILY_CAP),
     ],
 )
 def test_what_would_have_been_asked_is_nobodys_verdict_and_names_the_cap(cap: Cap, reason: ThrottledReason) -> None:
@@ -108,7 +102,7 @@ def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
 
 
 @pytest.mark.parametrize(
-    "diff", [DIFF, STUB, DOCS, "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
+    "diff", [DIFF, STUB, DOCUMENTED["diff"], "", "no diff at all"], ids=["code", "stub", "docs", "empty", "torn"]
 )
 @pytest.mark.parametrize("pause", Pause)
 def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -> None:

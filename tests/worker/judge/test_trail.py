@@ -112,7 +112,9 @@ def test_a_model_that_cannot_tell_is_no_veto() -> None:
 def test_a_reject_of_the_model_stands() -> None:
     found = record(model_of(reject()))
     assert step(found, Stage.VETOES).outcome == "none"
-    assert step(found, Stage.RULING) == Step(Stage.RULING, "reject, weak_test", "The test proves nothing.")
+    assert step(found, Stage.RULING) == Step(
+        Stage.RULING, "reject, weak_test", "The test proves nothing of what is made when send is busy."
+    )
     assert step(found, Stage.EVIDENCE).reason == "tests/test_upload.py:6, upload.py:2"
 
 

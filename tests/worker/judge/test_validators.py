@@ -3,7 +3,8 @@
 import pytest
 
 from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
-from worker.judge.validators import failing_tests, read_ci
+from worker.domain.verdict import CiFailure
+from worker.judge.validators import EXCERPT_LINES, failing_tests, first_failure, read_ci
 from worker.judge.words import ci_pending
 from worker.local.junit import read_junit
 
@@ -117,3 +118,66 @@ def test_a_workflow_that_waits_for_approval_is_told_apart_from_one_that_runs() -
         "A maintainer approves the workflows to run; Assay judges when they have finished.",
     )
     assert ci_pending(read_ci(Ci(checks=(held, running))))[0] == "CI did not finish in time: tests.yml, lint."
+
+
+PYTEST = """\
+tests/test_retry.py::test_503 FAILED [ 50%]
+tests/test_retry.py::test_200 PASSED [100%]
+=================================== FAILURES ===================================
+___________________________________ test_503 ___________________________________
+
+    def test_503() -> None:
+>       assert upload(503) == 200
+E       assert 503 == 200
+
+tests/test_retry.py:7: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_retry.py::test_503 - assert 503 == 200
+"""
+
+GO = """\
+=== RUN   TestUpload
+--- FAIL: TestUpload (0.00s)
+    upload_test.go:12: got 503, want 200
+FAIL
+"""
+
+
+def failure_of(log_tail: str) -> CiFailure | None:
+    red = CiCheck(name="unit tests", conclusion="failure", log_tail=log_tail)
+    return first_failure(read_ci(Ci(checks=(RED, red))))
+
+
+def test_the_first_failing_test_is_told_with_the_lines_that_tell_why() -> None:
+    found = failure_of(f"\x1b[31m{PYTEST}\x1b[0m")
+    assert found is not None
+    assert (found.check, found.test) == ("unit tests", "tests/test_retry.py::test_503")
+    assert "E       assert 503 == 200" in found.log
+    go = failure_of(GO)
+    assert go is not None
+    assert (go.test, go.log.splitlines()[0]) == ("TestUpload", "=== RUN   TestUpload")
+    assert "got 503, want 200" in go.log
+
+
+def test_where_no_test_is_named_the_end_of_the_log_or_the_report_is_told() -> None:
+    lines = "\n".join(f"line {number}" for number in range(50))
+    logged = first_failure(read_ci(Ci(checks=(RED.model_copy(update={"log_tail": lines}),))))
+    reported = first_failure(read_ci(Ci(checks=(RED.model_copy(update={"summary": lines}),))))
+    assert logged is not None
+    assert logged == CiFailure(check="lint", log="\n".join(f"line {number}" for number in range(30, 50)))
+    assert reported is not None
+    assert reported.log.splitlines() == [f"line {number}" for number in range(EXCERPT_LINES)]
+
+
+def test_red_ci_without_a_report_names_its_check_and_without_a_check_nothing() -> None:
+    assert first_failure(read_ci(Ci(checks=(RED,)))) == CiFailure(check="lint")
+    assert first_failure(read_ci(Ci(state=CiState.FAILURE))) is None
+    junit = RED.model_copy(update={"app": "junit", "summary": "tests.test_a::test_x: boom"})
+    assert first_failure(read_ci(Ci(checks=(junit,)))) == CiFailure(
+        check="lint", test="tests.test_a::test_x", log="tests.test_a::test_x: boom"
+    )
+
+
+def test_a_failing_check_without_a_name_is_told_as_one() -> None:
+    nameless = RED.model_copy(update={"name": " "})
+    assert first_failure(read_ci(Ci(checks=(nameless,)))) == CiFailure(check="a check without a name")

@@ -27,6 +27,9 @@ AT_TEST = place("tests/test_upload.py", 6)
 BY_TEST = accept(criteria=criteria("met", "met", at=[AT_TEST]))
 
 
+ANSWERED = accept(settled=[{"id": "q1", "why": "It is here.", "evidence": [place("upload.py", 3)]}])
+"""What code suspects of the claims of the case has its answer."""
+
 DEMOTED = Policy(signals={"cited_line_missing": "suspicion"})
 """Else a claim whose line is behind the end is a fact, and rejects before the model's word counts."""
 
@@ -61,7 +64,7 @@ def test_a_file_that_was_not_read_vetoes_an_accept(reason: UnreadReason) -> None
 
 @pytest.mark.parametrize("criterion", ["AC1", "AC1: retried", "an upload is retried on 503"])
 def test_a_contradicted_claim_vetoes_an_accept_of_that_criterion(criterion: str) -> None:
-    verdict = judged(model_of(accept()), case=claims((criterion, "upload.py:99")))
+    verdict = judged(model_of(ANSWERED), case=claims((criterion, "upload.py:99")))
     assert isinstance(verdict, Abstain)
     assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert verdict.concern == (
@@ -85,7 +88,7 @@ def test_a_contradicted_claim_vetoes_an_accept_of_that_criterion(criterion: str)
     ids=["verified", "no such criterion", "unsupported", "omitted", "no case"],
 )
 def test_what_is_not_contradicted_vetoes_nothing(case: Case | None) -> None:
-    assert isinstance(judged(model_of(accept()), case=case), Accept)
+    assert isinstance(judged(model_of(ANSWERED), case=case), Accept)
 
 
 def test_a_contradicted_claim_changes_nothing_about_a_reject() -> None:
@@ -124,7 +127,7 @@ def test_code_that_is_shown_by_a_test_alone_again_is_a_persons_to_look_at() -> N
 )
 def test_what_asks_for_a_test_or_a_text_is_shown_by_one(text: str) -> None:
     asked = (Criterion(id="AC1", text=text), Criterion(id="AC2", text="a test shows it"))
-    model = model_of(BY_TEST)
+    model = model_of({**BY_TEST, "settled": [{"id": "q1", "why": "It does.", "evidence": [AT_TEST]}]})
     assert isinstance(judged(model, criteria=asked), Accept)
 
 

@@ -10,14 +10,14 @@ from typing import Final, assert_never
 from worker.domain.dossier import Criterion, Dossier
 from worker.domain.ledger import LedgerEntry, in_prompt
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Finding, Reject
+from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Reject
 from worker.judge.calibration import calibration
 from worker.judge.iteration import Chapter, chapters
 from worker.judge.standing import Standing
+from worker.judge.suspicions import Suspicion
 from worker.judge.untrusted import cut, shown_path, visible
 from worker.judge.validators import CiReport
 
-SUSPICIONS: Final = 40
 LEAST: Final = 200
 """However many there are, so much is shown of each issue, criterion, rules file and round."""
 
@@ -41,13 +41,13 @@ class Limits(Value):
 class Known(Value):
     """What the chapters are made from; all of it may leave. `part`: the number of this question, and of how many.
 
-    `criteria`, `conditions` and `findings` are those of this question.
+    `criteria`, `conditions` and `suspicions` are those of this question.
     """
 
     dossier: Dossier
     criteria: tuple[Criterion, ...]
     conditions: frozenset[str]
-    findings: tuple[Finding, ...]
+    suspicions: tuple[Suspicion, ...]
     claims: tuple[ClaimVerdict, ...]
     ci: CiReport
     standing: Standing
@@ -110,7 +110,12 @@ def _criteria(known: Known) -> Iterator[Chapter]:
         return
     share = max(LEAST, known.limits.criteria // len(criteria))
     said = "Answer for each of these ids."
-    if any(one.inferred for one in criteria):
+    if not known.dossier.has_criteria:
+        said += (
+            " No issue and no list says what is wanted: `description` is what the author says of the change. "
+            "Hold the change to that and to the rules; nothing else is asked for."
+        )
+    elif any(one.inferred for one in criteria):
         said += " What is marked as inferred was taken from prose, not from a list that somebody wrote."
     lines = (
         f"{shown_path(one.id)}{' (inferred)' if one.inferred else ''}: {_safe(one.text, share)}" for one in criteria
@@ -161,18 +166,23 @@ def _ci(known: Known) -> Iterator[Chapter]:
 
 
 def _suspicions(known: Known) -> Iterator[Chapter]:
-    if not known.findings:
+    if not known.suspicions:
         return
-    lines = "\n".join(_suspicion(one) for one in known.findings[:SUSPICIONS])
-    said = "A program asks these. Look at each place and decide for yourself."
+    lines = "\n".join(map(_suspicion, known.suspicions))
+    said = (
+        "A program asks these. Look at each place and decide for yourself. An accept answers each of them in `settled`."
+    )
     yield Chapter("Questions", said, (("questions", _safe(lines, known.limits.suspicions)),))
 
 
-def _suspicion(finding: Finding) -> str:
+def _suspicion(suspicion: Suspicion) -> str:
+    finding = suspicion.finding
     line = "" if finding.line is None else f":{finding.line} ({finding.side})"
     place = f" at {shown_path(finding.path)}{line}" if finding.path else ""
     note = f" {finding.note}" if finding.note else ""
-    return f"- Does this make it `{finding.category}`{place}? ({finding.signal.replace('_', ' ')}){note}"
+    return (
+        f"- {suspicion.id}: Does this make it `{finding.category}`{place}? ({finding.signal.replace('_', ' ')}){note}"
+    )
 
 
 def _ledger(known: Known) -> Iterator[Chapter]:

@@ -32,6 +32,7 @@ def joined(opinions: Sequence[ModelOpinion]) -> ModelOpinion:
             "evidence": _together(deciding),
             "criteria": tuple(found for one in opinions for found in one.criteria),
             "conditions": tuple(answer for one in opinions for answer in one.conditions),
+            "settled": tuple(answer for one in opinions for answer in one.settled),
         }
     )
 

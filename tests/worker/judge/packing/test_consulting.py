@@ -51,7 +51,9 @@ def test_a_change_whose_parts_are_all_accepted_is_accepted_whole() -> None:
 
 def test_a_part_that_is_rejected_with_evidence_ends_the_asking() -> None:
     missing: list[dict[str, Any]] = [{"id": "AC1", "status": "missing", "evidence": []}]
-    verdict, asked = judged(reject(criteria=missing, evidence=[seen("parser/tables.py")]))
+    verdict, asked = judged(
+        reject(criteria=missing, evidence=[seen("parser/tables.py")], concern="Each value of the tables is the same.")
+    )
     assert isinstance(verdict, Reject)
     assert asked == 1
     assert verdict.coverage.unread == ("printer/borders.py",)

@@ -1,0 +1,188 @@
+"""Which findings of a model's reject stand: what the change speaks against is asked about once, and is then a person's."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import (
+    accept,
+    criteria,
+    dossier,
+    model_of,
+    new_file,
+    place,
+    pull_request,
+    reject,
+)
+from worker.domain.case import Case, CoverageClaim
+from worker.domain.dossier import Criterion, Guidance
+from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
+from worker.judge.court import hear, judge
+from worker.judge.reply import ReplyFault
+
+VAGUE = "This must not be merged."
+AT_CODE, AT_TEST = place("upload.py", 3), place("tests/test_upload.py", 6)
+OPEN = criteria("unverifiable", "unverifiable")
+
+
+def said(category: str, at: dict[str, Any] | None, concern: str = VAGUE, **changes: Any) -> dict[str, Any]:
+    bare = {**at, "note": ""} if at else None
+    fields = {"category": category, "evidence": [bare] if bare else [], "concern": concern, "next_step": "Mend it."}
+    return reject(**{"criteria": OPEN, **fields, **changes})
+
+
+def judged(reply: dict[str, Any], **changes: Any) -> Accept | Reject | Abstain:
+    """The model says the same twice."""
+    return judge(dossier(**changes), docket(), bench(model_of(reply, reply), threshold=2.0))
+
+
+def stands(reply: dict[str, Any], **changes: Any) -> bool:
+    verdict = judged(reply, **changes)
+    if isinstance(verdict, Abstain):
+        assert (verdict.abstain_reason, verdict.evidence) == (AbstainReason.NEEDS_HUMAN, ())
+        assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("change", "reject")
+    return isinstance(verdict, Reject)
+
+
+def unmet(status: str, *at: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": "AC1", "status": status, "evidence": [{**one, "note": ""} for one in at]}]
+
+
+def asked(text: str, *, inferred: bool = False) -> tuple[Criterion, ...]:
+    return (Criterion(id="AC1", text=text, inferred=inferred),)
+
+
+RETRIED, LOGGED = "`send` tries on each `attempt`", "each try is written to `audit_log`"
+UNLOGGED = "Nothing is written to the audit log."
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "at", "concern", "holds"),
+    [
+        ("missing", LOGGED, (), UNLOGGED, True),
+        ("partial", LOGGED, (), UNLOGGED, True),
+        ("missing", LOGGED, (), VAGUE, False),
+        ("partial", LOGGED, (AT_CODE,), VAGUE, False),
+        ("missing", RETRIED, (), VAGUE, False),
+        ("partial", RETRIED, (), VAGUE, False),
+        ("missing", RETRIED, (AT_CODE,), "`post` is called once too often.", False),
+        ("partial", RETRIED, (AT_CODE,), "`post` is called once too often.", True),
+        ("partial", RETRIED, (AT_CODE,), VAGUE, False),
+        ("missing", "x", (), VAGUE, True),  # no word to look for
+    ],
+)
+def test_an_unmet_criterion_counts_if_the_reject_speaks_of_it_and_the_change_does_not(
+    status: str, text: str, at: tuple[Any, ...], concern: str, *, holds: bool
+) -> None:
+    reply = said("acceptance_gap", AT_CODE, concern, criteria=unmet(status, *at))
+    assert stands(reply, criteria=asked(text)) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"), [("Uploads fail when a reply has a busy status", False), ("Print invoices as PDF", True)]
+)
+def test_of_prose_some_of_its_words_will_do(text: str, *, holds: bool) -> None:
+    reply = said("acceptance_gap", None, "Invoices are not printed, and uploads fail.", criteria=unmet("missing"))
+    assert stands(reply, criteria=asked(text, inferred=True)) is holds
+
+
+@pytest.mark.parametrize(
+    ("category", "at", "concern", "holds"),
+    [
+        ("half_finished", AT_CODE, "The loop ends before `post` was tried again.", True),
+        ("half_finished", AT_CODE, VAGUE, False),
+        ("tests_pass_but_wrong", AT_CODE, "`send` returns whatever `post` says.", True),
+        ("tests_pass_but_wrong", AT_CODE, VAGUE, False),
+        ("weak_test", AT_TEST, "A busy server is not shown to be asked again.", True),
+        ("weak_test", AT_TEST, VAGUE, False),
+        ("weak_test", AT_CODE, "`post` is not shown to be asked again.", True),
+        ("spec_violation", AT_CODE, "AGENTS.md forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, 'It breaks "no loops around post".', True),
+        ("spec_violation", AT_CODE, "AC1 forbids loops around `post`.", True),
+        ("spec_violation", AT_CODE, "Loops around `post` are forbidden.", False),
+    ],
+)
+def test_a_place_counts_if_the_reject_is_about_what_stands_there(
+    category: str, at: dict[str, Any], concern: str, *, holds: bool
+) -> None:
+    rules = (Guidance(path="AGENTS.md", text="No loops around post."),)
+    assert stands(said(category, at, concern), guidance=rules) is holds
+
+
+def test_what_code_suspects_there_too_needs_no_words() -> None:
+    debug = new_file("upload.py", "def send(data):", "    print(data)", "    return post(data)")
+    here = place("upload.py", 2, quote="    print(data)")
+    changes: dict[str, Any] = {"diff": debug, "files": None}
+    assert stands(said("half_finished", here), **changes)
+    assert not stands(said("tests_pass_but_wrong", here), **changes)
+
+
+def test_a_case_that_claims_what_is_not_there_is_a_broken_rule() -> None:
+    wrong = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:jitter"),))
+    concern = "The case claims `post` is called with jitter."
+    assert stands(said("spec_violation", AT_CODE, concern), case=wrong)
+    assert not stands(said("spec_violation", AT_CODE, concern))
+
+
+def test_a_file_without_lines_has_its_name() -> None:
+    runs = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n"
+    changes: dict[str, Any] = {"diff": runs + new_file("a.py", "x = 1"), "files": None}
+    assert stands(said("half_finished", place("run.sh", None), "Nothing says why run.sh may run."), **changes)
+    assert not stands(said("half_finished", place("run.sh", None)), **changes)
+
+
+OTHERS = "".join(
+    new_file(f"uploads/retry_{name}.py", f"def retry_upload_{name}(data):", f"    return retry_{name}(upload(data))")
+    for name in "abc"
+)
+FOREIGN = new_file(
+    "billing/invoice_pdf.py",
+    *(f"def render_ledger_{name}(canvas): return paint_{name}(canvas)" for name in "abcdefghijkl"),
+)
+
+
+def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None:
+    changes: dict[str, Any] = {
+        "diff": OTHERS + FOREIGN,
+        "files": None,
+        "pull_request": pull_request(title="Retry uploads"),
+    }
+    tied = place("uploads/retry_a.py", 1, quote="def retry_upload_a(data):")
+    apart = place("billing/invoice_pdf.py", 1, quote="def render_ledger_a(canvas): return paint_a(canvas)")
+    concern = "Nobody asked for this."
+    assert not stands(said("scope_creep", tied, concern), **changes)
+    both = said("scope_creep", apart, concern)
+    both["evidence"] = [{**tied, "note": ""}, {**apart, "note": ""}]
+    verdict = judged(both, **changes)
+    assert isinstance(verdict, Reject)
+    assert [one.path for one in verdict.evidence] == ["billing/invoice_pdf.py"], "the other one falls away"
+
+
+def test_of_very_many_files_any_may_be_of_another_task() -> None:
+    many = "".join(new_file(f"uploads/retry_{number}.py", f"retry_upload = {number}") for number in range(31))
+    here = place("uploads/retry_3.py", 1, quote="retry_upload = 3")
+    assert stands(said("scope_creep", here), diff=many, files=None)
+
+
+def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> None:
+    asks = (Criterion(id="AC1", text=RETRIED), Criterion(id="AC2", text=LOGGED))
+    verdict = judged(said("acceptance_gap", None, UNLOGGED, criteria=criteria("missing", "missing")), criteria=asks)
+    assert isinstance(verdict, Reject)
+    assert [one.status for one in verdict.criteria] == [CriterionStatus.UNVERIFIABLE, CriterionStatus.MISSING]
+    assert verdict.criteria[0].note == "called unmet, though the change speaks of it"
+
+
+def test_the_model_is_told_once_why_its_reject_can_not_stand() -> None:
+    heard = hear(dossier(), docket(), bench(model_of(said("half_finished", AT_CODE), accept()), threshold=2.0))
+    assert isinstance(heard.verdict, Accept)
+    first = heard.audit.exchanges[0]
+    assert first.fault == ReplyFault.EVIDENCE
+    assert "No word of the reject is about what stands at upload.py:3." in first.problems[0]
+
+
+def test_a_text_that_speaks_of_a_criterion_does_not_speak_against_the_reject() -> None:
+    text = new_file("notes.md", "`send` tries on each `attempt`.")
+    assert stands(
+        said("acceptance_gap", None, criteria=unmet("missing")), diff=text, files=None, criteria=asked(RETRIED)
+    )

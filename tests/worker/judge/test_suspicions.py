@@ -1,0 +1,199 @@
+"""What code suspects is answered with a line that could settle it, or the accept is another model's or a person's to confirm."""
+
+from typing import Any
+
+import pytest
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import accept, criteria, dossier, model_of, new_file, place, pull_request, reject
+from worker.domain.dossier import Criterion, Dossier
+from worker.domain.value import replace
+from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
+from worker.judge.court import hear, judge
+
+CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")
+TESTS = ("def test_send():", "    assert send(1) == 2")
+DIFF = new_file("upload.py", *CODE) + new_file("tests/test_upload.py", *TESTS)
+
+
+def at(path: str, line: int) -> dict[str, Any]:
+    lines = CODE if path == "upload.py" else TESTS
+    return place(path, line, quote=lines[line - 1])
+
+
+def answering(*places: dict[str, Any], why: str = "Callers want it.", name: str = "q1") -> dict[str, Any]:
+    """An accept that answers one question with these places."""
+    met = [{"id": "AC1", "status": "met", "evidence": [at("upload.py", 3)]}]
+    return accept(criteria=met, settled=[{"id": name, "why": why, "evidence": list(places)}])
+
+
+def change(text: str = "the payload is sent again by post", **changes: Any) -> Dossier:
+    return dossier(**{"diff": DIFF, "files": None, "criteria": (Criterion(id="AC1", text=text),), **changes})
+
+
+def ruled(said: dict[str, Any], what: Dossier) -> Accept | Reject | Abstain:
+    verdict = judge(what, docket(), bench(model_of(said, said), threshold=2.0))
+    if isinstance(verdict, Abstain):
+        assert verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [
+        (answering(at("upload.py", 1)), True),  # `payload` is what is printed
+        (answering(at("upload.py", 2)), False),  # the suspected line itself
+        (answering(at("upload.py", 6)), False),  # about something else
+        (answering(at("upload.py", 1), why=""), False),
+        (answering(), False),
+        (answering(at("upload.py", 1), name="q9"), False),
+        ({**answering(), "settled": []}, False),
+    ],
+)
+def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(said: dict[str, Any], *, stands: bool) -> None:
+    verdict = ruled(said, change())
+    assert isinstance(verdict, Accept) is stands
+    if not stands:
+        assert (verdict.signals["vetoed_by"], verdict.signals["model_decision"]) == ("suspicions", "accept")
+        assert "upload.py:2" in verdict.concern
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "stands"),
+    [
+        ("`jitter` is waited for", (at("upload.py", 3),), False),
+        ("`retry` is in `net/retry.py`", (at("upload.py", 3),), False),
+        ("a test covers jitter", (at("tests/test_upload.py", 2),), True),
+        ("a test covers jitter", (at("upload.py", 3),), False),
+        ("the changelog tells of it", (at("upload.py", 3),), False),
+    ],
+)
+def test_what_seems_missing_is_settled_by_the_line_that_has_it(
+    text: str, places: tuple[Any, ...], *, stands: bool
+) -> None:
+    quiet = new_file("upload.py", *(one for one in CODE if "print" not in one)) + new_file(
+        "tests/test_upload.py", *TESTS
+    )
+    moved = [{**one, "line": one["line"] - (one["path"] == "upload.py")} for one in places]
+    met = [{"id": "AC1", "status": "met", "evidence": moved if "test" in text else [{**at("upload.py", 3), "line": 2}]}]
+    said = accept(criteria=met, settled=[{"id": "q1", "why": "It is there.", "evidence": moved}])
+    assert isinstance(ruled(said, change(text, diff=quiet)), Accept) is stands
+
+
+OTHERS = "".join(new_file(f"uploads/retry_{name}.py", f"RETRY_UPLOAD_{name} = upload(1)") for name in "abc")
+FOREIGN = new_file(
+    "billing/invoice.py",
+    *(f"RENDERED_LEDGER_{name} = paint_{name}(canvas)" for name in "abcdefgh"),
+    "retries = 3",
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "quote", "stands"),
+    [(9, "retries = 3", True), (2, "RENDERED_LEDGER_b = paint_b(canvas)", False)],
+)
+def test_a_file_that_seems_unrelated_is_settled_by_its_line_about_what_was_asked(
+    line: int, quote: str, *, stands: bool
+) -> None:
+    met = [
+        {"id": "AC1", "status": "met", "evidence": [place("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")]}
+    ]
+    settled = [{"id": "q1", "why": "The issue needs it.", "evidence": [place("billing/invoice.py", line, quote=quote)]}]
+    what = change("uploads are tried again", diff=OTHERS + FOREIGN, pull_request=pull_request(title="Retry uploads"))
+    assert isinstance(ruled(accept(criteria=met, settled=settled), what), Accept) is stands
+
+
+EDITED = (
+    "diff --git a/billing/invoice.py b/billing/invoice.py\n--- a/billing/invoice.py\n+++ b/billing/invoice.py\n"
+    "@@ -1,2 +1,10 @@\n uploads = 1\n"
+    + "".join(f"+RENDERED_LEDGER_{name} = paint_{name}(canvas)\n" for name in "abcdefgh")
+    + "-retry = 2\n+retries = 3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "side", "quote", "stands"),
+    [(10, "head", "retries = 3", True), (2, "base", "retry = 2", True), (1, "head", "uploads = 1", False)],
+)
+def test_a_file_that_seems_unrelated_is_settled_by_a_changed_line_alone(
+    line: int, side: str, quote: str, *, stands: bool
+) -> None:
+    met = [
+        {"id": "AC1", "status": "met", "evidence": [place("uploads/retry_a.py", 1, quote="RETRY_UPLOAD_a = upload(1)")]}
+    ]
+    there = {**place("billing/invoice.py", line, quote=quote), "side": side}
+    settled = [{"id": "q1", "why": "The issue needs it.", "evidence": [there]}]
+    what = change("uploads are tried again", diff=OTHERS + EDITED, pull_request=pull_request(title="Retry uploads"))
+    assert isinstance(ruled(accept(criteria=met, settled=settled), what), Accept) is stands
+
+
+def test_the_lines_beside_a_suspected_one_are_what_it_is_about() -> None:
+    lines = (
+        "def send(data):",
+        "    if closed:",
+        "        pass",
+        "    return post(data)",
+        "",
+        "post = again",
+        "LIMIT = 3",
+    )
+    what = change(diff=new_file("upload.py", *lines) + new_file("tests/test_upload.py", *TESTS))
+    met = [{"id": "AC1", "status": "met", "evidence": [place("upload.py", 4, quote=lines[3])]}]
+
+    def settled(line: int) -> Accept | Reject | Abstain:
+        answer = {"id": "q1", "why": "Closed is fine.", "evidence": [place("upload.py", line, quote=lines[line - 1])]}
+        return ruled(accept(criteria=met, settled=[answer]), what)
+
+    assert [settled(line).decision for line in (6, 7)] == ["accept", "abstain"]
+
+
+def test_the_model_is_asked_for_its_answers_once() -> None:
+    model = model_of({**answering(), "settled": []}, answering(at("upload.py", 1)))
+    assert judge(change(), docket(), bench(model, threshold=2.0)).decision == "accept"
+    assert "Your accept leaves questions open: q1." in model.asked[1].turns[2]
+
+
+def test_a_second_opinion_that_settles_it_accepts() -> None:
+    blind: dict[str, Any] = {**answering(), "settled": []}
+    for second, decision in ((answering(at("upload.py", 1)), "accept"), (blind, "abstain")):
+        stronger = replace(bench(model_of(blind, blind), threshold=2.0), second=model_of(second, second))
+        heard = hear(change(), docket(), stronger)
+        assert heard.verdict.decision == decision
+        assert "an accept that leaves suspicions open" in heard.verdict.escalation_reason
+
+
+CODE_ALONE = new_file("upload.py", *(one for one in CODE if "print" not in one))
+BARE = place("upload.py", 2, quote="    retry = post(payload)")
+TESTED = (Criterion(id="AC1", text="post is called again"), Criterion(id="AC2", text="a test proves it"))
+
+
+def test_a_criterion_that_asks_for_a_test_is_never_met_without_one() -> None:
+    what = dossier(diff=CODE_ALONE, files=None, criteria=TESTED)
+    said = accept(criteria=criteria("met", "met", at=[BARE]), settled=[])
+    model = model_of(said, said)
+    verdict = judge(what, docket(), bench(model, threshold=2.0))
+    assert "AC2 asks for a test, and the change adds to none" in model.asked[1].turns[2]
+    assert isinstance(verdict, Abstain)
+    assert verdict.signals["vetoed_by"] == "tests"
+    assert [one.status for one in verdict.criteria] == [CriterionStatus.MET, CriterionStatus.MISSING]
+
+    other = reject(
+        criteria=criteria("met", "met", at=[BARE]),
+        category="half_finished",
+        evidence=[BARE],
+        concern="`post` has no limit.",
+    )
+    rejected = judge(what, docket(), bench(model_of(other), threshold=2.0))
+    assert (rejected.decision, rejected.criteria[1].note) == ("reject", "the change adds to no test")
+
+
+@pytest.mark.parametrize("text", ["All existing tests pass", "the tests pass", "the test suite stays green"])
+def test_that_tests_pass_asks_for_no_new_one(text: str) -> None:
+    asks = (TESTED[0], Criterion(id="AC2", text=text))
+    said = accept(
+        criteria=criteria("met", "met", at=[BARE]), settled=[{"id": "q1", "why": "CI says so.", "evidence": [BARE]}]
+    )
+    verdict = judge(
+        dossier(diff=CODE_ALONE, files=None, criteria=asks), docket(), bench(model_of(said, said), threshold=2.0)
+    )
+    assert verdict.signals.get("vetoed_by") != "tests"

@@ -1,0 +1,141 @@
+"""Which findings of a model's reject survive a look at the change.
+
+Does not judge whether a finding is right: it asks whether the change bears it out or speaks against it. Invariant: a criterion that
+is called missing survives only if the change does not speak of it, and if the reject speaks of it or of a place that survives; a
+place survives only if code suspects the same there, or if the words of the reject are about what stands there; a fact and a condition that is still open need neither.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.value import Value
+from worker.domain.verdict import (
+    Category,
+    ClaimStatus,
+    ConditionState,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+)
+from worker.judge import words
+from worker.judge.heuristics.acceptance_gap.shortfall import is_spoken_of
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.relatedness import NAME, common_stems, stems_of_all
+from worker.judge.heuristics.scope_creep.unrelated import stands_apart
+from worker.judge.rulings import Hearing
+from worker.judge.unwritten import names_a_rule
+
+UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+TEXTS: Final = (".md", ".rst", ".txt", ".adoc")
+AROUND: Final = 3
+"""Lines before and after a place that words about it may be about."""
+
+
+class Survival(Value):
+    """`criteria`: the unmet ones that the change does not speak against; `evidence`: the places likewise.
+
+    `refused`: a sentence for each finding that does not survive.
+    """
+
+    criteria: frozenset[str]
+    evidence: tuple[EvidencePointer, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.criteria and not self.evidence
+
+
+def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
+    """What survives of a reject; None where nothing has to: no reject, a fact, or a condition that is still open.
+
+    Nothing has to of a change to texts alone either: a text may speak of what is asked for and not give it.
+    """
+    is_open = any(one.state is ConditionState.OPEN for one in opinion.conditions)
+    if opinion.decision is not Leaning.REJECT or hearing.opinion.facts or is_open:
+        return None
+    change = Change(hearing.dossier)
+    if all(file.path.endswith(TEXTS) for file in change.files):
+        return None
+    said = _words_of((opinion.concern, opinion.next_step or "", *(one.note for one in _places(opinion))))
+    refused: list[str] = []
+    evidence: list[EvidencePointer] = []
+    for place in opinion.evidence:
+        if problem := _against_place(place, opinion, change, hearing, said):
+            refused.append(problem)
+        else:
+            evidence.append(place)
+    criteria: list[str] = []
+    for one in opinion.criteria:
+        if one.status in UNMET:
+            problem = _against_criterion(one, change, hearing, said)
+            if problem is None and not evidence and not _names(one, hearing, said):
+                problem = words.criterion_is_not_named(one.id, one.status)
+            if problem:
+                refused.append(problem)
+            else:
+                criteria.append(one.id)
+    is_gap = opinion.category is Category.ACCEPTANCE_GAP and any(one.status in UNMET for one in opinion.criteria)
+    if is_gap and not criteria:  # it rests on its criteria, and its places show no more than where
+        evidence = []
+    return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
+
+
+def _places(opinion: ModelOpinion) -> Iterator[EvidencePointer]:
+    yield from opinion.evidence
+    for one in opinion.criteria:
+        yield from one.evidence if one.status in UNMET else ()
+
+
+def _against_criterion(
+    criterion: CriterionVerdict, change: Change, hearing: Hearing, said: frozenset[str]
+) -> str | None:
+    """Missing is what the change does not speak of. What is partly met may have a place that falls short."""
+    is_partial = criterion.status is CriterionStatus.PARTIAL
+    if is_partial and any(_is_about(place, hearing, said) for place in criterion.evidence):
+        return None
+    if not is_spoken_of(change, criterion.id):
+        return None
+    return words.criterion_is_spoken_of(criterion.id, criterion.status)
+
+
+def _names(criterion: CriterionVerdict, hearing: Hearing, said: frozenset[str]) -> bool:
+    """Whether the words of the reject are about what a criterion asks for, or show at a line of it what falls short."""
+    if any(_is_about(place, hearing, said) for place in criterion.evidence):
+        return True
+    asked = _words_of(one.text for one in hearing.criteria if one.id == criterion.id)
+    return not asked or not said.isdisjoint(asked)
+
+
+def _against_place(
+    place: EvidencePointer, opinion: ModelOpinion, change: Change, hearing: Hearing, said: frozenset[str]
+) -> str | None:
+    if any(one.category is opinion.category and one.path == place.path for one in hearing.opinion.findings):
+        return None
+    match opinion.category:
+        case Category.SCOPE_CREEP:
+            return None if stands_apart(change, place.path) else words.place_is_tied(place)
+        case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, hearing):
+            return words.place_without_rule(place)
+        case _:
+            return None if _is_about(place, hearing, said) else words.place_is_not_spoken_of(place)
+
+
+def _rests_on_a_rule(opinion: ModelOpinion, hearing: Hearing) -> bool:
+    """Whether it names the rule, or the case claims what is not there."""
+    wrong = {ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED}
+    return any(one.status in wrong for one in hearing.claims) or names_a_rule(opinion, hearing.dossier)
+
+
+def _is_about(place: EvidencePointer, hearing: Hearing, said: frozenset[str]) -> bool:
+    """Whether the words of the reject speak of what stands at a place or right beside it. A file without lines has its name."""
+    if place.line is None:
+        return not said.isdisjoint(_words_of((place.path,)))
+    numbers = range(max(1, place.line - AROUND), (place.end_line or place.line) + AROUND + 1)
+    lines = (hearing.places.line(place.path, number, place.side) for number in numbers)
+    return not said.isdisjoint(_words_of(line for line in lines if line is not None))
+
+
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
+    return stems_of_all({name for text in texts for name in NAME.findall(text)}) - common_stems()
