@@ -1,127 +1,307 @@
-"""The author's case: reads the fenced `assay` block of a pull request's body, YAML or JSON.
+"""The author's case: reads the block of a pull request's body, as its author is likely to write it.
 
-Checks the form and words the one error to fix. Does not check any claim (the judge does).
+Checks the form and words the one thing to mend. Does not check any claim (the judge does).
 Invariant: any text gives a Case, one CaseError, or None where there is no block; never an exception.
-With several blocks the last one counts: agents append a new case to the body after a reject.
-A block in a quotation or in an HTML comment (a template's example) is none.
+The forms are in docs/case.md.
 """
 
-from collections.abc import Mapping
-from typing import Final, cast
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple, cast
 
 from worker.domain.case import Case, CoverageClaim
-from worker.domain.claim_pointer import read_pointer
-from worker.domain.markdown import fences
+from worker.domain.case_fence import case_fence
+from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.strict_yaml import StrictYamlError, load_strict_yaml
+from worker.strict_yaml import StrictYamlError, load_marked_yaml, load_strict_yaml
 
-FENCE_WORD: Final = "assay"
-FIELDS: Final = ("summary", "ac_coverage", "work_arounds", "uncertainties")
-CLAIM_FIELDS: Final = ("criterion", "addressed_by", "evidence")
+CASE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "summary": ("summary", "what", "whatchanged", "description", "overview", "change", "abstract", "tldr"),
+    "ac_coverage": (
+        *("accoverage", "coverage", "criteria", "acceptancecriteria", "criteriacoverage", "ac", "acs"),
+        *("acceptance", "claims", "requirements"),
+    ),
+    "work_arounds": ("workarounds", "workaround", "shortcuts", "compromises", "tradeoffs", "deviations", "limitations"),
+    "uncertainties": (
+        *("uncertainties", "uncertainty", "uncertain", "unsure", "openquestions", "questions", "unknowns", "doubts"),
+        *("risks", "concerns", "caveats", "assumptions"),
+    ),
+}
+"""What the fields are called, without signs and spaces and in lower case."""
+CLAIM_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "criterion": ("criterion", "criteria", "acceptancecriterion", "ac", "id", "requirement", "item"),
+    "addressed_by": (
+        *("addressedby", "addressedin", "metby", "metin", "coveredby", "implementedby", "implementedin", "donein"),
+        *("where", "location", "place", "pointer", "file", "files", "path", "code", "implementation"),
+    ),
+    "part": ("line", "lines", "symbol", "function", "method", "class"),
+    "evidence": (
+        *("evidence", "proof", "test", "tests", "testedby", "verifiedby", "provenby", "shownby", "verification"),
+        *("how", "why", "explanation", "note", "notes", "comment", "remark", "reason", "status"),
+    ),
+}
+"""`part`: lines or a symbol, where they are a field of their own beside the file."""
+_REPEATABLE: Final = frozenset({"addressed_by", "part", "evidence"})
+_WRAPPERS: Final = frozenset({"assay", "case", "assaycase"})
+_NO_WORDS: Final = frozenset({"", "none", "none.", "n/a", "na", "nothing", "no", "-", "nil"})
+_SIGNS: Final = pattern(r"[\W_]+")
+_CLAIM_LINE: Final = pattern(
+    r"\s*(?:[-*]\s+)?(?P<criterion>(?:AC|criterion)[ #-]{0,2}\d{1,3}|#?\d{1,3})\s*(?::|[-=]>|→|[-–—=])\s*(?P<place>\S.*)",
+    re.IGNORECASE,
+)
+
+REMEDIES: Final[Mapping[str, str]] = {
+    "stands twice": "Keep one of them.",
+    "aliases are": "Put text that begins with *, & or ! in quotes.",
+    "tags are": "Put text that begins with *, & or ! in quotes.",
+    "": 'Put text that holds ": " or begins with a sign in quotes.',
+}
+"""What to do about a problem of YAML, by words of it."""
+
+Path = tuple[str | int, ...]
+Fields = dict[str, list[tuple[Path, object]]]
 
 
 class CaseError(Value):
-    """The one error to fix: what, where, expected, found, what to do."""
+    """The one thing to mend: where, expected, found, what to do. `line`: of the block, from 1."""
 
     message: str
+    line: int | None = None
+
+
+class CaseReading(NamedTuple):
+    """A case with the fields beside it that are not read."""
+
+    case: Case | CaseError
+    unread: tuple[str, ...] = ()
 
 
 class _RefusedError(Exception):
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"Case refused at {place}: {problem}" if place else f"Case refused: {problem}")
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+        self.problem = problem
 
 
 def read_case(body: str) -> Case | CaseError | None:
-    """Read the case in *body* (Markdown); None if it holds no `assay` block."""
-    if FENCE_WORD not in body.casefold():
-        return None
-    blocks = [fence.text for fence in fences(body) if fence.word.casefold() == FENCE_WORD]
-    return _read(blocks[-1]) if blocks else None
+    """Read the case in *body* (Markdown); None if it holds no block of one."""
+    fence = case_fence(body)
+    return read_block(fence.text).case if fence else None
 
 
-def read_case_file(text: str) -> Case | CaseError:
-    """Read a file that is a case: Markdown with an `assay` block, or the YAML or JSON alone."""
+def read_case_file(text: str) -> Case | CaseError | None:
+    """Read a file that is a case: Markdown with its block, or the YAML or JSON alone. None if it is neither."""
     case = read_case(text)
-    return _read(text) if case is None else case
+    return read_block(text).case if case is None and _holds_fields(text) else case
 
 
-def _read(block: str) -> Case | CaseError:
+def _holds_fields(text: str) -> bool:
+    """Whether a text without a block begins a field of a case somewhere."""
+    names = {name for names in CASE_NAMES.values() for name in names} | _WRAPPERS
+    return any(_normal(key) in names for key in _KEY.findall(text))
+
+
+_KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]{0,3}:", re.MULTILINE)
+
+
+def read_block(block: str) -> CaseReading:
+    """Read the text of a block."""
+    reader = _Reader()
     try:
-        return _case(_loaded(block))
+        return CaseReading(reader.case(_loaded(block)), tuple(reader.unread))
+    except StrictYamlError as error:
+        at = "" if error.line is None else f" at line {error.line} of the block"
+        remedy = next((words for problem, words in REMEDIES.items() if problem in error.problem), REMEDIES[""])
+        return CaseReading(
+            CaseError(f"Case refused{at}: not YAML as we read it: {error.problem}. {remedy}", error.line)
+        )
     except _RefusedError as error:
-        return CaseError(str(error))
+        line = _line(block, error.path)
+        at = f" at {_place(error.path)}" if error.path else ""
+        of_the_block = f" (line {line} of the block)" if error.path and line else ""
+        return CaseReading(CaseError(f"Case refused{at}{of_the_block}: {error.problem}", line))
 
 
 def _loaded(block: str) -> object:
     if not block.strip():
-        raise _RefusedError("", "the block is empty. Write at least a line `summary: what the change achieves`.")
+        raise _RefusedError((), "the block is empty. Write at least a line `summary: what the change achieves`.")
     try:
         return load_strict_yaml(block)
-    except StrictYamlError as error:
-        place = "" if error.line is None else f"line {error.line} of the block"
-        remedy = 'Put text that holds ": " or begins with a sign in quotes.'
-        raise _RefusedError(place, f"not YAML as we read it: {error.problem}. {remedy}") from error
+    except StrictYamlError:
+        with suppress(StrictYamlError):
+            return load_strict_yaml(_with_quotes(block))
+        raise  # the mistake as the author wrote it
 
 
-def _case(value: object) -> Case:
-    fields = _mapping(value, "", FIELDS)
-    if "summary" not in fields:
-        raise _RefusedError("summary", "missing. Write one or two lines on what the change achieves.")
-    claims = _list(fields.get("ac_coverage"), "ac_coverage")
-    return Case(
-        summary=_text(fields["summary"], "summary"),
-        ac_coverage=tuple(_claim(claim, f"ac_coverage[{index}]") for index, claim in enumerate(claims)),
-        work_arounds=_texts(fields.get("work_arounds"), "work_arounds"),
-        uncertainties=_texts(fields.get("uncertainties"), "uncertainties"),
-    )
+def _with_quotes(block: str) -> str:
+    """The block with quotes around the texts that YAML takes for more than text, and with spaces for tabs."""
+    return "\n".join(_PLAIN.sub(_quoted, line.expandtabs(4).rstrip()) for line in block.split("\n"))
 
 
-def _claim(value: object, place: str) -> CoverageClaim:
-    fields = _mapping(value, place, CLAIM_FIELDS)
-    for name in ("criterion", "addressed_by"):
-        if name not in fields:
-            raise _RefusedError(f"{place}.{name}", "missing. Each item has criterion and addressed_by.")
-    addressed_by = _text(fields["addressed_by"], f"{place}.addressed_by")
-    if read_pointer(addressed_by) is None:
-        problem = f'"{_short(addressed_by)}" names no file. Write path:symbol, as in upload.py:retry.'
-        raise _RefusedError(f"{place}.addressed_by", problem)
-    evidence = fields.get("evidence")
-    return CoverageClaim(
-        criterion=_text(fields["criterion"], f"{place}.criterion"),
-        addressed_by=addressed_by,
-        evidence=None if evidence in (None, "") else _text(evidence, f"{place}.evidence"),
-    )
+_PLAIN: Final = pattern(
+    r"^(?P<head>(?>\s*(?:-\s+)?(?:[A-Za-z][\w-]*(?: [\w-]+)?\s*:\s+)?))(?P<text>(?:[`@%]|\*\*|(?=[^'\"|>&*!#{}\[\],\s])(?=.*:(?:\s|$))).*)$"
+)
 
 
-def _mapping(value: object, place: str, allowed: tuple[str, ...]) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise _RefusedError(place, f"expected {', '.join(f'`{name}:`' for name in allowed)}, found {_kind(value)}.")
-    fields = cast("dict[str, object]", value)  # the strict loader makes no other keys
-    for name in fields:
-        if name not in allowed:
-            where = f"{place}.{name}" if place else name
-            raise _RefusedError(_short(where), f"unknown field. There are {', '.join(allowed)}.")
-    return fields
+def _quoted(found: re.Match[str]) -> str:
+    is_key = not found["head"].strip() or found["text"].endswith(":")
+    text = found["text"].replace("'", "''")
+    return found.group() if is_key else f"{found['head']}'{text}'"
 
 
-def _list(value: object, place: str) -> list[object]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise _RefusedError(place, f"expected a list, found {_kind(value)}. Write [] for none.")
-    return cast("list[object]", value)
+def _line(block: str, path: Path) -> int | None:
+    """The line on which *path*, or what it stands in, begins."""
+    try:
+        _, marks = load_marked_yaml(block)
+    except StrictYamlError:
+        return None
+    return next((marks[path[:end]].key.line for end in range(len(path), -1, -1) if path[:end] in marks), None)
 
 
-def _texts(value: object, place: str) -> tuple[str, ...]:
-    return tuple(_text(item, f"{place}[{index}]") for index, item in enumerate(_list(value, place)))
+def _place(path: Path) -> str:
+    return _short("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix("."))
 
 
-def _text(value: object, place: str) -> str:
-    if not isinstance(value, str):
-        raise _RefusedError(place, f"expected text, found {_kind(value)}. Put text in quotes.")
-    if not value.strip():
-        raise _RefusedError(place, "the text is empty. Write it, or take the line out.")
-    return value.strip()
+class _Reader:
+    """Makes a case of what was loaded. Raises _RefusedError."""
+
+    def __init__(self) -> None:
+        self.unread: list[str] = []
+
+    def case(self, value: object, path: Path = ()) -> Case:
+        fields = self._fields(value, path, CASE_NAMES)
+        if not fields and isinstance(value, dict) and len(mapping := cast("dict[str, object]", value)) == 1:
+            ((key, inner),) = mapping.items()
+            if _normal(key) in _WRAPPERS:
+                self.unread.clear()
+                return self.case(inner, (*path, key))
+        if "summary" not in fields:
+            raise _RefusedError((*path, "summary"), "missing. Write one or two lines on what the change achieves.")
+        ((summary_path, summary),) = fields["summary"]
+        return Case(
+            summary=_text(summary, summary_path),
+            ac_coverage=tuple(
+                claim for at, found in fields.get("ac_coverage", []) for claim in self._claims(found, at)
+            ),
+            work_arounds=tuple(text for at, found in fields.get("work_arounds", []) for text in _texts(found, at)),
+            uncertainties=tuple(text for at, found in fields.get("uncertainties", []) for text in _texts(found, at)),
+        )
+
+    def _fields(self, value: object, path: Path, names: Mapping[str, tuple[str, ...]]) -> Fields:
+        """The fields of a mapping by the names that are documented; what has no such name is noted as unread."""
+        if not isinstance(value, dict):
+            expected = ", ".join(f"`{name}:`" for name in names if name != "part")
+            raise _RefusedError(path, f"expected {expected}, found {_kind(value)}.")
+        known = {alias: name for name, aliases in names.items() for alias in aliases}
+        fields: Fields = {}
+        for key, item in cast("dict[str, object]", value).items():  # the strict loader makes no other keys
+            name = known.get(_normal(key)) or _nearest(_normal(key), known)
+            if name is None:
+                self.unread.append(_place((*path, key)))
+            elif name in fields and name not in _REPEATABLE:
+                first = fields[name][0][0][-1]
+                raise _RefusedError((*path, key), f"`{first}` and `{key}` both stand for `{name}`. Keep one of them.")
+            else:
+                fields.setdefault(name, []).append(((*path, key), item))
+        return fields
+
+    def _claims(self, value: object, path: Path) -> Iterator[CoverageClaim]:
+        match value:
+            case str() if value.strip().casefold() not in _NO_WORDS:
+                for line in filter(str.strip, value.splitlines()):
+                    yield self._claim(line, path)
+            case list():
+                for index, item in enumerate(cast("list[object]", value)):
+                    yield self._claim(item, (*path, index))
+            case dict() if any(_normal(key) in _CLAIM_KEYS for key in cast("dict[str, object]", value)):
+                yield self._claim(cast("object", value), path)
+            case dict():
+                for key, item in cast("dict[str, object]", value).items():
+                    yield self._named_claim(key, item, (*path, key))
+            case None | str():
+                return
+            case _:
+                raise _RefusedError(path, f"expected a list, found {_kind(value)}. Write [] for none.")
+
+    def _claim(self, value: object, path: Path) -> CoverageClaim:
+        match value:
+            case str() if line := _CLAIM_LINE.fullmatch(value):
+                return CoverageClaim(criterion=line["criterion"].lstrip("#"), addressed_by=line["place"].strip())
+            case dict() if len(mapping := cast("dict[str, object]", value)) == 1:
+                ((key, item),) = mapping.items()
+                if _normal(key) not in _CLAIM_KEYS:
+                    return self._named_claim(key, item, (*path, key))
+            case _:
+                pass
+        return self._made_claim(self._fields(cast("object", value), path, CLAIM_NAMES), path)
+
+    def _named_claim(self, criterion: str, value: object, path: Path) -> CoverageClaim:
+        """A claim whose criterion is its key: `AC1: upload.py:retry`."""
+        fields: Fields = {"addressed_by": [(path, value)]}
+        if isinstance(value, dict):
+            fields = self._fields(cast("object", value), path, CLAIM_NAMES)
+        return self._made_claim({"criterion": [(path, criterion)], **fields}, path)
+
+    def _made_claim(self, fields: Fields, path: Path) -> CoverageClaim:
+        evidence = [text for at, found in fields.get("evidence", []) for text in _texts(found, at)]
+        addressed = [_text(found, at) for at, found in fields.get("addressed_by", [])] or evidence[:1]
+        for name, is_there in (("criterion", "criterion" in fields), ("addressed_by", bool(addressed))):
+            if not is_there:
+                raise _RefusedError((*path, name), "missing. Each item has criterion and addressed_by.")
+        ((at, criterion),) = fields["criterion"]
+        parts = [_text(found, at) for at, found in fields.get("part", [])]
+        return CoverageClaim(
+            criterion=_text(criterion, at).lstrip("#"),
+            addressed_by=":".join((*addressed[:1], *parts[:1])) + "".join(f", {text}" for text in addressed[1:]),
+            evidence=", ".join(evidence) or None,
+        )
+
+
+_CLAIM_KEYS: Final = frozenset(alias for aliases in CLAIM_NAMES.values() for alias in aliases)
+
+
+def _normal(key: str) -> str:
+    return _SIGNS.sub("", key).casefold()
+
+
+def _nearest(key: str, known: Mapping[str, str]) -> str | None:
+    """The field whose name is written with a slip: `ac_coverge`."""
+    from difflib import get_close_matches  # noqa: PLC0415 - few cases need it
+
+    near = get_close_matches(key, [alias for alias in known if len(alias) >= 8], 1, 0.85)  # noqa: PLR2004 - shorter ones are alike by chance
+    return known[near[0]] if near else None
+
+
+def _texts(value: object, path: Path) -> tuple[str, ...]:
+    """Texts of a list, or of the only one; none for `none`."""
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    places = ((*path, index) for index in range(len(items))) if isinstance(value, list) else iter([path])
+    return tuple(_text(item, at) for item, at in zip(items, places, strict=True) if not _is_none(item))
+
+
+def _is_none(value: object) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().casefold() in _NO_WORDS)
+
+
+def _text(value: object, path: Path) -> str:
+    match value:
+        case bool():
+            pass
+        case str():
+            if not value.strip():
+                raise _RefusedError(path, "the text is empty. Write it, or take the line out.")
+            return value.strip()
+        case int() | float():
+            return str(value)
+        case list() if value:
+            return ", ".join(_text(item, (*path, index)) for index, item in enumerate(cast("list[object]", value)))
+        case dict() if len(cast("dict[str, object]", value)) == 1:  # a colon in a text makes a mapping
+            ((key, inner),) = cast("dict[str, object]", value).items()
+            return f"{key}: {_text(inner, (*path, key))}"
+        case _:
+            pass
+    raise _RefusedError(path, f"expected text, found {_kind(value)}. Put text in quotes.")
 
 
 def _kind(value: object) -> str:

@@ -1,0 +1,46 @@
+"""What `assay case` finds out: a draft of claims for an author to confirm, and a case whose claims are looked up.
+
+Does not look anything up or word anything.
+"""
+
+from typing import Final
+
+from worker.domain.case import Case
+from worker.domain.dossier import Criterion
+from worker.domain.value import Value
+from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
+
+TO_CONFIRM: Final = "to be confirmed"
+"""What a draft puts behind each place, and an author takes out."""
+
+
+class DraftClaim(Value):
+    """Added lines, as `path:line`, that speak of a criterion: of code or documentation, and of tests."""
+
+    criterion: Criterion
+    places: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+class CheckedCase(Value):
+    """Each claim as it is found, criteria that no claim names among them, and what signals find in the case.
+
+    `unread`: fields that are not read. `has_criteria`: whether it is known what was asked for.
+    """
+
+    case: Case
+    claims: tuple[ClaimVerdict, ...]
+    findings: tuple[Finding, ...]
+    unread: tuple[str, ...]
+    has_criteria: bool
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many texts still say that they have to be confirmed."""
+        texts = [self.case.summary, *(f"{one.addressed_by} {one.evidence}" for one in self.case.ac_coverage)]
+        return sum(TO_CONFIRM in text for text in texts)
+
+    @property
+    def to_mend(self) -> int:
+        """How many claims are not found, criteria not named and texts not confirmed."""
+        return self.unconfirmed + sum(claim.status is not ClaimStatus.VERIFIED for claim in self.claims)
