@@ -90,6 +90,14 @@ AGENTS: Final = (
     AgentMark("aider", trailer=r"<(?:noreply@)?aider(?:@|\.)(?:aider\.)?chat>"),
     # Sourcegraph's docs on Amp
     AgentMark("amp", trailer=r"<amp@ampcode\.com>"),
+    # These accounts also review, and a suggestion that a person takes from a review leaves a co-author trailer: the account
+    # alone makes the agent
+    AgentMark("gemini", ("gemini-code-assist[bot]",)),
+    AgentMark("amazon-q", ("amazon-q-developer[bot]",)),
+    # Sweep's own source: the name of its account
+    AgentMark("sweep", ("sweep-ai[bot]",)),
+    # The co-author trailer that Droid leaves in public repositories
+    AgentMark("droid", ("factory-droid[bot]",), r"factory-droid\[bot\]@users\.noreply\.github\.com"),
 )
 
 SIGNED: Final = tuple((mark.agent, pattern(mark.trailer, re.IGNORECASE)) for mark in AGENTS if mark.trailer is not None)

@@ -1,7 +1,7 @@
 """Who may command what: one table, and the one function that refuses by it.
 
 Does not ask GitHub who somebody is. Invariant: what is not in the table nobody may do; a bot commands nothing, whatever its
-role; and nobody overrules a verdict on their own pull request.
+role; and nobody overrules a verdict on their own pull request where another account could.
 """
 
 import re
@@ -37,6 +37,7 @@ LADDER: Final = tuple(Role)
 class Right(Value):
     """What somebody needs for a command. `by_author`: the pull request's own author may give it, too.
 
+    `by_only_maintainer`: the author may, where no other account could.
     `spelled`: how it is written in a comment; empty: it is no comment. `does`: what comes of it.
     """
 
@@ -45,6 +46,7 @@ class Right(Value):
     needs_reason: bool
     spelled: str
     does: str
+    by_only_maintainer: bool = False
 
 
 RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
@@ -76,6 +78,7 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
             needs_reason=True,
             spelled="/override REASON",
             does="Lets this commit pass, by your name and reason. The verdict stays as it is; it holds for this commit alone.",
+            by_only_maintainer=True,
         ),
         CommandName.PAUSE: Right(
             least=Role.MAINTAIN,
@@ -124,11 +127,12 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
 
 
 class Asker(Value):
-    """Who gives a command, as GitHub knows them."""
+    """Who gives a command, as GitHub knows them. `is_only_maintainer`: no other account may maintain or administer the repository."""
 
     role: Role
     is_author: bool = False
     is_bot: bool = False
+    is_only_maintainer: bool = False
 
 
 class Refusal(StrEnum):
@@ -149,7 +153,7 @@ def refusal(command: CommandName, asker: Asker, reason: str) -> Refusal | None:
         return Refusal.BOT
     if LADDER.index(asker.role) < LADDER.index(right.least):
         return Refusal.ROLE
-    if asker.is_author and not right.by_author:
+    if asker.is_author and not right.by_author and not (right.by_only_maintainer and asker.is_only_maintainer):
         return Refusal.AUTHOR
     return Refusal.REASON if right.needs_reason and not reason else None
 

@@ -1,12 +1,13 @@
-"""Where a claim of the case points to: the forms in which people and agents name a place.
+"""Where a claim of the case points to: a file, and in it lines, a symbol or a test.
 
 Does not look whether the place exists (the judge's evidence check does). Invariant: reading never raises,
 and a text that names no file is None.
 
-The forms: `path`, `path:12`, `path:12-30`, `path:name`, `path::test`, `path > test`, `path#test`, `path#L12-L30`;
-in backticks or quotes, and with words behind them, too.
+The documented forms (docs/case.md) are exact: `path`, `path:12`, `path:12-30`, `path:name`, `path::test`, `path > test`,
+`path#test`, `path#L12-L30`, alone or in backticks or quotes. Every other way to name a place is read as well as possible.
 """
 
+import re
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -36,49 +37,70 @@ BARE_NAMES: Final = frozenset(
 )
 """Files that have neither a folder nor an ending in their name."""
 
+FILE_ENDINGS: Final = (
+    r"(?:py|pyi|ipynb|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|scala|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|txt"
+    r"|adoc|json|ya?ml|toml|xml|html|css|scss|cfg|ini|proto|snap|gradle|lock|ex|exs|lua|dart)"
+)
+"""Endings by which a word in the middle of a sentence is known to be a file."""
+
 SEPARATOR: Final = pattern(r"::|:\s*|#(?!\s)|\s>\s")
 ENDING: Final = pattern(r"\.\w{1,12}$")
-_MORE: Final = pattern(r"[^\s,;]+\s+\S")
-LINES: Final = pattern(r"L?(\d{1,9})(?:[-–]L?(\d{1,9}))?(?![\w.])")
+_LONGEST: Final = 1_000
+"""Characters of a text in which a place is looked for."""
 
 
 class ClaimPointer(Value):
-    """A file, and in it lines or a name (a symbol or a test), or neither. `words` goes on behind a name after a colon."""
+    """A file, and in it lines or a name (a symbol or a test), or neither. `words`: a remark behind the place.
+
+    `is_exact`: the text has a documented form, so that it can't mean any other place.
+    """
 
     path: str
     line: int | None = None
     end_line: int | None = None
     name: str | None = None
     words: str | None = None
+    is_exact: bool = True
 
 
 def read_pointer(text: str) -> ClaimPointer | None:
-    """Read the first place that *text* names; None if it does not begin with one."""
-    unquoted = _marked(text.strip()).replace("`", "").strip("\"'").strip()
-    path_text, separator, rest = _cut(unquoted)
+    """Read the first place that *text* names; None if it names no file."""
+    bare = _LINK.sub(_link_target, text.strip())
+    quoted = _QUOTED_PLACE.match(bare)
+    documented = quoted and _documented(quoted["place"])
+    remark = _remark(bare[quoted.end() :]) if quoted else None
+    if documented and (documented.line or documented.name or not remark):
+        return replace(documented, words=remark)
+    return _documented(_MARKS.sub("", bare).strip("\"'").strip()) or _natural(bare[:_LONGEST])
+
+
+_QUOTED_PLACE: Final = pattern(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
+"""A place in backticks that does not go on behind them."""
+_MARKS: Final = pattern(r"`|\*\*")
+
+
+def _documented(text: str) -> ClaimPointer | None:
+    """The place if the whole text is a documented form of one."""
+    separator = SEPARATOR.search(text)
+    path_text, rest = (
+        (text[: separator.start()].rstrip(), text[separator.end() :]) if separator else (text.rstrip(".,;"), "")
+    )
     path = _path(path_text)
-    if path is None:
+    if path is None or path != path_text or "\\" in path:
         return None
-    if path != path_text or not separator:  # words behind the path, or nothing
-        return ClaimPointer(_tidy(path))
-    if separator.strip() in {"::", ">"}:  # names of tests may hold spaces
-        return ClaimPointer(_tidy(path), name=rest.strip() or None)
-    placed = _placed(_tidy(path), (rest.split(maxsplit=1) or [""])[0].rstrip(",;"))
-    has_more = placed.name is not None and _MORE.match(rest.strip()) is not None
-    return replace(placed, words=rest.strip()) if has_more else placed
+    place = ClaimPointer(path.removeprefix("./"))
+    if separator is None or not rest.strip():
+        return place
+    if separator.group().strip() in {"::", ">"}:  # titles of tests may hold spaces
+        return replace(place, name=rest.strip())
+    lines = _LINES.fullmatch(rest)
+    if lines:
+        return _placed(place, lines["first"], lines["last"])
+    return replace(place, name=rest.rstrip(".")) if separator.group() in {":", "#"} and _NAME.fullmatch(rest) else None
 
 
-def _marked(text: str) -> str:
-    """What the backticks at its start hold, unless the place goes on behind them."""
-    inner, closing, rest = text.removeprefix("`").partition("`") if text.startswith("`") else (text, "", "")
-    return inner if closing and not SEPARATOR.match(rest) else text
-
-
-def _cut(text: str) -> tuple[str, str, str]:
-    found = SEPARATOR.search(text)
-    if found is None:
-        return text, "", ""
-    return text[: found.start()].rstrip(), found.group(), text[found.end() :]
+_LINES: Final = pattern(r"L?(?P<first>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?")
+_NAME: Final = pattern(r"(?!\d+\b)[^\s,;:]+(?:::[^\s,;:]+)*")
 
 
 def _path(text: str) -> str | None:
@@ -88,21 +110,110 @@ def _path(text: str) -> str | None:
         return first
     if "/" not in first:
         return None
-    return text if ENDING.search(text) or first == text else first
+    is_one = first == text or (ENDING.search(text) is not None and not first.endswith("/"))
+    return text if is_one else first
 
 
-def _tidy(path: str) -> str:
-    return path.removeprefix("./")
+def _placed(place: ClaimPointer, first_line: str, last_line: str | None) -> ClaimPointer:
+    first, last = int(first_line), int(last_line or 0)
+    return replace(place, line=first or None, end_line=last if last > first > 0 else None)
 
 
-def _placed(path: str, rest: str) -> ClaimPointer:
-    lines = LINES.match(rest)
-    if lines is None:
-        return ClaimPointer(path, name=rest or None)
-    first, last = int(lines[1]), int(lines[2] or 0)
-    if first == 0:
-        return ClaimPointer(path)
-    return ClaimPointer(path, first, last if last > first else None)
+def _natural(text: str) -> ClaimPointer | None:
+    """The place that a sentence names: `retry() in upload.py`, `upload.py, lines 12 to 30 (the loop)`."""
+    plain, start, end = _file(_URL.sub(_url_path, text))
+    if not plain:
+        return None
+    path = plain[start:end].replace("\\", "/").removeprefix("./").rstrip(",;")
+    place = ClaimPointer(path, is_exact=False)
+    before, behind = plain[:start], plain[end:]
+    for lines in (_LINES_BEHIND.match(behind), _LINES_BEFORE.search(before)):
+        if lines:
+            remark = behind[lines.end() :] if lines.string is behind else behind
+            return replace(_placed(place, lines["first"], lines["last"]), words=_remark(remark))
+    name = _NAME_DIRECTLY_BEHIND.match(behind)
+    if name:
+        return replace(place, name=name["bare"], words=_remark(behind[name.end() :]))
+    name = _NAME_BEHIND.match(behind)
+    if name and (symbol := _symbol(name)):
+        return replace(place, name=symbol, words=_remark(behind[name.end() :]))
+    name = _NAME_BEFORE.search(before)
+    return replace(place, name=_symbol(name) if name else None, words=_remark(behind))
+
+
+def _file(text: str) -> tuple[str, int, int]:
+    """The text with the bounds of the file that it names; an empty text if it names none."""
+    first = _path(text)
+    is_file = first is not None and (
+        first in BARE_NAMES or ("/" in first and ENDING.search(first)) or _ENDS_AS_FILE.search(first)
+    )
+    known = None if is_file else _FILE.search(text)
+    if known:
+        return text, known.start(), known.end()
+    separator = SEPARATOR.search(text)
+    first = _path(text[: separator.start()].rstrip()) if separator else first
+    return (text, 0, len(first)) if first else ("", 0, 0)
+
+
+_ENDS_AS_FILE: Final = pattern(rf"\.{FILE_ENDINGS}$")
+_FILE: Final = pattern(
+    rf"(?<![\w/\\.-])(?:[\w.@+$()\[\]-]{{1,100}}[/\\]){{0,20}}[\w.@+$\[\]-]{{0,100}}[\w\]]\.{FILE_ENDINGS}(?![\w/]|\.\w)"
+)
+_LINK: Final = pattern(r"\[(?P<label>[^\[\]]{1,300})\]\((?P<target>[^()\s]{1,500})\)")
+_URL: Final = pattern(
+    r"https?://[^/\s]{1,200}(?:/[^/\s]{1,100}/[^/\s]{1,100}(?:/-)?/(?:blob|blame|raw|tree)/[^/\s]{1,200}/"
+    r"(?P<path>[^\s#?)]{1,500})(?:\?[^\s#)]{0,100})?(?P<lines>#L\d{1,9}(?:C\d{1,9})?(?:-L?\d{1,9})?)?)?[^\s)]*"
+)
+
+
+def _url_path(url: re.Match[str]) -> str:
+    """The path and lines of a file's page on GitHub; nothing of another page."""
+    return f"{url['path']}{_COLUMN.sub('', url['lines'] or '')}" if url["path"] else ""
+
+
+def _link_target(link: re.Match[str]) -> str:
+    """A link's target where that is a file, else its words."""
+    return link["target"] if _path(link["target"]) else link["label"]
+
+
+_COLUMN: Final = pattern(r"C\d+")
+_CLOSED: Final = r"[`'\"*\])]{0,4}\s{0,3}"
+_NUMBERS: Final = r"L?(?P<first>\d{1,9})(?:\s?(?:[-–—]|to|through|until)\s?L?(?P<last>\d{1,9}))?"
+_LINES_BEHIND: Final = pattern(
+    rf"{_CLOSED}(?:(?:[:,@#(\[–—-]\s{{0,3}})?(?:(?:at|on|in|see|from)\s)?(?:lines?|lns?|ll?)\.?\s?#?|[:@#(\[]\s{{0,3}}){_NUMBERS}(?!\w|\.\d)",
+    re.IGNORECASE,
+)
+_LINES_BEFORE: Final = pattern(
+    rf"\blines?\s{_NUMBERS}\s(?:of|in|from)\s(?:the\s)?(?:file\s)?[`'\"*]{{0,4}}$", re.IGNORECASE
+)
+
+_KIND: Final = r"(?:functions?|func|fn|def|methods?|class|struct|enum|trait|interface|type|const|constant|symbol|variable|tests?|macro)"
+_BARE: Final = r"(?P<bare>[^\W\d][\w$]{0,100}(?:(?:\.|::|#)[^\W\d][\w$]{0,100}){0,10})"
+_SYMBOL: Final = rf"(?:(?P<kind>{_KIND}):?\s)?(?:`(?P<quoted>[^`\s]{{1,200}})`|{_BARE}(?P<call>\([^()]{{0,100}}\))?)(?:\s(?P<after>{_KIND})\b)?"
+_NAME_DIRECTLY_BEHIND: Final = pattern(rf"[:#]{_BARE}(?:\(\))?(?=\s?[,;(–—]|\s-|[`'\".]*$)")
+_NAME_BEHIND: Final = pattern(
+    rf"{_CLOSED}(?:(?:::?|[#@,(\[|;>]|[-=]>|→|[-–—]{{1,2}})\s{{0,3}})?(?:(?:in|at|by|with|the|its|new)\s){{0,2}}{_SYMBOL}"
+)
+_NAME_BEFORE: Final = pattern(
+    rf"(?:^|(?<=[\s(])){_SYMBOL}(?:\s|[(@,:–—-]|[-=]>|→|\b(?:in|of|from|at|inside|the|file|module)\b){{1,8}}[`'\"*\[]{{0,4}}$"
+)
+_CODE_NAME: Final = pattern(r"\w_\w|[a-z][A-Z]|\w\d|^_|\.|::|#")
+_NO_NAMES: Final = frozenset({"that", "which", "the", "a", "an", "for", "to", "of", "in", "is", "and", "it", "this"})
+
+
+def _symbol(name: re.Match[str]) -> str | None:
+    """The symbol that the words around a file name, None where they are a remark."""
+    if name["quoted"]:
+        return name["quoted"].removesuffix("()")
+    is_called_one = (name["kind"] or name["after"]) and name["bare"].casefold() not in _NO_NAMES
+    if _ENDS_AS_FILE.search(name["bare"]):
+        return None  # another file
+    is_code = name["call"] is not None or is_called_one or _CODE_NAME.search(name["bare"]) is not None
+    return name["bare"] if is_code else None
+
+
+def _remark(text: str) -> str | None:
+    return text.strip(" \t`'\"*()[],;:.>#@-–—→=|") or None
 
 
 _QUOTING: Final = pattern(

@@ -23,18 +23,25 @@ class Handling(StrEnum):
     SKIP = "skip"
 
 
+class AskModelFor(StrEnum):
+    """About whose pull requests a model is asked without anybody asking for it."""
+
+    WRITERS = "writers"
+    EVERYONE = "everyone"
+
+
 class Authors(Frozen):
     """By who wrote it: a coding agent, a person, or another bot (one that updates dependencies, say)."""
 
     agents: Handling = Field(default=Handling.JUDGE, description="Pull requests that a coding agent wrote.")
-    people: Handling = Field(default=Handling.SKIP, description="Pull requests that a person wrote.")
+    people: Handling = Field(default=Handling.OBSERVE, description="Pull requests that a person wrote.")
     bots: Handling = Field(
-        default=Handling.SKIP, description="Pull requests of other bots, such as those that update dependencies."
+        default=Handling.OBSERVE, description="Pull requests of other bots, such as those that update dependencies."
     )
 
 
 class Feedback(Frozen):
-    """Whether a reject is also told in a comment, by who wrote the pull request."""
+    """Whether a reject or red CI is also told in a comment, by who wrote the pull request."""
 
     agents: bool = Field(default=True, description="Comment on the pull requests of coding agents.")
     people: bool = Field(default=False, description="Comment on the pull requests of people.")
@@ -60,6 +67,7 @@ class RepositoryConfig(Frozen):
 
     policy: Policy = Policy()
     authors: Authors = Authors()
+    ask_model_for: AskModelFor = AskModelFor.WRITERS
     feedback: Feedback = Feedback()
     review: Review = Review()
     sarif: bool = False

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from worker.domain.config import LONGEST_WAIT_S, Authors, CheckNames, Feedback, RepositoryConfig, Review
+from worker.domain.config import LONGEST_WAIT_S, AskModelFor, Authors, CheckNames, Feedback, RepositoryConfig, Review
 from worker.domain.dossier import Glob, Policy
 from worker.domain.frozen import Frozen
 from worker.domain.pattern import pattern
@@ -93,13 +93,20 @@ class ConfigKeys(Frozen):
     abstains: dict[AbstainReason, Conclusion] = _key(
         {},
         "What the check concludes when nobody judged, by the reason: `block` (action required) or `neutral`, which "
-        "passes. Without it: as docs/verdict.md says. Where `mode` is `observe`, all are neutral.",
+        "passes. Without it: as docs/verdict.md says, so `unproven: neutral` lets a required check pass without a model. "
+        "Where `mode` is `observe`, all are neutral.",
         {"judge_unavailable": "neutral"},
     )
     require_issue: bool = _key(
         default=False,
         description="Do not judge a pull request that no issue is linked to: it is `no_criteria`, at no cost.",
         example=True,
+    )
+    accept_alone: bool = _key(
+        default=True,
+        description="Whether code may accept a change without a model, where only spelling, layout or links of "
+        "documentation changed. `false`: the model is asked, and without one the change is `unproven`.",
+        example=False,
     )
     signals: dict[SignalName, Literal["off", "suspicion"]] = _key(
         {},
@@ -121,9 +128,15 @@ class ConfigKeys(Frozen):
         Authors(),
         "What is done with pull requests, by who wrote them: `judge`, `observe` (judged, and always neutral) or `skip`. "
         "What is left out of it: `agents` are judged, the others as ASSAY_PEOPLE and ASSAY_BOTS say.",
-        {"people": "observe"},
+        {"people": "judge"},
     )
-    feedback: Feedback = _key(Feedback(), "Whether a reject is also told in one comment.", {"agents": False})
+    ask_model_for: AskModelFor = _key(
+        AskModelFor.WRITERS,
+        "`writers`: of a pull request from a fork whose author may not write here, only the code checks are made, at $0, until an "
+        "account with write access asks (`/rejudge`). `everyone`: a model is asked about these, too, within the budgets.",
+        "everyone",
+    )
+    feedback: Feedback = _key(Feedback(), "Whether a reject or red CI is also told in one comment.", {"agents": False})
     review: Review = _key(
         Review(), "Whom a verdict that needs a person asks, once.", {"codeowners": True, "label": "needs-review"}
     )
@@ -141,8 +154,8 @@ class ConfigKeys(Frozen):
     )
     ci_wait: Duration | None = _key(
         None,
-        f"How long other checks are waited for: {DURATION}, and never longer than whoever runs Assay keeps a check "
-        "open. Without it: ASSAY_CI_WAIT.",
+        f"How long other checks are waited for: {DURATION}, and never longer than ASSAY_CI_REQUIRED_WAIT. Without it: "
+        "ASSAY_CI_REQUIRED_WAIT for a required check while any check runs, else ASSAY_CI_WAIT.",
         "45m",
     )
     ci_expect: CheckNames = _key(

@@ -8,4 +8,7 @@ from typing import Final
 PLACE: Final = ".github/assay.yml"
 """In each repository; in the repository DEFAULTS of the same owner it is the default of all of them."""
 
+MISNAMED: Final = ".github/assay.yaml"
+"""What it is called by mistake. Nothing reads it."""
+
 DEFAULTS: Final = ".github"

@@ -1,7 +1,7 @@
 """What an issue asks for: criteria from its Markdown.
 
 Reads lists that somebody wrote as criteria; else takes the text as it is, marked `inferred`. Does not
-understand prose. Invariant: never raises, always gives at least one criterion, ids AC1, AC2 ... without gaps.
+understand prose. Invariant: never raises, always gives at least one criterion; of issues ids AC1, AC2 ... without gaps, else DESCRIPTION.
 What counts, best first: the section named like "Acceptance criteria" (list items, table rows, else its
 paragraphs), Gherkin scenarios, task lists, else the whole issue. A template nobody filled in asks for nothing.
 """
@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.domain.dossier import Criterion, Issue
-from worker.domain.markdown import blocks, without_comments
+from worker.domain.case_fence import case_fences
+from worker.domain.dossier import DESCRIPTION, Criterion, Issue
+from worker.domain.markdown import without_comments
 from worker.domain.outline import Item, Paragraph, Part, Row, Steps, Title, outline
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
@@ -39,13 +40,14 @@ CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|e
 SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline| Template)?:[^\n]*$", re.MULTILINE)
 TAGS: Final = pattern(r"^[^\S\n]*@[^\n]*$", re.MULTILINE)
 NEWLINE: Final = pattern(r"\r\n?|\n")  # as markdown-it counts lines
+OWN_NUMBER: Final = pattern(r"#(\d{1,3})(?:[.:)]|\s+[-–—])?\s+(?=\S)")
 TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
 
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
-    """The criteria of *issues*; without any, the pull request's *title* and *body* become one inferred criterion."""
+    """The criteria of *issues*; without any there is none but that the change does what its *title* and *body* say."""
     if not issues:
-        return _numbered([_Found(own_text(title, body), None, inferred=True)])
+        return (Criterion(id=DESCRIPTION, text=own_text(title, body), inferred=True),)
     return _numbered(found for issue in issues for found in _of_issue(issue))
 
 
@@ -78,7 +80,15 @@ def listed_criteria(markdown: str) -> tuple[str, ...]:
     asked = [text for section in sections if section.rank == best for text in section.texts()]
     tasks = (part.text for part in parts if isinstance(part, Item) and part.is_task)
     chosen = asked or _scenarios(parts) or _unless_placeholders(tasks)
-    return tuple(dict.fromkeys(chosen))[:MOST_CRITERIA]
+    return tuple(dict.fromkeys(_without_own_numbers(chosen)))[:MOST_CRITERIA]
+
+
+def _without_own_numbers(texts: Sequence[str]) -> list[str]:
+    """`#1 Retries` without its `#1`, where every item of the list is numbered by its place."""
+    numbers = [OWN_NUMBER.match(text) for text in texts]
+    if [found and int(found[1]) for found in numbers] != list(range(1, len(texts) + 1)):
+        return list(texts)
+    return [OWN_NUMBER.sub("", text, count=1) for text in texts]
 
 
 class _Section:
@@ -202,10 +212,6 @@ def own_text(title: str, body: str) -> str:
 
 def _without_case_blocks(body: str) -> list[str]:
     lines = body.split("\n")
-    if "assay" not in body.casefold():
-        return lines
-    for token in reversed(blocks(body)):
-        if token.type == "fence" and token.map and token.info.casefold().split()[:1] == ["assay"]:
-            first, end = token.map
-            del lines[first:end]
+    for fence in reversed(case_fences(body)):
+        del lines[fence.start : fence.end]
     return lines

@@ -32,7 +32,9 @@ class Spoken(Frozen):
 
 
 class Override(Spoken):
-    """Somebody lets this head pass."""
+    """Somebody lets this head pass. `is_own`: the only maintainer of the repository, whose own pull request it is."""
+
+    is_own: bool = False
 
 
 class Contest(Spoken):

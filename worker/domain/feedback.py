@@ -54,10 +54,29 @@ ADDRESSES: Final = (
 
 
 class Says(StrEnum):
-    """What a verdict says to the author: do this, or nothing is left to do for you."""
+    """What a verdict says to the author: do this (and mend the case), mend CI, mend the case, CI is mended, or nothing is left to do."""
 
     ASKS = "asks"
+    ASKS_WITH_CASE = "asks_with_case"
+    CI_FAILED = "ci_failed"
+    CASE_REFUSED = "case_refused"
+    CI_MENDED = "ci_mended"
     OVER = "over"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the author has to do something."""
+        return self in {Says.ASKS, Says.ASKS_WITH_CASE, Says.CI_FAILED, Says.CASE_REFUSED}
+
+    @property
+    def is_about_ci(self) -> bool:
+        """Whether it asks for something else than another change: that CI passes, or that the case can be read."""
+        return self in {Says.CI_FAILED, Says.CASE_REFUSED}
+
+    @property
+    def is_about_case(self) -> bool:
+        """Whether it says what keeps the case from being read."""
+        return self in {Says.ASKS_WITH_CASE, Says.CASE_REFUSED}
 
 
 class Letter(FollowUp):
@@ -71,7 +90,7 @@ class Note(Frozen):
 
     `nonce` stands in it, so that it is found again if the answer to its creation was lost. `comment_id` None: perhaps not created.
     `node_id`: what GraphQL calls it; empty: GitHub refused to have it changed by that name, and is not asked so again.
-    `head_sha`: which head it tells of. `is_open`: it asks for something.
+    `head_sha`: which head it tells of. `is_open`, `is_about_ci`, `is_about_case`: as of what it says (`Says`).
     """
 
     nonce: str
@@ -79,6 +98,8 @@ class Note(Frozen):
     node_id: str | None = None
     head_sha: Sha | None = None
     is_open: bool = True
+    is_about_ci: bool = False
+    is_about_case: bool = False
 
 
 def mark(nonce: str) -> str:
@@ -117,9 +138,13 @@ def says(verdict: Verdict, *, is_overridden: bool) -> Says | None:
         return Says.OVER
     match verdict:
         case Reject():
-            return Says.ASKS
-        case Abstain() if verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN:
+            return Says.ASKS_WITH_CASE if verdict.case_error else Says.ASKS
+        case Abstain(abstain_reason=AbstainReason.CI_FAILED):
+            return Says.CI_FAILED
+        case Abstain(abstain_reason=AbstainReason.CI_PENDING | AbstainReason.PAUSED):
             return None
+        case Abstain() if verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN:
+            return Says.CASE_REFUSED if verdict.case_error else Says.CI_MENDED
         case _:
             return Says.OVER
 
@@ -127,12 +152,19 @@ def says(verdict: Verdict, *, is_overridden: bool) -> Says | None:
 def is_news(said: Says, head_sha: Sha, note: Note | None) -> bool:
     """Whether the comment has to be written or changed.
 
-    One that says that nothing is left to do makes no comment, and changes only what asks for something. A head that was told of is
-    told of again only if it says the opposite now: what lies there is not so any more.
+    One that says that nothing is left to do makes no comment, and changes only what asks for something; that CI is mended changes
+    only what asks for that. A head that was told of is told of again only if it says something else now: what lies there is not so
+    any more.
     """
     if note is None:
-        return said is Says.ASKS
-    is_same = note.is_open is (said is Says.ASKS)
+        return said.is_open
+    if said is Says.CI_MENDED:
+        return note.is_open and note.is_about_ci
+    is_same = (note.is_open, note.is_about_ci, note.is_about_case) == (
+        said.is_open,
+        said.is_about_ci,
+        said.is_about_case,
+    )
     if note.comment_id is None or note.head_sha != head_sha:
-        return said is Says.ASKS or not is_same
+        return said.is_open or note.is_open
     return not is_same

@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from worker.domain.config import Authors
 from worker.domain.permissions import RANK
 from worker.domain.value import Value
 
@@ -34,7 +35,8 @@ class Requirement(Value):
 class Gate(Value):
     """`installed` None: the App is not installed there, and nothing more is known.
 
-    `teams`: those that own files there. Nobody tells an App who is in them.
+    `teams`: those that own files there. Nobody tells an App who is in them. `authors`: whose pull requests its own configuration
+    has judged.
     """
 
     repository: str
@@ -43,6 +45,7 @@ class Gate(Value):
     required: tuple[Requirement, ...] = ()
     has_queue: bool | None = None
     teams: tuple[str, ...] = ()
+    authors: Authors = Authors()
 
 
 class Hold(StrEnum):

@@ -26,6 +26,7 @@ class Happened(StrEnum):
     PUSHED_BY_ANOTHER = "pushed_by_another"
     ASKED_AGAIN = "asked_again"
     OVERRIDDEN = "overridden"
+    OVERRIDDEN_OWN = "overridden_own"
     CONTESTED = "contested"
     CONTEST_UPHELD = "contest_upheld"
     SPOKE = "spoke"

@@ -147,7 +147,7 @@ def _of_output(concern: str) -> str:
 _WORDS: Final = (
     ("this change", "this output"),
     ("The issue, its criteria and the rules alone", "The criteria alone"),
-    ("whether it solves the issue", "whether it meets its criteria"),
+    ("whether it does what it should", "whether it meets its criteria"),
     ("of this pull request", "of this output under these criteria"),
     ("of this repository's share of today", "of outputs' share of today"),
 )

@@ -426,6 +426,9 @@ ROUND: Final = Key("assay:round", "string", ttl=timedelta(days=4))
 LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
 """Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
 
+SEALED_WITH: Final = Key("assay:sealed-with", "hash", ttl=None)
+"""The names of the keys that encrypted what is stored here, by when a process began last that encrypts with it."""
+
 LEAVING: Final = Key("assay:leaving", "zset", ttl=None)
 """Installations that the App was taken out of, by when all about them is forgotten."""
 

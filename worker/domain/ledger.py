@@ -7,6 +7,7 @@ once frozen, keeps its id and its text for ever.
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
@@ -15,10 +16,10 @@ from worker.domain.case import Case
 from worker.domain.diff import Diff, DiffLine, FileDiff
 from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Fingerprint, Sha
-from worker.domain.verdict import ClosingCondition, Reject, Verdict
+from worker.domain.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
 
 PROMPT_WINDOW: Final = 5
-"""How many entries the judge is shown (tilth's LEDGER_INJECT_LIMIT)."""
+"""How many judged rounds the judge is shown (tilth's LEDGER_INJECT_LIMIT)."""
 
 ROUND_LIMIT: Final = 5
 """How many rounds may end in a reject, where nobody says otherwise; then it is a person's."""
@@ -31,7 +32,10 @@ _SHORTEST_ID: Final = 7
 
 
 class LedgerEntry(Frozen):
-    """One judged head. `changed_lines` holds hashes only, never the lines; `pushed_at`: when we heard of the head."""
+    """One judged head. `changed_lines` holds hashes only, never the lines; `pushed_at`: when we heard of the head.
+
+    `description`: a hash of the title and text, where they are the criterion. `links`: the issues that the text links.
+    """
 
     model_config = ConfigDict(defer_build=False)  # a dossier takes over what is built already, and else builds its own
 
@@ -45,27 +49,132 @@ class LedgerEntry(Frozen):
     diff_summary: str
     changed_lines: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     case: Case | None = None
+    description: str | None = None
+    links: tuple[str, ...] | None = None
     verdict: Verdict
     open_conditions: tuple[ClosingCondition, ...] = ()
 
 
+class AuthorText(Frozen):
+    """What the author may write about one head, as far as it is judged. None: it does not count, or an older entry lacks it."""
+
+    case: Case | None = None
+    is_readable: bool = True
+    """Whether there is no case block, or one that could be read."""
+    description: str | None = None
+    links: tuple[str, ...] | None = None
+
+    def is_same(self, other: "AuthorText") -> bool:
+        return (self.case, self.is_readable) == (other.case, other.is_readable) and self.asks_the_same(other)
+
+    def asks_the_same(self, other: "AuthorText") -> bool:
+        """Whether both texts have the change judged by the same issues or by the same description."""
+        pairs = ((self.description, other.description), (self.links, other.links))
+        return all(None in pair or pair[0] == pair[1] for pair in pairs)
+
+
+def text_of(entry: LedgerEntry) -> AuthorText:
+    """The author's text that an entry was judged by."""
+    return AuthorText(
+        case=entry.case,
+        is_readable=entry.verdict.case_error is None,
+        description=entry.description,
+        links=entry.links,
+    )
+
+
+class TextTurn(StrEnum):
+    """What the author's text is to the verdicts that its head has already."""
+
+    FIRST = "first"
+    """The head has no verdict yet."""
+    SAME = "same"
+    MENDED = "mended"
+    """The case block could not be read, and can be now: free, once a head, where no case was judged before."""
+    EDITED = "edited"
+    """Judged once more, once a head; costs a round."""
+    FROZEN = "frozen"
+    """The verdict of the head stands, with the text that it was made by."""
+
+
+EDITED: Final = frozenset({TextTurn.EDITED, TextTurn.FROZEN})
+"""A frozen text that was judged all the same (on a laptop, or before there was this rule) is an edit."""
+
+EDITS: Final = 2
+"""Edits of one head that are judged at most: one, and one that was made before the verdict on it could be seen."""
+
+
+def text_turn(
+    entries: Sequence[LedgerEntry], head_sha: Sha, text: AuthorText, edited_at: datetime | None = None
+) -> TextTurn:
+    """Say what this text is to the head. *edited_at*: when it was written, if that is known."""
+    judged = judged_by_text(entries, head_sha)
+    turns = _turns_of([*(text_of(one) for one in judged), text])
+    if turns[-1] is not TextTurn.EDITED:
+        return turns[-1]
+    edits = [one for one, turn in zip(judged, turns[:-1], strict=True) if turn is TextTurn.EDITED]
+    is_seen = bool(edits) and (edited_at is None or _in_utc(edited_at) > _visible_at(edits[-1]))
+    return TextTurn.FROZEN if is_seen or len(edits) >= EDITS else TextTurn.EDITED
+
+
+def _turns_of(texts: Sequence[AuthorText]) -> list[TextTurn]:
+    """What each text of a head is to those before it, as if none were frozen."""
+    turns: list[TextTurn] = []
+    for at, text in enumerate(texts):
+        before = texts[:at]
+        if not before:
+            turns.append(TextTurn.FIRST)
+        elif any(text.is_same(one) for one in before):
+            turns.append(TextTurn.SAME)
+        elif text.is_readable and not before[-1].is_readable and all(one.case is None for one in before):
+            turns.append(TextTurn.MENDED)
+        else:
+            turns.append(TextTurn.EDITED)
+    return turns
+
+
+def judged_by_text(entries: Iterable[LedgerEntry], head_sha: Sha) -> tuple[LedgerEntry, ...]:
+    """The entries of a head on which somebody judged, each content once, oldest first."""
+    here = (one for one in entries if one.head_sha == head_sha and is_judged(one))
+    return tuple({one.fingerprint: one for one in here}.values())
+
+
+def is_judged(entry: LedgerEntry) -> bool:
+    """Whether it was judged, and not carried over: an accept, a reject, or what a person has to decide."""
+    verdict = entry.verdict
+    is_open = isinstance(verdict, Abstain) and verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN
+    return not is_open and verdict.carried_from is None
+
+
 def round_of(
-    entries: Sequence[LedgerEntry], head_sha: Sha, fingerprint: Fingerprint, pushed_at: datetime | None = None
+    entries: Sequence[LedgerEntry],
+    head_sha: Sha,
+    fingerprint: Fingerprint,
+    pushed_at: datetime | None = None,
+    *,
+    is_edit: bool = False,
 ) -> int:
     """Count the rejects on other content so far, plus this one.
 
     One head rejected twice (by two tiers, say) is one round, and so are two heads of one content. What was pushed before
-    the reject of a round could be seen belongs to that round; a push of unknown time counts.
+    the reject of a round could be seen belongs to that round; a push of unknown time counts. An edit of the author's text that is
+    judged once more is a round of its own (*is_edit*: this judging is of one).
     """
     seen: set[str] = set()
     rounds, visible = 0, None
-    for entry in entries:
-        if not isinstance(entry.verdict, Reject) or entry.head_sha == head_sha or entry.fingerprint == fingerprint:
+    for at, entry in enumerate(entries):
+        is_here = entry.head_sha == head_sha and not is_edit
+        if not isinstance(entry.verdict, Reject) or is_here or entry.fingerprint == fingerprint:
             continue
-        if seen.isdisjoint({entry.head_sha, entry.fingerprint}) and _answers(entry.pushed_at, visible):
+        is_new = seen.isdisjoint({entry.head_sha, entry.fingerprint}) and _answers(entry.pushed_at, visible)
+        if is_new or (entry.fingerprint not in seen and _is_edit(entries[:at], entry)):
             rounds, visible = rounds + 1, _visible_at(entry)
         seen |= {entry.head_sha, entry.fingerprint}
-    return rounds + 1 if _answers(pushed_at, visible) else rounds
+    return rounds + 1 if is_edit or _answers(pushed_at, visible) else rounds
+
+
+def _is_edit(before: Sequence[LedgerEntry], entry: LedgerEntry) -> bool:
+    return text_turn(before, entry.head_sha, text_of(entry)) in EDITED
 
 
 def _answers(pushed_at: datetime | None, visible: datetime | None) -> bool:
@@ -84,8 +193,9 @@ def _in_utc(time: datetime) -> datetime:
 
 
 def in_prompt(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """The last entries that go to the judge, oldest first."""
-    return tuple(entries[-PROMPT_WINDOW:])
+    """The last judged rounds that go to the judge, oldest first: each content once, where it was judged the last time."""
+    judged = {one.fingerprint: one for one in reversed(entries) if is_judged(one)}
+    return tuple(reversed(tuple(judged.values())[:PROMPT_WINDOW]))
 
 
 def conditions_of(entries: Iterable[LedgerEntry]) -> tuple[ClosingCondition, ...]:

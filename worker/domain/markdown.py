@@ -33,10 +33,12 @@ longest description has so many only where most are empty or hold a word."""
 
 
 class Fence(Value):
-    """A fenced block outside quotations. `word` is the first word of its info string."""
+    """A fenced block outside quotations. `word` is the first word of its info string; `start` and `end` count lines from 0."""
 
     word: str
     text: str
+    start: int = 0
+    end: int = 0
 
 
 def blocks(text: str) -> "list[Token]":
@@ -78,7 +80,8 @@ def _depth(line: str) -> int:
 def fences(text: str) -> Iterator[Fence]:
     for token in unquoted(blocks(text)):
         if token.type == "fence":
-            yield Fence((token.info.split(maxsplit=1) or [""])[0], token.content)
+            start, end = token.map or (0, 0)
+            yield Fence((token.info.split(maxsplit=1) or [""])[0], token.content, start, end)
 
 
 def unquoted(tokens: "Sequence[Token]") -> "Iterator[Token]":

@@ -5,6 +5,7 @@ Invariant: never raises; what is not worded as git or GitHub word it takes nothi
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.ids import Sha
@@ -38,6 +39,20 @@ def reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, ...]:
         return ()
     said = {int(number) for where, number in REVERTED_PULL.findall(body) if (where or repository) == repository}
     return (int(named[1]),) if int(named[1]) in said else ()
+
+
+def says_it_reverts(title: str, body: str, messages: Sequence[str]) -> bool:
+    """Whether a pull request says of itself that it takes earlier ones back and does nothing else.
+
+    A body that comes to speak of a revert further down is that of a change with more in it.
+    """
+    begins = REVERTED_COMMIT.match(body.strip()) or REVERTED_PULL.match(body.strip())
+    is_all = bool(messages) and all(REVERTED_COMMIT.search(message) for message in messages)
+    return _REVERTS.match(title) is not None or begins is not None or is_all
+
+
+_REVERTS: Final = pattern(r"\W{0,3}revert(?:s|ed|ing)?\b", re.IGNORECASE)
+"""git's `Revert "..."`, a conventional commit's `revert: ...`, and what people write."""
 
 
 def mends(title: str, body: str, repository: str) -> bool:

@@ -25,16 +25,20 @@ CERTAIN: Final = 0.7
 
 
 class HeuristicOpinion(Frozen):
-    """The $0 tier. `safe` says why the change can't be wrong (only documentation ...), or is None."""
+    """The $0 tier. `safe` says why the change is accepted without a model, or is None.
+
+    `obstacle` says of a change to documentation what could not be proved, and where.
+    """
 
     score: Unit
     confidence: Unit
     findings: tuple[Finding, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
-    """Criteria that the change shows nothing of, or only a part: told, never decided upon."""
+    """What code can say of each criterion: `missing` where it is proved, else `unverifiable` with what speaks of it or does not."""
     signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """What else was measured or seen, by name, for the verdict's record."""
     safe: Text | None = None
+    obstacle: Text | None = None
     reason: Text
     """Why the confidence is what it is, in one clause that reads after "confidence 0.58 < 0.70: "."""
 
@@ -78,6 +82,14 @@ class ConditionAnswer(Frozen):
     evidence: tuple[EvidencePointer, ...] = ()
 
 
+class SettledAnswer(Frozen):
+    """Why a suspicion of code does not matter, and the line that shows it."""
+
+    id: Text
+    why: str
+    evidence: tuple[EvidencePointer, ...] = ()
+
+
 class ModelOpinion(Frozen):
     """The LLM tier, after its reply was read and every pointer checked.
 
@@ -91,6 +103,7 @@ class ModelOpinion(Frozen):
     evidence: tuple[EvidencePointer, ...] = ()
     next_step: Text | None
     conditions: tuple[ConditionAnswer, ...] = ()
+    settled: tuple[SettledAnswer, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
     breakdown: Breakdown = Breakdown.NONE
     scores: tuple[Score, ...] = ()

@@ -18,7 +18,7 @@ from worker.domain.verdict import SubjectKind
 
 
 class OutcomeKind(StrEnum):
-    """What came of it. `contest_upheld`: a contested reject was judged anew, and was none any more."""
+    """What came of it. `contest_upheld`: a contested reject was judged anew, and was none any more. `own_override`: the author's own."""
 
     MERGED = "merged"
     CLOSED_UNMERGED = "closed_unmerged"
@@ -26,6 +26,7 @@ class OutcomeKind(StrEnum):
     REVERTED = "reverted"
     LATER_FIX = "later_fix"
     OVERRIDE = "override"
+    OWN_OVERRIDE = "own_override"
     CONTEST = "contest"
     CONTEST_UPHELD = "contest_upheld"
     HELPFUL = "helpful"
@@ -61,6 +62,7 @@ STRENGTHS: Final[Mapping[OutcomeKind, Strength]] = MappingProxyType(
         OutcomeKind.CI_RED_LATER: Strength.IMPLICIT,
         OutcomeKind.CONTEST_UPHELD: Strength.IMPLICIT,
         OutcomeKind.OVERRIDE: Strength.EXPLICIT,
+        OutcomeKind.OWN_OVERRIDE: Strength.EXPLICIT,
         OutcomeKind.CONTEST: Strength.EXPLICIT,
         OutcomeKind.HELPFUL: Strength.EXPLICIT,
         OutcomeKind.NOT_HELPFUL: Strength.EXPLICIT,

@@ -85,6 +85,9 @@ OUTDATING: Final = frozenset(
 )
 """What was said of a head may count no more from then on: nobody may rely on it until it was judged again."""
 
+AUTHORED: Final = frozenset({Trigger.CASE, Trigger.EDITED, Trigger.TEXT})
+"""The author's own text was edited: what it says, or which issues it closes."""
+
 ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
 """They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
 
@@ -110,7 +113,8 @@ class JudgeRequest(Frozen):
     `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
     `arrived`: of the newest head, though something else asked for its judging since. `base_sha`, `extent`: what the delivery said
     of the change, which saves requests; nothing is judged by it. `base`: which branch it is to be merged into, if the delivery
-    said so: the quiet window is that one's.
+    said so: the quiet window is that one's. `outside`: opened from a fork by an account that the delivery calls no owner, member or
+    collaborator; it gives way to all others of its installation.
     """
 
     pull: PullRef
@@ -126,6 +130,7 @@ class JudgeRequest(Frozen):
     base_sha: Sha | None = None
     extent: Extent | None = None
     base: BaseMark | None = None
+    outside: bool = False
 
 
 class CommandName(StrEnum):

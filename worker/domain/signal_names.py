@@ -74,6 +74,7 @@ SignalName = Literal[
     "reformatted",
     "retries_added",
     "rule_perhaps_broken",
+    "scratch_file",
     "site_left_out",
     "sleep_added",
     "snapshot_rewritten",

@@ -19,9 +19,9 @@ BOT: Final = "Bot"
 
 
 class Judge(Value):
-    """`observes`: judged, and neither passed nor blocked."""
+    """`observes`: judged, and neither passed nor blocked, since the pull requests of this kind of author are; None: judged."""
 
-    observes: bool = False
+    observes: AuthorKind | None = None
 
 
 class Hold(Value):
@@ -54,7 +54,7 @@ class About(Frozen):
 def standing(about: About, authors: Authors) -> Standing:
     """What becomes of it."""
     handling = handling_of(about.author, authors)
-    judged = Judge(observes=handling is Handling.OBSERVE)
+    judged = Judge(about.author if handling is Handling.OBSERVE else None)
     if about.trigger in BY_HAND or about.was_judged:
         return judged
     if handling is Handling.SKIP:

@@ -98,7 +98,8 @@ class EvidencePointer(Frozen):
 class Finding(Frozen):
     """What one signal saw. A fact may reject; a suspicion only routes to the model and lowers the score.
 
-    `instead_of`: the lines that it stands in place of. A fact's become evidence; it is never recorded with the finding.
+    `instead_of`: the lines that it stands in place of. A fact's become evidence; `step` is what takes a fact away, and
+    becomes the verdict's next step. Neither is recorded with the finding.
     """
 
     signal: Text
@@ -111,6 +112,7 @@ class Finding(Frozen):
     weight: Unit = 0.0
     note: str = ""
     instead_of: EvidencePointer | None = Field(default=None, exclude=True)
+    step: str = Field(default="", exclude=True)
 
 
 class CriterionVerdict(Frozen):
@@ -223,6 +225,7 @@ class Judged(Frozen):
     throttled_reason: ThrottledReason | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     claims: tuple[ClaimVerdict, ...] = ()
+    case_error: str | None = None
     scores: tuple[Score, ...] = ()
     composite: Annotated[float, Field(ge=1, le=10)] | None = None
     findings: tuple[Finding, ...] = ()
@@ -297,6 +300,14 @@ class Reject(Judged):
         return self
 
 
+class CiFailure(Frozen):
+    """The first failing check, the first failing test that its report names, and the lines of its log that tell of it."""
+
+    check: Text
+    test: str | None = None
+    log: str = ""
+
+
 class Abstain(Judged):
     """Nobody judged, and this is why. Never a reject, never a pass of the judge's."""
 
@@ -304,6 +315,7 @@ class Abstain(Judged):
     category: None = None
     next_step: Text
     abstain_reason: AbstainReason
+    ci_failure: CiFailure | None = None
 
 
 Verdict = Annotated[Accept | Reject | Abstain, Field(discriminator="decision")]

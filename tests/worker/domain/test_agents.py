@@ -32,6 +32,10 @@ def pull(
         ("cursor[bot]", "cursor"),
         ("google-labs-jules[bot]", "jules"),
         ("Bob (aider)", "aider"),
+        ("gemini-code-assist[bot]", "gemini"),
+        ("amazon-q-developer[bot]", "amazon-q"),
+        ("sweep-ai[bot]", "sweep"),
+        ("factory-droid[bot]", "droid"),
     ],
 )
 def test_an_agent_is_known_by_its_login(login: str, agent: str) -> None:
@@ -58,6 +62,7 @@ def test_an_agent_is_known_by_its_branch(branch: str) -> None:
         ("Co-authored-by: aider (gpt-5) <noreply@aider.chat>", "aider"),
         ("Co-authored-by: openhands <openhands@all-hands.dev>", "openhands"),
         ("Co-authored-by: Amp <amp@ampcode.com>", "amp"),
+        ("Co-authored-by: factory-droid[bot] <138933559+factory-droid[bot]@users.noreply.github.com>", "droid"),
     ],
 )
 def test_an_agent_is_known_by_its_commits_trailers(trailer: str, agent: str) -> None:

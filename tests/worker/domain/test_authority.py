@@ -93,3 +93,10 @@ def test_a_pause_says_how_long_and_why(said: str, hours: int | None, reason: str
 def test_a_length_that_is_none_is_refused(said: str) -> None:
     with pytest.raises(UntilError):
         pause_of(said, NOW)
+
+
+@pytest.mark.parametrize("command", CommandName)
+def test_the_only_maintainer_may_override_their_own_pull_request_and_no_more(command: CommandName) -> None:
+    author = Asker(Role.ADMIN, is_author=True, is_only_maintainer=True)
+    refused = command in NOT_ONES_OWN and command is not CommandName.OVERRIDE
+    assert refusal(command, author, "a reason") == (Refusal.AUTHOR if refused else None)

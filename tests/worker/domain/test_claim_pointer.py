@@ -3,53 +3,145 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.claim_pointer import ClaimPointer, read_pointer
+from worker.domain.value import replace
 
 
 @pytest.mark.parametrize(
     ("text", "pointer"),
     [
         ("upload.py", ClaimPointer("upload.py")),
+        ("upload.py.", ClaimPointer("upload.py")),
+        ("src/upload.py;", ClaimPointer("src/upload.py")),
         ("./src/upload.py", ClaimPointer("src/upload.py")),
         ("upload.py:12", ClaimPointer("upload.py", 12)),
         ("upload.py:12-30", ClaimPointer("upload.py", 12, 30)),
+        ("upload.py:12–30", ClaimPointer("upload.py", 12, 30)),
         ("upload.py:12-12", ClaimPointer("upload.py", 12)),
-        ("upload.py:12:5", ClaimPointer("upload.py", 12)),
+        ("upload.py#L12", ClaimPointer("upload.py", 12)),
         ("upload.py#L12-L30", ClaimPointer("upload.py", 12, 30)),
+        ("upload.py:L12-L30", ClaimPointer("upload.py", 12, 30)),
         ("upload.py:0", ClaimPointer("upload.py")),
-        ("upload.py:retry", ClaimPointer("upload.py", name="retry")),
-        ("upload.py: retry", ClaimPointer("upload.py", name="retry")),
-        ("upload.py:Client.retry, client.py:x", ClaimPointer("upload.py", name="Client.retry")),
-        ("upload.py:retry twice", ClaimPointer("upload.py", name="retry", words="retry twice")),
-        ("upload.py:12 times", ClaimPointer("upload.py", 12)),
-        ("upload.py:3d_model", ClaimPointer("upload.py", name="3d_model")),
         ("upload.py:", ClaimPointer("upload.py")),
+        ("upload.py:retry", ClaimPointer("upload.py", name="retry")),
+        ("upload.py:retry()", ClaimPointer("upload.py", name="retry()")),
+        ("upload.py:retry.", ClaimPointer("upload.py", name="retry")),
+        ("upload.py:Client.retry", ClaimPointer("upload.py", name="Client.retry")),
+        ("upload.rs:Client::retry", ClaimPointer("upload.rs", name="Client::retry")),
+        ("upload.go:(*Client).Retry", ClaimPointer("upload.go", name="(*Client).Retry")),
+        ("upload.py:3d_model", ClaimPointer("upload.py", name="3d_model")),
         ("t/test_a.py::TestA::test_b[1-2]", ClaimPointer("t/test_a.py", name="TestA::test_b[1-2]")),
         ("t/test_a.py::", ClaimPointer("t/test_a.py")),
         ("a.test.ts > when asked, it > works", ClaimPointer("a.test.ts", name="when asked, it > works")),
         ("a.test.ts > 12 monkeys", ClaimPointer("a.test.ts", name="12 monkeys")),
         ("src/T.java#testIt", ClaimPointer("src/T.java", name="testIt")),
         ("`upload.py:retry`", ClaimPointer("upload.py", name="retry")),
-        ("`t/test_a.py::test_b` covers it", ClaimPointer("t/test_a.py", name="test_b")),
-        ("`upload.py`:12 and more", ClaimPointer("upload.py", 12)),
+        ("**upload.py:12**", ClaimPointer("upload.py", 12)),
         ('"upload.py"', ClaimPointer("upload.py")),
-        ("upload.py (the new loop)", ClaimPointer("upload.py")),
-        ("upload.py, client.py", ClaimPointer("upload.py")),
+        ("`t/test_a.py::test_b` covers it", ClaimPointer("t/test_a.py", name="test_b", words="covers it")),
+        ("`a.test.ts` > works", ClaimPointer("a.test.ts", name="works")),
+        ("[the loop](src/upload.py#L12)", ClaimPointer("src/upload.py", 12)),
         ("docs/my file.md:12", ClaimPointer("docs/my file.md", 12)),
         ("src/bin", ClaimPointer("src/bin")),
-        ("src/bin and others", ClaimPointer("src/bin")),
         ("Makefile", ClaimPointer("Makefile")),
         ("Makefile:test", ClaimPointer("Makefile", name="test")),
         (".gitignore", ClaimPointer(".gitignore")),
     ],
 )
-def test_the_usual_forms_are_read(text: str, pointer: ClaimPointer) -> None:
+def test_a_documented_form_is_read_as_exactly_that_place(text: str, pointer: ClaimPointer) -> None:
+    assert read_pointer(text) == pointer
+
+
+UPLOAD = ClaimPointer("upload.py", is_exact=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer"),
+    [
+        ("upload.py: the retry loop", replace(UPLOAD, words="the retry loop")),
+        ("upload.py: retry", replace(UPLOAD, words="retry")),
+        ("upload.py:retry twice", replace(UPLOAD, words="retry twice")),
+        ("upload.py - the retry loop", replace(UPLOAD, words="the retry loop")),
+        ("upload.py (the new loop)", replace(UPLOAD, words="the new loop")),
+        ("upload.py -> retry", replace(UPLOAD, words="retry")),
+        ("upload.py, client.py", replace(UPLOAD, words="client.py")),
+        ("the retry loop in upload.py", UPLOAD),
+        ("I fixed it in upload.py", UPLOAD),
+        ("new file upload.py", UPLOAD),
+        ("upload.py: retry()", replace(UPLOAD, name="retry")),
+        ("upload.py: `retry`", replace(UPLOAD, name="retry")),
+        ("upload.py: retry_all", replace(UPLOAD, name="retry_all")),
+        ("upload.py — Client.retry", replace(UPLOAD, name="Client.retry")),
+        ("upload.py → retryAll", replace(UPLOAD, name="retryAll")),
+        ("upload.py (the `retry` loop)", replace(UPLOAD, name="retry", words="loop")),
+        ("upload.py, function retry", replace(UPLOAD, name="retry")),
+        ("upload.py, in the function `retry`", replace(UPLOAD, name="retry")),
+        ("upload.py retry function", replace(UPLOAD, name="retry")),
+        ("upload.py, the function that retries", replace(UPLOAD, words="the function that retries")),
+        ("upload.py:retry (the loop)", replace(UPLOAD, name="retry", words="the loop")),
+        ("upload.py:retry, client.py:x", replace(UPLOAD, name="retry", words="client.py:x")),
+        ("`upload.py`, `retry()`", replace(UPLOAD, name="retry")),
+        ("file: upload.py, symbol: retry", replace(UPLOAD, name="retry")),
+        ("added upload.py with test_503", replace(UPLOAD, name="test_503")),
+        ("retry() in upload.py", replace(UPLOAD, name="retry")),
+        ("`retry` in `upload.py`", replace(UPLOAD, name="retry")),
+        ("class Client in upload.py", replace(UPLOAD, name="Client")),
+        ("Client.retry (upload.py)", replace(UPLOAD, name="Client.retry")),
+        ("test_503 in upload.py", replace(UPLOAD, name="test_503")),
+        ("upload.py line 12", replace(UPLOAD, line=12)),
+        ("upload.py, line 12", replace(UPLOAD, line=12)),
+        ("upload.py, lines 12-30", replace(UPLOAD, line=12, end_line=30)),
+        ("upload.py lines 12 to 30 (the loop)", replace(UPLOAD, line=12, end_line=30, words="the loop")),
+        ("upload.py (line 12: the loop)", replace(UPLOAD, line=12, words="the loop")),
+        ("upload.py (lines 12–30)", replace(UPLOAD, line=12, end_line=30)),
+        ("upload.py at line 12", replace(UPLOAD, line=12)),
+        ("upload.py L12", replace(UPLOAD, line=12)),
+        ("upload.py: line 12", replace(UPLOAD, line=12)),
+        ("upload.py @ 12", replace(UPLOAD, line=12)),
+        ("upload.py:12:5", replace(UPLOAD, line=12, words="5")),
+        ("upload.py:12 (the loop)", replace(UPLOAD, line=12, words="the loop")),
+        ("upload.py:12-30: the loop", replace(UPLOAD, line=12, end_line=30, words="the loop")),
+        ("upload.py:12 and client.py:30", replace(UPLOAD, line=12, words="and client.py:30")),
+        ("upload.py:12 times", replace(UPLOAD, line=12, words="times")),
+        ("`upload.py` line 12", replace(UPLOAD, line=12)),
+        ("`upload.py`:12 and more", replace(UPLOAD, line=12, words="and more")),
+        ("see upload.py:12", replace(UPLOAD, line=12)),
+        ("upload.py(12,3)", replace(UPLOAD, line=12, words="3")),
+        ("line 12 of upload.py", replace(UPLOAD, line=12)),
+        ("lines 12-30 in `upload.py`", replace(UPLOAD, line=12, end_line=30)),
+        ("Client.retry (upload.py:12)", replace(UPLOAD, line=12)),
+        ("https://github.com/acme/widgets/blob/main/upload.py#L12C3-L30", replace(UPLOAD, line=12, end_line=30)),
+        ("[the loop](https://github.com/acme/widgets/blob/3f2a/upload.py#L12)", replace(UPLOAD, line=12)),
+        ("https://gitlab.example/a/b/-/blob/main/upload.py", UPLOAD),
+        ("src\\win\\upload.cs", ClaimPointer("src/win/upload.cs", is_exact=False)),
+        ("src\\win\\upload.cs(12)", ClaimPointer("src/win/upload.cs", 12, is_exact=False)),
+        ("tests/ and src/a.py", ClaimPointer("src/a.py", is_exact=False)),
+        ("`src/a.py`: the loop", ClaimPointer("src/a.py", words="the loop", is_exact=False)),
+        ("src/bin and others", ClaimPointer("src/bin", words="and others", is_exact=False)),
+        ("data/b.golden covers it", ClaimPointer("data/b.golden", words="covers it", is_exact=False)),
+        ("b.golden: the output", ClaimPointer("b.golden", words="the output", is_exact=False)),
+        ("in `a b/c.go` lines 3 to 9", ClaimPointer("b/c.go", 3, 9, is_exact=False)),
+        ("Makefile, line 3", ClaimPointer("Makefile", 3, is_exact=False)),
+    ],
+)
+def test_every_natural_way_to_name_a_place_is_read(text: str, pointer: ClaimPointer) -> None:
     assert read_pointer(text) == pointer
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", "retry", "I fixed it in upload.py", "https://x.example/a.py", ":retry", "`"]
+    "text",
+    [
+        "",
+        "  ",
+        "retry",
+        "the retry loop",
+        "https://x.example/a.py",
+        "https://x.example/a/b/issues/7",
+        ":retry",
+        "`",
+        "e.g. this",
+    ],
 )
-def test_what_does_not_begin_with_a_file_is_none(text: str) -> None:
+def test_a_text_that_names_no_file_is_none(text: str) -> None:
     assert read_pointer(text) is None
 
 

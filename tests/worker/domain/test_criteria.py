@@ -22,6 +22,7 @@ def issue(body: str, number: int = 7, title: str = "Retry uploads") -> Issue:
     [
         f"Why.\n\n## Acceptance criteria\n\n{DASHES}",
         f"## Acceptance Criteria\n{BOXES}",
+        f"## Acceptance criteria\n\n- #1 {ASKED[0]}\n- #2: {ASKED[1]}\n",
         f"# ACCEPTANCE CRITERIA ##\n\n{DASHES}\n# Background\n\n- a talk\n",
         f"Acceptance criteria\n---\n\n{DASHES}",
         f"## ✅ 3. Acceptance criteria (draft):\n\n{DASHES}",
@@ -69,6 +70,11 @@ def test_a_list_that_somebody_wrote_is_taken_item_by_item(body: str) -> None:
 )
 def test_what_nobody_asks_for_is_no_list(body: str) -> None:
     assert listed_criteria(body) == ()
+
+
+def test_a_number_that_is_not_the_items_own_is_an_issue() -> None:
+    asked = "## Acceptance criteria\n\n- #12 is fixed\n- #1 is fixed\n"
+    assert listed_criteria(asked) == ("#12 is fixed", "#1 is fixed")
 
 
 def test_each_gherkin_scenario_is_one_criterion() -> None:
@@ -129,7 +135,7 @@ def test_an_issue_in_prose_is_one_inferred_criterion_without_its_comments() -> N
     assert (made.text, made.inferred) == ("Retry uploads\n\nUploads fail.\n\nThey should not.", True)
 
 
-def test_without_an_issue_title_and_body_are_one_inferred_criterion() -> None:
+def test_without_an_issue_there_is_only_what_the_description_says() -> None:
     body = "Tries again.\r\n\r\n```assay\nsummary: my own praise\n```\n\nThat is all.\n\nCo-authored-by: A <a@b.c>\nSigned-off-by: B <b@b.c>\n"
     (made,) = criteria_of([], "Retry uploads", body)
     assert made.inferred
@@ -168,5 +174,6 @@ MARKUP = st.text(alphabet=st.sampled_from(list("#-*_ \n`>[]x|~<!1.:acAC\t\r\0"))
 def test_any_texts_give_criteria_without_gaps(issues: list[tuple[str, str]], title: str, body: str) -> None:
     asked = [issue(f"## Acceptance criteria\n{text}", title=name) for name, text in issues]
     made = criteria_of(asked, title, body)
-    assert [one.id for one in made] == [f"AC{number}" for number in range(1, len(made) + 1)]
+    numbered = [f"AC{number}" for number in range(1, len(made) + 1)]
+    assert [one.id for one in made] == (numbered if issues else ["description"])
     assert made

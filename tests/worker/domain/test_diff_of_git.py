@@ -185,7 +185,7 @@ LETTERS = {
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(base=ENTRIES, head=ENTRIES, options=OPTIONS, context=CONTEXT, quoting=QUOTING)
-def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(  # noqa: PLR0913, PLR0917 - what git is told
+def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(
     repository: Path, base: dict[str, Entry], head: dict[str, Entry], options: set[str], context: str, quoting: str
 ) -> None:
     """Renames, copies, modes, links, submodules and binaries, in every combination of these options."""

@@ -92,17 +92,38 @@ def test_what_asks_for_nothing_only_changes_a_comment_that_asks_for_something() 
 
 
 def test_what_nobody_judged_says_nothing_new_and_whoever_overrides_ends_what_was_asked() -> None:
-    said = {
-        reason: says(abstained(reason), is_overridden=False)
-        for reason in AbstainReason
-        if reason is not AbstainReason.NEEDS_HUMAN
-    }
-    assert set(said.values()) == {None}
+    silent = {AbstainReason.CI_PENDING, AbstainReason.PAUSED}
+    others = set(AbstainReason) - silent - {AbstainReason.NEEDS_HUMAN, AbstainReason.CI_FAILED}
+    assert {says(abstained(reason), is_overridden=False) for reason in silent} == {None}
+    assert {says(abstained(reason), is_overridden=False) for reason in others} == {Says.CI_MENDED}
+    assert says(abstained(AbstainReason.CI_FAILED), is_overridden=False) is Says.CI_FAILED
     assert says(abstained(AbstainReason.NEEDS_HUMAN), is_overridden=False) is Says.OVER
     assert (says(accepted(), is_overridden=False), says(rejected(), is_overridden=False)) == (Says.OVER, Says.ASKS)
     assert (
         says(rejected(), is_overridden=True) is says(abstained(AbstainReason.BUDGET), is_overridden=True) is Says.OVER
     )
+
+
+def noted(said: Says, head_sha: str = HEAD) -> Note:
+    return Note(
+        nonce="n", comment_id=1, head_sha=head_sha,
+        is_open=said.is_open, is_about_ci=said.is_about_ci, is_about_case=said.is_about_case,
+    )  # fmt: skip
+
+
+def test_a_case_that_cant_be_read_is_told_and_that_it_was_mended() -> None:
+    refused = {"case_error": "Case refused: the block is empty."}
+    assert says(rejected(**refused), is_overridden=False) is Says.ASKS_WITH_CASE
+    assert says(abstained(AbstainReason.UNPROVEN, **refused), is_overridden=False) is Says.CASE_REFUSED
+    assert says(abstained(AbstainReason.NEEDS_HUMAN, **refused), is_overridden=False) is Says.OVER
+    assert says(accepted(**refused), is_overridden=False) is Says.OVER
+    assert is_news(Says.CASE_REFUSED, HEAD, None)
+    assert is_news(Says.ASKS, HEAD, noted(Says.ASKS_WITH_CASE)), (
+        "the same head is rejected, with a case that can be read"
+    )
+    assert is_news(Says.CI_MENDED, HEAD, noted(Says.CASE_REFUSED)), "nothing is asked for any more"
+    assert not is_news(Says.CI_MENDED, HEAD, noted(Says.ASKS_WITH_CASE)), "the reject before still asks"
+    assert not is_news(Says.ASKS_WITH_CASE, HEAD, noted(Says.ASKS_WITH_CASE))
 
 
 @given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*Says, None]))))
@@ -111,9 +132,27 @@ def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, 
     for head_sha, said in told:
         if said is not None and is_news(said, head_sha, note):
             written.append((head_sha, said))
-            note = Note(nonce="n", comment_id=1, head_sha=head_sha, is_open=said is Says.ASKS)
+            note = noted(said, head_sha)
     assert all(one != another for one, another in pairwise(written))
-    assert all(said is Says.ASKS for _, said in written[:1])
+    assert all(said.is_open for _, said in written[:1])
+
+
+def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_asked_for() -> None:
+    red = Note(nonce="n", comment_id=1, head_sha=HEAD, is_about_ci=True)
+    rejected_before = Note(nonce="n", comment_id=1, head_sha=HEAD)
+    over = Note(nonce="n", comment_id=1, head_sha=HEAD, is_open=False)
+    assert is_news(Says.CI_FAILED, HEAD, None)
+    assert not is_news(Says.CI_FAILED, HEAD, red)
+    assert is_news(Says.CI_FAILED, NEWER, red)
+    assert is_news(Says.CI_FAILED, HEAD, rejected_before)
+    assert is_news(Says.ASKS, HEAD, red)
+    assert [is_news(Says.CI_MENDED, NEWER, note) for note in (None, red, rejected_before, over)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert Note.model_validate_json('{"nonce": "n", "comment_id": 1, "is_open": true}').is_about_ci is False
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:

@@ -3,11 +3,25 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from tests.worker.judge.making import BASE, DIFF, HEAD, NOW, entry, new_file
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from worker.domain.case import Case
 from worker.domain.diff import diff_of
 from worker.domain.ids import Fingerprint
-from worker.domain.ledger import HASHED_LINES, LedgerEntry, changed_lines, conditions_of, line_hash, round_of
+from worker.domain.ledger import (
+    HASHED_LINES,
+    AuthorText,
+    LedgerEntry,
+    TextTurn,
+    changed_lines,
+    conditions_of,
+    in_prompt,
+    line_hash,
+    round_of,
+    text_turn,
+)
 from worker.domain.verdict import ClosingCondition
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
@@ -59,6 +73,90 @@ def test_what_was_pushed_before_the_reject_could_be_seen_is_of_the_same_round() 
 def test_a_time_without_a_zone_is_taken_as_utc() -> None:
     bare = (NOW + 2 * MINUTE).replace(tzinfo=None)
     assert round_of((reject(A),), B, CONTENT, bare) == 2
+
+
+# --- the author's text of a head ------------------------------------------------------------------
+
+ONE, TWO, THREE, FOUR = (AuthorText(case=Case(summary=f"case {number}")) for number in range(4))
+BROKEN, NO_BLOCK = AuthorText(is_readable=False), AuthorText()
+RETRIES, REWORDED, AGAIN = (AuthorText(description=words, links=()) for words in ("retries", "reworded", "again"))
+LINKED, LINKS_TWO, BY_HAND = AuthorText(links=("#7",)), AuthorText(links=("#7", "#8")), AuthorText(links=())
+
+
+def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
+    """A verdict on head A, half a minute after the one before it."""
+    error = None if text.is_readable else "Case refused at summary: missing."
+    made = rejected(fingerprint=f"sha256:{number}", judge_latency_ms=10_000, case_error=error, **changes)
+    seen, links = NOW + number * MINUTE / 2, text.links
+    at = {"head_sha": A, "created_at": seen, "pushed_at": NOW}
+    return entry(made, **at, case=text.case, description=text.description, links=links)
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "turn"),
+    [
+        ((), ONE, "first"),
+        ((ONE,), ONE, "same"),
+        ((NO_BLOCK,), BROKEN, "edited"),
+        ((NO_BLOCK,), ONE, "edited"),
+        ((ONE,), TWO, "edited"),
+        ((ONE, TWO), ONE, "same"),
+        ((ONE, TWO), THREE, "frozen"),
+        ((BROKEN,), ONE, "mended"),
+        ((BROKEN, ONE), TWO, "edited"),
+        ((BROKEN, ONE, TWO), THREE, "frozen"),
+        ((BROKEN, ONE, BROKEN), TWO, "edited"),
+        ((ONE, BROKEN), TWO, "frozen"),
+        ((NO_BLOCK, BROKEN), ONE, "mended"),
+        ((RETRIES,), REWORDED, "edited"),
+        ((RETRIES, REWORDED), AGAIN, "frozen"),
+        ((RETRIES, REWORDED), RETRIES, "same"),
+        ((RETRIES,), LINKED, "edited"),
+        ((RETRIES, LINKED), LINKS_TWO, "frozen"),
+        ((RETRIES, REWORDED), LINKED, "frozen"),
+        ((RETRIES,), BY_HAND, "same"),
+        ((NO_BLOCK,), RETRIES, "same"),
+    ],
+)
+def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...], text: AuthorText, turn: str) -> None:
+    entries = [judged(one, number) for number, one in enumerate(before)]
+    assert text_turn(entries, A, text) == turn
+    assert text_turn(entries, B, text) == TextTurn.FIRST, "a push is another head"
+
+
+def test_what_was_not_judged_freezes_no_text() -> None:
+    assert text_turn((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextTurn.FIRST
+    assert text_turn((entry(unjudged(), head_sha=A, case=ONE.case),), A, TWO) == TextTurn.FIRST
+
+
+def test_of_two_edits_at_the_same_time_the_later_counts() -> None:
+    before = (judged(ONE, 0), judged(TWO, 1))  # judged from 30 s to 40 s
+    assert text_turn(before, A, THREE, NOW + timedelta(seconds=35)) == TextTurn.EDITED
+    assert text_turn(before, A, THREE, NOW + timedelta(seconds=41)) == TextTurn.FROZEN
+    many = (*before, judged(THREE, 2))
+    assert text_turn(many, A, FOUR, NOW + timedelta(seconds=61)) == TextTurn.FROZEN, "not for ever"
+
+
+def test_an_edit_is_a_round_and_what_is_mended_is_none() -> None:
+    first, edit = judged(ONE, 0), judged(TWO, 1)
+    assert round_of((first,), A, CONTENT) == 1
+    assert round_of((first,), A, CONTENT, NOW, is_edit=True) == 2
+    assert round_of((first, edit), B, CONTENT, NOW + 5 * MINUTE) == 3
+    broken = judged(BROKEN, 0)
+    assert round_of((broken, judged(ONE, 1)), B, CONTENT, NOW + 5 * MINUTE) == 2
+
+
+# --- what the judge is shown ----------------------------------------------------------------------
+
+
+def test_copies_never_fill_the_window() -> None:
+    rounds = [reject(f"{number:040x}") for number in range(7)]
+    copies = [entry(rejected(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A) for _ in range(9)]
+    assert in_prompt([*rounds, *copies]) == tuple(rounds[-5:])
+    assert in_prompt([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), "where it was judged the last time"
+    assert in_prompt([rounds[0], entry(unjudged(fingerprint="sha256:ci"))]) == (rounds[0],)
+    person = entry(unjudged(fingerprint="sha256:open", abstain_reason="needs_human"))
+    assert in_prompt([rounds[0], person]) == (rounds[0], person)
 
 
 # --- closing conditions ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.mending import MOST, mends, reverted_commits, reverted_pulls
+from worker.domain.mending import MOST, mends, reverted_commits, reverted_pulls, says_it_reverts
 
 SHA, OTHER = "1" * 40, "2" * 40
 HERE = "acme/widgets"
@@ -66,8 +66,31 @@ def test_who_mends_says_so_in_the_title_or_closes_an_issue(title: str, body: str
     assert mends(title, body, HERE) is is_so
 
 
+@pytest.mark.parametrize(
+    ("title", "body", "messages", "is_so"),
+    [
+        ('Revert "Retry uploads" (#12)', "", (), True),
+        ("Undo the retry", f"This reverts commit {SHA}.\n\nIt hangs.", (), True),
+        ("Retry", f"Retry uploads\n\nThis reverts commit {SHA}.", (), False),
+        ("Undo the retry", "Reverts #12", (), True),
+        ("Undo the retry", "", (f'Revert "Retry"\n\nThis reverts commit {SHA}.',), True),
+        ("Undo the retry", "", ("One", f'Revert "Retry"\n\nThis reverts commit {SHA}.'), False),
+        ("revert: the retry", "", (), True),
+        ("[Reverted] the retry", "", (), True),
+        ("Reverting to the old parser", "", (), True),
+        ("Reversible migrations", "We revert #12", ("Reverting",), False),
+        ("Keep what we reverted", "", (), False),
+    ],
+)
+def test_a_revert_says_so_in_its_title_or_in_gits_words(
+    title: str, body: str, messages: tuple[str, ...], *, is_so: bool
+) -> None:
+    assert says_it_reverts(title, body, messages) is is_so
+
+
 @given(st.text(), st.text(), st.text())
 def test_no_text_makes_it_raise(title: str, body: str, branch: str) -> None:
     mends(title, body, HERE)
+    says_it_reverts(title, body, [branch])
     reverted_commits(body)
     reverted_pulls(branch, body, HERE)

@@ -36,10 +36,11 @@ def pull(author: str = "alice", head_ref: str = "fix", message: str = "Retry") -
 
 
 @pytest.mark.parametrize("trigger", UNASKED)
-def test_without_a_word_agents_are_judged_and_nobody_else(trigger: Trigger) -> None:
+def test_by_default_agents_are_judged_and_people_and_other_bots_are_observed(trigger: Trigger) -> None:
     assert standing(about(AGENT, trigger), Authors()) == Judge()
-    assert standing(about(PERSON, trigger), Authors()) == Skip(PERSON)
-    assert standing(about(BOT, trigger), Authors()) == Skip(BOT)
+    assert standing(about(PERSON, trigger), Authors()) == Judge(PERSON)
+    assert standing(about(BOT, trigger), Authors()) == Judge(BOT)
+    assert standing(about(BOT, trigger), Authors(bots=Handling.SKIP)) == Skip(BOT)
 
 
 @pytest.mark.parametrize("author", AuthorKind)
@@ -48,7 +49,7 @@ def test_what_is_asked_for_by_hand_is_judged_whoever_wrote_it_draft_or_not(
     trigger: Trigger, author: AuthorKind
 ) -> None:
     asked = about(author, trigger, draft=True, is_old=True)
-    assert standing(asked, Authors(agents=Handling.SKIP)) == Judge()
+    assert standing(asked, Authors(agents=Handling.SKIP, people=Handling.SKIP, bots=Handling.SKIP)) == Judge()
 
 
 def test_a_draft_waits_until_somebody_asks() -> None:
@@ -57,8 +58,8 @@ def test_a_draft_waits_until_somebody_asks() -> None:
 
 
 def test_a_head_that_was_judged_once_stays_judged() -> None:
-    later = about(PERSON, Trigger.CI, draft=True, was_judged=True)
-    assert standing(later, Authors()) == Judge()
+    later = about(BOT, Trigger.CI, draft=True, was_judged=True)
+    assert standing(later, Authors(bots=Handling.SKIP)) == Judge()
 
 
 def test_what_was_there_before_is_left_alone_until_something_happens_to_it() -> None:
@@ -69,8 +70,8 @@ def test_what_was_there_before_is_left_alone_until_something_happens_to_it() -> 
 
 def test_who_is_only_observed_is_judged_and_never_blocked() -> None:
     authors = Authors(people=Handling.OBSERVE)
-    assert standing(about(PERSON), authors) == Judge(observes=True)
-    assert standing(about(PERSON, Trigger.COMMAND), authors) == Judge(observes=True)
+    assert standing(about(PERSON), authors) == Judge(observes=PERSON)
+    assert standing(about(PERSON, Trigger.COMMAND), authors) == Judge(observes=PERSON)
     assert standing(about(PERSON, draft=True), authors) == Hold()
 
 

@@ -1,0 +1,22 @@
+"""What the author of a pull request may write about one head, as far as a verdict depends on it.
+
+Does not decide what an edit of it leads to (`worker.domain.ledger` does). Invariant: an issue's own text is no part of it,
+nor is a link that stands only in GitHub's sidebar.
+"""
+
+import hashlib
+
+from worker.domain.dossier import DESCRIPTION, LINKED_BY_HAND, Dossier
+from worker.domain.ledger import AuthorText
+
+
+def author_text(dossier: Dossier) -> AuthorText:
+    """Read it from a *completed* dossier: the case, the issues that the text links, and itself where it is the criterion."""
+    own = next((one.text for one in dossier.criteria or () if one.id == DESCRIPTION), None)
+    linked = (one for one in dossier.issues if one.linked_by != LINKED_BY_HAND)
+    return AuthorText(
+        case=dossier.case,
+        is_readable=dossier.case_error is None,
+        description=None if own is None else hashlib.sha256(own.encode()).hexdigest(),
+        links=tuple(sorted({f"{one.repository or ''}#{one.number}".casefold() for one in linked})),
+    )
