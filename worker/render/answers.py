@@ -65,6 +65,7 @@ def commands_table() -> str:
 def _rows() -> Iterator[tuple[str, str, str]]:
     for right in RIGHTS.values():
         author = "" if right.by_author else ", not the pull request's author"
+        author += " unless no other account may" if right.by_only_maintainer else ""
         yield code(right.spelled) if right.spelled else "a review", f"{_roles(right.least)}{author}", right.does
 
 

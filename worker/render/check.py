@@ -29,7 +29,7 @@ from worker.domain.ids import Sha
 from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.render import configuration, sections, words
 from worker.render.machine import BLOCK_BYTES, json_block
-from worker.render.markdown import bullets, code, joined, prose
+from worker.render.markdown import address, bullets, code, joined, link, prose
 from worker.render.sections import Site
 from worker.render.visible import fit, one_line, visible
 
@@ -40,8 +40,6 @@ DETAILS_BYTES: Final = 40_000
 MESSAGE_BYTES: Final = 4_000
 MOST_ANNOTATIONS: Final = 50
 GITHUB: Final = "https://github.com"
-NO_MODEL: Final = "no_model"
-"""`signals.escalation_skipped` of a verdict whose operator configured no model."""
 
 
 def check_content(
@@ -72,10 +70,19 @@ def check_content(
 
 
 def buttons(verdict: Verdict) -> tuple[Button, ...]:
-    """GitHub has room for three. An accept needs no contest, and of the others *Helpful* alone says what a contest does not."""
-    if isinstance(verdict, Accept):
-        return (REJUDGE, HELPFUL, NOT_HELPFUL)
-    return (REJUDGE, CONTEST, HELPFUL)
+    """GitHub has room for three. An accept needs no contest, and of a reject *Helpful* alone says what a contest does not.
+
+    Where nothing was decided, there is nothing to contest and nothing that could have helped.
+    """
+    match verdict:
+        case Accept():
+            return (REJUDGE, HELPFUL, NOT_HELPFUL)
+        case Reject():
+            return (REJUDGE, CONTEST, HELPFUL)
+        case Abstain():
+            return (REJUDGE,)
+        case _:
+            assert_never(verdict)
 
 
 def _again(at: datetime | None) -> list[str]:
@@ -90,6 +97,7 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
     if passing := words.passing_words(verdict, site.dossier):
         yield f"*{passing}*"
     yield from sections.decision(verdict)
+    yield from sections.unasked(site.dossier)
     yield from configuration.changes(site.dossier)
     yield from sections.budget(verdict)
     yield from sections.opinions(verdict)
@@ -97,6 +105,7 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
     yield from sections.edits(site.dossier)
     yield from sections.failures(verdict, site.dossier)
     yield from sections.evidence(verdict, site)
+    yield from sections.suspicions(verdict, site)
     yield from sections.criteria(verdict, site)
 
 
@@ -130,19 +139,21 @@ def _abstained(verdict: Abstain, dossier: Dossier) -> Conclusion:
     chosen = dossier.policy.abstains.get(verdict.abstain_reason) if dossier.policy else None
     if chosen is not None:
         return Conclusion.NEUTRAL if chosen == "neutral" else Conclusion.ACTION_REQUIRED
-    is_by_choice = verdict.signals.get("escalation_skipped") == NO_MODEL
     match verdict.abstain_reason:
         case AbstainReason.PAUSED:
             return Conclusion.NEUTRAL
-        case AbstainReason.UNPROVEN if is_by_choice:
+        case AbstainReason.UNPROVEN if words.lacks_model(verdict) and not dossier.is_required:
             return Conclusion.NEUTRAL
         case _:
             return Conclusion.ACTION_REQUIRED
 
 
 def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
-    """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head."""
-    if isinstance(verdict, Accept):
+    """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head.
+
+    Of what could not be read in full, no line is to blame.
+    """
+    if isinstance(verdict, Accept) or verdict.abstain_reason is AbstainReason.TOO_LARGE:
         return ()
     blocks = isinstance(verdict, Reject) and not words.is_observed(verdict, dossier)
     level = AnnotationLevel.FAILURE if blocks else AnnotationLevel.WARNING
@@ -208,14 +219,20 @@ def waiting_out(until: datetime) -> CheckContent:
     )
 
 
-def superseded(newer_sha: Sha) -> CheckContent:
-    """The head moved; the newer commit has a check of its own."""
+def superseded(newer_sha: Sha, checks_url: str = "") -> CheckContent:
+    """The head moved; the newer commit has a check of its own. *checks_url*: the page of that commit's checks."""
+    newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
     return CheckContent(
         title=f"Superseded by {newer_sha[:12]}",
-        summary=f"A newer commit was pushed. The verdict is on {newer_sha}.",
+        summary=f"A newer commit was pushed. The verdict is on {newer}.",
         conclusion=Conclusion.CANCELLED,
         block=Block(Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, superseded_by=newer_sha),
     )
+
+
+def checks_page(site_url: str, repository: str, sha: Sha) -> str:
+    """Where GitHub shows the checks of a commit."""
+    return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
 
 
 def doubled() -> CheckContent:

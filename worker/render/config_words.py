@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.dossier import ConfigOrigin, Dossier
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES
 from worker.domain.verdict import Verdict
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from worker.config_edits import Edit, Proposed
     from worker.config_file import Configured, Problem, Refused
 
-MARKS: Final = (PLACE, *AT_THE_ROOT, *NAMES, *FOLDERS)
+MARKS: Final = (PLACE, MISNAMED, *AT_THE_ROOT, *NAMES, *FOLDERS)
 """A diff that holds none of these edits no file that decides how it is judged."""
 
 WEAKER: Final[Mapping[str, str]] = {
@@ -27,6 +27,7 @@ WEAKER: Final[Mapping[str, str]] = {
     "categories": "such a reject would not fail the check any more",
     "abstains": "what nobody judged for this reason would pass",
     "require_issue": "no issue would be needed any more",
+    "accept_alone": "code would accept changes of documentation without a model",
     "signals": "the code checks would make less of it",
     "authors": "less would be judged, or could fail",
 }
@@ -42,6 +43,8 @@ def proposals(dossier: Dossier) -> list[str]:
     rows = [_edit(one) for one in made.edits]
     if made.is_unread:
         rows.append(f"`{PLACE}`: edited, and its new text could not be read")
+    if made.is_misnamed:
+        rows.append(f"`{MISNAMED}`: not read; the file is called `{PLACE}`")
     if made.problems:
         rows.append(f"`{PLACE}`: its new version can't be used, and would set nothing: {_listed(made.problems)}")
     return [*rows, *(f"`{path}`: rules for agents and judge" for path in made.rules)]

@@ -74,9 +74,10 @@ def unjudged() -> CheckContent:
 
 
 def _overridden(content: CheckContent, override: Override) -> CheckContent:
-    who = f"@{one_line(override.login)}"
+    own = ", the author" if override.is_own else ""
+    who = f"@{one_line(override.login)}{own}"
     note = (
-        f"**Overridden by {code(override.login)}** at {when(override.at)}: {prose(override.reason)}\n\n"
+        f"**Overridden by {code(override.login)}{own}** at {when(override.at)}: {prose(override.reason)}\n\n"
         f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_below(override)}"
     )
     title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)

@@ -16,6 +16,7 @@ from worker.render.visible import one_line
 
 class Health(StrEnum):
     OK = "ok"
+    WARNING = "warning"
     MISSING = "missing"
     WRONG = "wrong"
 
@@ -26,6 +27,12 @@ class Examined(Value):
     name: str
     health: Health
     words: str
+
+
+def is_well(examined: Sequence[Examined], *, strict: bool) -> bool:
+    """Whether nothing has to be changed; *strict*: nor anything be looked at."""
+    passes = {Health.OK} if strict else {Health.OK, Health.WARNING}
+    return all(one.health in passes for one in examined)
 
 
 def budget_words(caps: Caps) -> str:
@@ -54,7 +61,7 @@ def dollars(usd: Decimal) -> str:
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
-INKS: Final = {Health.OK: Ink.GREEN, Health.MISSING: Ink.YELLOW, Health.WRONG: Ink.RED}
+INKS: Final = {Health.OK: Ink.GREEN, Health.WARNING: Ink.YELLOW, Health.MISSING: Ink.YELLOW, Health.WRONG: Ink.RED}
 HEALTH_COLUMNS: Final = 9
 NAME_COLUMNS: Final = 24
 
@@ -62,7 +69,7 @@ NAME_COLUMNS: Final = 24
 def doctor_report(examined: Sequence[Examined], page: Page) -> str:
     """All lines, and what is left to do."""
     lines = [line for one in examined for line in _lines(one, page)]
-    bad = sum(one.health is not Health.OK for one in examined)
+    bad = sum(one.health not in (Health.OK, Health.WARNING) for one in examined)
     last = "All is well." if not bad else f"{bad} of {len(examined)} to change; the lines above say how."
     return "\n".join([*lines, "", last, ""])
 

@@ -7,8 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 from worker.domain.check import CHECK_NAME
+from worker.domain.config import Authors, Handling
 from worker.domain.gate import Gate, Hold, Installed, hold, unapproved
 from worker.domain.permissions import EXTRAS, OptIn, extra, lacking, suffices, switched_off
+from worker.domain.request import AuthorKind
+from worker.domain.standing import handling_of, with_operators
 from worker.render.doctor import Examined, Health
 
 PERMISSIONS: Final = "App permissions"
@@ -22,6 +25,15 @@ OPT_INS: Final = {
     OptIn.MERGE_QUEUE: QUEUE,
     OptIn.CODE_SCANNING: "SARIF",
 }
+HANDLED: Final = {Handling.OBSERVE: "are only observed", Handling.SKIP: "are skipped"}
+TAKEN_FOR: Final = {
+    AuthorKind.PERSON: (
+        "people",
+        "An agent whose account, branch, commits and description do not name it counts as a person.",
+    ),
+    AuthorKind.BOT: ("bots", "An agent whose account Assay does not know counts as a bot."),
+}
+"""Who else an author may be, with the key of `authors`."""
 SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
 
 
@@ -85,14 +97,22 @@ def _lost(granted: Mapping[str, str], asked: Mapping[str, str], declined: Collec
             yield f"Without {one.permission.spelled}, {one.lost}. "
 
 
-def gate_lines(gate: Gate, our_app_id: int, slug: str) -> Iterator[Examined]:
-    """What is missing for merges of this repository to wait for our check."""
+def gate_lines(gate: Gate, our_app_id: int, slug: str, operators: Authors) -> Iterator[Examined]:
+    """What is missing for merges of this repository to wait for our check. *operators*: whose pull requests are judged by default."""
     if gate.installed is None:
         words = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
         yield Examined("Installed", Health.MISSING, words)
         return
     yield Examined("Installed", Health.OK, f"on {gate.repository} (installation {gate.installed.id})")
     yield _required(gate, our_app_id, slug)
+    for author, (key, mistaken) in TAKEN_FOR.items() if gate.required else ():
+        handling = handling_of(author, with_operators(gate.authors, operators))
+        if handling is not Handling.JUDGE:
+            words = (
+                f"the pull requests of {key} {HANDLED[handling]}, so the required check never blocks one. {mistaken} "
+                f"Set `authors: {{{key}: judge}}` in .github/assay.yml to have the check decide."
+            )
+            yield Examined(key.capitalize(), Health.WARNING, words)
     yield _queue(gate, gate.installed)
     if gate.teams:
         words = (

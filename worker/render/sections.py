@@ -69,6 +69,11 @@ def decision(verdict: Verdict) -> list[str]:
             assert_never(verdict)
 
 
+def unasked(dossier: Dossier) -> list[str]:
+    """What counts where no criteria are known."""
+    return [] if dossier.has_criteria else [words.WITHOUT_CRITERIA]
+
+
 def budget(verdict: Verdict) -> list[str]:
     """A cap that is almost reached."""
     told = words.budget_words(verdict)
@@ -86,7 +91,9 @@ def case_error(dossier: Dossier) -> list[str]:
     if not dossier.case_error:
         return []
     error = prose(dossier.case_error)
-    return [f"**The `assay` block could not be read**, so this was judged without the author's case: {error}"]
+    return [
+        f"**The `assay` block could not be read**, so this was judged without the author's case: {error} Mend it in the description; that uses no round."
+    ]
 
 
 def edits(dossier: Dossier) -> list[str]:
@@ -117,14 +124,24 @@ def linked(pointer: EvidencePointer, site: Site) -> str:
     return link(code(pointer.place), site.line(pointer))
 
 
+def suspicions(verdict: Verdict, site: Site) -> list[str]:
+    """What a person looks at where nothing was decided, each with its place."""
+    rows = [
+        f"{_where(one, site)}{prose(one.note or one.signal.replace('_', ' '), 300)}"
+        for one in words.suspicions(verdict)
+    ]
+    return ["### What to look at", bullets(rows, MOST_ROWS)] if rows else []
+
+
 def criteria(verdict: Verdict, site: Site) -> list[str]:
     """What was asked for, and how each point stands."""
-    if not verdict.criteria:
+    shown = words.shown_criteria(verdict)
+    if not shown:
         return []
     texts = words.criterion_texts(site.dossier, 300)
-    rows = [_criterion(one, texts, site) for one in verdict.criteria[:MOST_ROWS]]
-    blocks = ["### What was asked for", bullets(rows)]
-    if left := verdict.criteria[MOST_ROWS:]:
+    rows = [_criterion(one, texts, site) for one in shown[:MOST_ROWS]]
+    blocks = [f"### {words.criteria_heading(shown, site.dossier)}", bullets(rows)]
+    if left := shown[MOST_ROWS:]:
         blocks.append(f"… and {len(left)} more, in the verdict below.")
     return blocks
 
@@ -132,8 +149,9 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
 def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
     text = prose(texts.get(one.id, ""))
     places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
-    told = f"**{prose(one.id, 60)}** {words.status_words(one)}{f': {text}' if text else ''}{_aside(one.note)}"
-    return f"{told}; see {places}" if places else told
+    state = words.status_words(one, site.verdict)
+    told = f"**{prose(one.id, 60)}** {state}{f': {text}' if text else ''}{_aside(one.note)}"
+    return f"{told}; {words.places_words(one)} {places}" if places else told
 
 
 def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
@@ -168,19 +186,25 @@ def conditions(verdict: Verdict) -> list[str]:
 
 
 def findings(verdict: Verdict, site: Site) -> list[str]:
-    """All that the code checks saw, whatever was decided."""
-    rows = [_finding(finding, site) for finding in verdict.findings]
+    """What the code checks saw, whatever was decided, besides what the summary names."""
+    told = words.suspicions(verdict)
+    rows = [_finding(finding, site) for finding in verdict.findings if finding not in told]
     return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
 
 
 def _finding(finding: Finding, site: Site) -> str:
     weight = "fact" if finding.fact else "suspicion"
     signal = prose(finding.signal.replace("_", " "), 100)
-    where = ""
-    if finding.path:
-        place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
-        where = f" at {linked(place, site)}" + ("" if finding.side is Side.HEAD else " (before the change)")
-    return f"{weight}: {signal}{where}{_aside(finding.note)}"
+    where = _where(finding, site).removesuffix(": ")
+    return f"{weight}: {signal}{f' at {where}' if where else ''}{_aside(finding.note)}"
+
+
+def _where(finding: Finding, site: Site) -> str:
+    """The finding's place as a link, with a colon behind it; nothing where it has none."""
+    if not finding.path:
+        return ""
+    place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
+    return linked(place, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
 
 
 def scores(verdict: Verdict) -> list[str]:
@@ -219,7 +243,7 @@ def used(dossier: Dossier, site: Site) -> list[str]:
         for one in dossier.issues
     ]
     checks = dossier.ci.checks if dossier.ci else ()
-    rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked; judged by the title and description"]
+    rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked"]
     rows += [
         f"CI: {prose(words.ci_words(dossier))}" + words.listed([prose(words.check_words(check)) for check in checks])
     ]

@@ -55,7 +55,7 @@ def waiting(
     before = f"{AGAIN[why][1]} " if why is not None and why in AGAIN else ""
     return CheckContent(
         title=when,
-        summary=f"{before}{when}, {window_s:g} s after the last push or edit. A review request, an `assay` block in the description or "
+        summary=f"{before}{when}, {window_s:g} s after the last push or edit. Green CI, a review request, an `assay` block in the description or "
         "`/rejudge` starts it at once.",
         is_queued=True,
         is_watched=is_watched,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier import Dossier
-from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import config_words, words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.visible import exact_line, fit, fit_end, one_line
@@ -102,18 +102,18 @@ def _conditions(verdict: Verdict, page: Page) -> Iterator[str]:
 
 def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
     texts = words.criterion_texts(dossier, 400)
-    if verdict.criteria:
-        yield page.ink("What was asked for", Ink.BOLD)
-    for one in verdict.criteria:
-        yield from _criterion(one, texts.get(one.id, ""), page)
-
-
-def _criterion(one: CriterionVerdict, text: str, page: Page) -> Iterator[str]:
-    yield from wrapped(f"{one_line(one.id)} {words.status_words(one)}: {one_line(text)}", page, indent=2)
-    for pointer in one.evidence[:3]:
-        yield f"    {exact_line(pointer.place)}"
-    if one.note:
-        yield from wrapped(one_line(one.note), page, indent=4)
+    shown = words.shown_criteria(verdict)
+    if not dossier.has_criteria:
+        yield from wrapped(words.WITHOUT_CRITERIA, page, indent=0)
+    if shown:
+        yield page.ink(words.criteria_heading(shown, dossier), Ink.BOLD)
+    for one in shown:
+        text = f"{one_line(one.id)} {words.status_words(one, verdict)}: {one_line(texts.get(one.id, ''))}"
+        yield from wrapped(text.rstrip(": "), page, indent=2)
+        if places := ", ".join(exact_line(pointer.place) for pointer in one.evidence[:3]):
+            yield from wrapped(f"{words.places_words(one)} {places}", page, indent=4)
+        if one.note:
+            yield from wrapped(one_line(one.note), page, indent=4)
 
 
 def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
     if isinstance(verdict, Reject):
         rest = [one for one in rest if not (one.fact and one.path is None)]
     if rest:
-        yield page.ink("Also seen", Ink.BOLD)
+        yield page.ink("What to look at" if words.suspicions(verdict) else "Also seen", Ink.BOLD)
     for one in rest[:MOST_FINDINGS]:
         note = f": {one_line(one.note)}" if one.note else ""
         yield from wrapped(f"{one_line(one.signal.replace('_', ' '))}{_where(one)}{note}", page, indent=2)
@@ -153,7 +153,7 @@ def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Itera
         yield "Not read", _paths(read.unread, reasons)
     yield from (("Issue", words.issue_words(issue)) for issue in dossier.issues)
     if not dossier.issues:
-        yield "Issue", "none given; judged by the title and description"
+        yield "Issue", "none given"
     yield from (("Edited", told) for told in words.edit_words(dossier))
     checks = dossier.ci.checks if dossier.ci else ()
     yield "CI", words.ci_words(dossier) + words.listed([words.check_words(check) for check in checks])

@@ -7,7 +7,20 @@ here comes from a pull request unless it says so.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Dossier, Issue, LateEdit, UnreadReason
+from worker.domain.diff import DiffError, diff_of
+from worker.domain.dossier import (
+    AWAITING_APPROVAL,
+    DESCRIPTION,
+    Ci,
+    CiCheck,
+    CiState,
+    Dossier,
+    Issue,
+    LateEdit,
+    Policy,
+    UnreadReason,
+)
+from worker.domain.request import AuthorKind
 from worker.domain.suspension import suspension_of, when
 from worker.domain.verdict import (
     Abstain,
@@ -19,6 +32,7 @@ from worker.domain.verdict import (
     ConditionState,
     CriterionStatus,
     CriterionVerdict,
+    Finding,
     JudgeKind,
     Reject,
     ThrottledReason,
@@ -28,8 +42,25 @@ from worker.render.visible import fit, fit_end, one_line
 
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
-ONLY_WORDS: Final = "only documentation, comments or white space changed"
-"""All that code alone accepts; whether the words are good is not its to say."""
+ONLY_WORDS: Final = "only spelling, layout or links of documentation changed"
+"""All that code alone accepts."""
+NO_MODEL: Final = "no_model"
+"""`signals.escalation_skipped` of a verdict whose operator configured no model."""
+
+REQUIRED_UNPROVEN: Final = (
+    "The base branch requires this check, so a change that nobody judged does not pass. "
+    "`abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass."
+)
+_OBSERVED: Final = "so the check neither passes nor blocks. `authors` in `.github/assay.yml` sets that."
+OBSERVED_AS: Final[dict[AuthorKind, str]] = {
+    AuthorKind.AGENT: f"The pull requests of coding agents are only observed here, {_OBSERVED}",
+    AuthorKind.BOT: f"The pull requests of bots that are no coding agents are only observed here, {_OBSERVED}",
+    AuthorKind.PERSON: (
+        "Assay took the author for a person: neither the account, nor the branch, nor a commit, nor the description is a "
+        f"coding agent's. People's pull requests are only observed here, {_OBSERVED}"
+    ),
+}
+WITHOUT_CRITERIA: Final = "No issue and no list says what is wanted: only facts, the repository's rules and what the description itself claims count."
 OBSERVING: Final = "This repository only observes: whatever is decided here, the check neither passes nor blocks."
 OVERDUE: Final = "no judge finished within the time allowed for this check."
 """Why the watchdog closed a check."""
@@ -67,7 +98,7 @@ STATUS: Final[dict[CriterionStatus, str]] = {
     CriterionStatus.UNVERIFIABLE: "could not be verified",
 }
 CLAIM: Final[dict[ClaimStatus, str]] = {
-    ClaimStatus.VERIFIED: "verified",
+    ClaimStatus.VERIFIED: "the place that it names is there",
     ClaimStatus.CONTRADICTED: "contradicted by the change",
     ClaimStatus.UNSUPPORTED: "nothing supports it",
     ClaimStatus.OMITTED: "not mentioned",
@@ -101,11 +132,19 @@ def is_observed(verdict: Verdict, dossier: Dossier) -> bool:
     return (policy.categories.get(verdict.category, policy.mode) if verdict.category else policy.mode) == "observe"
 
 
+def lacks_model(verdict: Verdict) -> bool:
+    """Whether nobody judged because whoever runs Assay set up no model."""
+    return verdict.signals.get("escalation_skipped") == NO_MODEL
+
+
 def passing_words(verdict: Verdict, dossier: Dossier) -> str:
-    """Why a check neither passes nor blocks, where the repository's configuration says so; else empty."""
-    policy = dossier.policy
-    if policy is None:
-        return ""
+    """Why the check passes or blocks, where the verdict alone does not decide that; else empty."""
+    policy, reason = dossier.policy or Policy(), verdict.abstain_reason
+    is_unproven = reason is AbstainReason.UNPROVEN and lacks_model(verdict)
+    if is_unproven and dossier.is_required and policy.mode == "block" and reason not in policy.abstains:
+        return REQUIRED_UNPROVEN
+    if dossier.observed_as is not None:
+        return OBSERVED_AS[dossier.observed_as]
     if policy.mode == "observe" and is_observed(verdict, dossier):
         return OBSERVING
     if is_observed(verdict, dossier) and verdict.category:
@@ -113,7 +152,6 @@ def passing_words(verdict: Verdict, dossier: Dossier) -> str:
             f"This repository only observes what is rejected as {category_words(verdict.category)}: "
             "the check neither passes nor blocks."
         )
-    reason = verdict.abstain_reason
     if reason is not None and policy.abstains.get(reason) == "neutral":
         return f"This repository's configuration says that {reason.value} does not block (`abstains`): the check is neutral."
     return ""
@@ -122,14 +160,14 @@ def passing_words(verdict: Verdict, dossier: Dossier) -> str:
 def headline(verdict: Verdict, dossier: Dossier) -> str:
     """One line that says what was decided and where to look first. A path in it is visible, and no Markdown."""
     would = is_observed(verdict, dossier)
+    bare = "" if dossier.has_criteria else " without criteria"
     match verdict:
         case Accept(judge_kind=kind):
-            why = ONLY_WORDS if kind is JudgeKind.HEURISTIC else f"solves what {_asked_by(dossier)}"
-            line = f"{'Would have accepted' if would else 'Accepted'}: {why}"
+            why = ONLY_WORDS if kind is JudgeKind.HEURISTIC else _solved(dossier)
+            line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
-            line = (
-                f"{'Would have rejected' if would else 'Rejected'}: {category_words(verdict.category)}{_first(verdict)}"
-            )
+            said = "Would have rejected" if would else "Rejected"
+            line = f"{said}{bare}: {category_words(verdict.category)}{_first(verdict)}"
         case Abstain():
             line = f"Not judged: {not_judged(verdict, dossier)}"
         case _:
@@ -148,8 +186,8 @@ def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
     return {one.id: fit(one_line(one.text), INFERRED_BYTES if one.inferred else most_bytes) for one in asked}
 
 
-def _asked_by(dossier: Dossier) -> str:
-    return "the issue asks for" if dossier.issues else "its description promises"
+def _solved(dossier: Dossier) -> str:
+    return "solves what the issue asks for" if dossier.has_criteria else "does what its description says"
 
 
 def _first(verdict: Reject) -> str:
@@ -166,9 +204,20 @@ def not_judged(verdict: Abstain, dossier: Dossier) -> str:
         return f"CI failed ({fit(names, PLACE_BYTES)})"
     if verdict.abstain_reason is AbstainReason.CI_PENDING and never_ran(dossier):
         return "CI did not run"
+    if verdict.abstain_reason is AbstainReason.TOO_LARGE and not _is_readable(dossier):
+        return "the diff can't be read"
     if verdict.throttled_reason is not None:
         return THROTTLED[verdict.throttled_reason]
-    return NOT_JUDGED[verdict.abstain_reason] + _until(verdict)
+    is_unasked = verdict.abstain_reason is AbstainReason.UNPROVEN and not dossier.has_criteria
+    return ("no criteria, " if is_unasked else "") + NOT_JUDGED[verdict.abstain_reason] + _until(verdict)
+
+
+def _is_readable(dossier: Dossier) -> bool:
+    try:
+        diff_of(dossier.diff)
+    except DiffError:
+        return False
+    return True
 
 
 def _until(verdict: Abstain) -> str:
@@ -190,12 +239,38 @@ def failing(dossier: Dossier) -> tuple[CiCheck, ...]:
     return tuple(check for check in checks if check.conclusion is not None and check.conclusion not in PASSING)
 
 
-def status_words(criterion: CriterionVerdict) -> str:
-    """How a criterion stands, and whether the author claimed it."""
-    words = STATUS[criterion.status]
+def status_words(criterion: CriterionVerdict, verdict: Verdict) -> str:
+    """How a criterion stands, and whether the author claimed it. Where no model was asked, it is not judged."""
+    is_open = criterion.status is CriterionStatus.UNVERIFIABLE and verdict.judge_kind is JudgeKind.HEURISTIC
+    words = "not judged" if is_open else STATUS[criterion.status]
     if not criterion.claimed:
         return words
+    if is_open:
+        return f"{words}, claimed by the author"
     return f"{words}, as claimed" if criterion.status is CriterionStatus.MET else f"{words}, though claimed"
+
+
+def places_words(criterion: CriterionVerdict) -> str:
+    """What the lines beside a criterion are to it."""
+    return "the change speaks of it at" if criterion.status is CriterionStatus.UNVERIFIABLE else "see"
+
+
+def shown_criteria(verdict: Verdict) -> tuple[CriterionVerdict, ...]:
+    """Those that say something: of the description, that nothing judged it is known already."""
+    return tuple(
+        one for one in verdict.criteria if one.id != DESCRIPTION or one.status is not CriterionStatus.UNVERIFIABLE
+    )
+
+
+def criteria_heading(shown: Sequence[CriterionVerdict], dossier: Dossier) -> str:
+    if dossier.has_criteria:
+        return "What was asked for"
+    return "What its description says" if any(one.id == DESCRIPTION for one in shown) else "What is not there"
+
+
+def suspicions(verdict: Verdict) -> tuple[Finding, ...]:
+    """What a person looks at who judges in place of a model."""
+    return tuple(one for one in verdict.findings if not one.fact) if isinstance(verdict, Abstain) else ()
 
 
 def cost_words(verdict: Verdict) -> str:

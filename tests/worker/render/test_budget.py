@@ -86,6 +86,12 @@ def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
                     "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE.",
                 )
             ),
+            Cap.AUTHOR: snapshot(
+                (
+                    "The model was not asked: of the budget of this author's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
+                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_AUTHOR_SHARE.",
+                )
+            ),
         }[cap]
     )
     assert cap_in_the_way(cap).startswith("the budget of ")

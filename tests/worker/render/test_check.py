@@ -32,11 +32,23 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState, Criterion, Guidance, Issue, LateEdit, Policy
+from worker.domain.dossier import (
+    AWAITING_APPROVAL,
+    DESCRIPTION,
+    Ci,
+    CiCheck,
+    CiState,
+    Criterion,
+    Guidance,
+    Issue,
+    LateEdit,
+    Policy,
+)
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     VERDICT,
     AbstainReason,
+    Category,
     ClaimStatus,
     ClaimVerdict,
     ClosingCondition,
@@ -44,6 +56,8 @@ from worker.domain.verdict import (
     CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
+    Finding,
+    JudgeKind,
     Score,
     Side,
     ThrottledReason,
@@ -52,6 +66,7 @@ from worker.domain.verdict import (
 from worker.render.check import (
     annotations,
     check_content,
+    checks_page,
     closed,
     conclusion,
     doubled,
@@ -73,8 +88,8 @@ def human(text: str) -> str:
 
 def test_a_verdict_asks_for_an_opinion_and_what_is_none_does_not() -> None:
     assert check_content(accepted(), dossier()).buttons == (REJUDGE, HELPFUL, NOT_HELPFUL)
-    for verdict in (rejected(), abstained(AbstainReason.BUDGET)):
-        assert check_content(verdict, dossier()).buttons == (REJUDGE, CONTEST, HELPFUL)
+    assert check_content(rejected(), dossier()).buttons == (REJUDGE, CONTEST, HELPFUL)
+    assert check_content(abstained(AbstainReason.BUDGET), dossier()).buttons == (REJUDGE,)
     for content in (judging(), closed(), failed("x"), superseded("a" * 40)):
         assert content.buttons == ()
 
@@ -228,7 +243,7 @@ def test_the_summary_shows_everything_that_decides() -> None:
 
 **Next step:** Implement `retry` in upload.py: three tries on 503.
 
-**The `assay` block could not be read**, so this was judged without the author's case: ac_coverage\\[1\\].addressed_by: "upload.py" names no symbol.
+**The `assay` block could not be read**, so this was judged without the author's case: ac_coverage\\[1\\].addressed_by: "upload.py" names no symbol. Mend it in the description; that uses no round.
 
 ### Evidence
 
@@ -401,6 +416,11 @@ def test_each_reason_to_abstain_has_its_title(reason: AbstainReason, title: str)
     assert check_content(abstained(reason), dossier()).title == title
 
 
+def test_a_diff_that_can_not_be_read_is_titled_so() -> None:
+    content = check_content(abstained(AbstainReason.TOO_LARGE), dossier(diff="no diff"))
+    assert content.title == "Not judged: the diff can't be read"
+
+
 def test_ci_that_never_ran_is_not_called_slow() -> None:
     held = CiCheck(name="tests.yml", status=AWAITING_APPROVAL, conclusion=None)
     pending = abstained(AbstainReason.CI_PENDING)
@@ -447,9 +467,21 @@ def test_titles_name_what_there_is_to_name() -> None:
     assert check_content(rejected(evidence=(), criteria=unmet), dossier()).title == snapshot(
         "Rejected: half finished, AC2 is partly met"
     )
-    assert check_content(accepted(), dossier(issues=())).title == snapshot(
-        "Accepted: solves what its description promises"
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    assert check_content(accepted(), unasked).title == snapshot(
+        "Accepted without criteria: does what its description says"
     )
+    alone = accepted(judge_kind=JudgeKind.HEURISTIC, judge_model=None, judge_cost_usd=0, judge_pricing_version=None)
+    assert check_content(alone, unasked).title == snapshot(
+        "Accepted without criteria: only spelling, layout or links of documentation changed"
+    )
+    assert check_content(rejected(), unasked).title == snapshot(
+        "Rejected without criteria: half finished at upload.py:17"
+    )
+    assert check_content(abstained(AbstainReason.UNPROVEN), unasked).title == snapshot(
+        "Not judged: no criteria, no fact against it, and no model was asked"
+    )
+    assert check_content(abstained(AbstainReason.PAUSED), unasked).title == snapshot("Not judged: judging is paused")
     assert check_content(throttled, dossier()).title == snapshot("Not judged: today's budget is used up")
     assert check_content(rejected(), OBSERVED).title == snapshot("Would have rejected: half finished at upload.py:17")
     assert check_content(accepted(), OBSERVED).title == snapshot("Would have accepted: solves what the issue asks for")
@@ -641,3 +673,68 @@ def test_the_details_name_the_delivery_that_asked_so_that_the_log_can_be_searche
     assert "Delivery" not in human(check_content(accepted(), dossier()).text), "on a laptop nothing was delivered"
     assert failed("GitHub is unavailable", "72d3162e").text == "Delivery `72d3162e`"
     assert failed("GitHub is unavailable").text == ""
+
+
+MET_DESCRIPTION = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.MET, evidence=(STUB,)),)
+LOOSE = Finding(
+    signal="assertion_removed", category=Category.WEAK_TEST, fact=False, path="tests/test_upload.py", line=4,
+    side=Side.BASE, note="this assertion was removed from a test that stays",
+)  # fmt: skip
+
+
+def test_where_nothing_was_judged_the_summary_says_what_to_look_at() -> None:
+    spoken = CriterionVerdict(
+        id="AC1", status=CriterionStatus.UNVERIFIABLE,
+        evidence=(EvidencePointer(path="upload.py", line=17), EvidencePointer(path="tests/test_upload.py", line=4)),
+    )  # fmt: skip
+    silent = CriterionVerdict(
+        id="AC2", status=CriterionStatus.UNVERIFIABLE, note="not looked at; the name `retry` does not occur"
+    )
+    asked = (Criterion(id="AC1", text="Uploads are tried again"), Criterion(id="AC2", text="`retry` is public"))
+    verdict = abstained(AbstainReason.UNPROVEN, criteria=(spoken, silent), findings=(LOOSE,))
+    content = check_content(verdict, dossier(criteria=asked))
+    assert content.summary == snapshot("""\
+Nothing was found against this change.
+
+**Next step:** Have a person review it, or configure a model.
+
+### What to look at
+
+- [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/tests/test_upload.py#L4) (before the change): this assertion was removed from a test that stays
+
+### What was asked for
+
+- **AC1** not judged: Uploads are tried again; the change speaks of it at [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17), [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4)
+- **AC2** not judged: `retry` is public (not looked at; the name `retry` does not occur)\
+""")
+    assert "What the code checks saw" not in content.text
+    assert "What to look at" not in check_content(rejected(), dossier()).summary
+
+
+def test_of_a_change_without_criteria_nothing_is_called_one() -> None:
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
+    content = check_content(abstained(AbstainReason.UNPROVEN, criteria=open_ones), unasked)
+    assert content.summary == snapshot("""\
+Nothing was found against this change.
+
+**Next step:** Have a person review it, or configure a model.
+
+No issue and no list says what is wanted: only facts, the repository's rules and what the description itself claims count.\
+""")
+    assert "AC1" not in content.summary
+    assert "**description** met" in check_content(accepted(criteria=MET_DESCRIPTION), unasked).summary
+
+
+def test_what_was_too_large_to_read_blames_no_line() -> None:
+    assert annotations(abstained(AbstainReason.TOO_LARGE, evidence=(STUB,)), dossier()) == ()
+    assert [one.level for one in annotations(abstained(AbstainReason.NEEDS_HUMAN, evidence=(STUB,)), dossier())] == [
+        AnnotationLevel.WARNING
+    ]
+
+
+def test_a_superseded_check_links_the_newer_one() -> None:
+    page = checks_page("https://github.example", "acme/widgets", "c" * 40)
+    assert superseded("c" * 40, page).summary == snapshot(
+        "A newer commit was pushed. The verdict is on [`cccccccccccc`](https://github.example/acme/widgets/commit/cccccccccccccccccccccccccccccccccccccccc/checks)."
+    )

@@ -6,6 +6,7 @@ from inline_snapshot import snapshot
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check import Annotation, AnnotationLevel, Conclusion
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
+from worker.domain.request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Verdict
 from worker.render.check import annotations as marked
 from worker.render.check import check_content, conclusion
@@ -77,6 +78,35 @@ def test_the_configuration_decides_what_a_verdict_concludes_and_the_text_says_so
         assert said.split(":")[0] in report(verdict, judged, Page(width=200))
 
 
+@pytest.mark.parametrize(
+    ("is_required", "policy", "concludes", "says"),
+    [
+        (True, {}, Conclusion.ACTION_REQUIRED, "The base branch requires this check"),
+        (False, {}, Conclusion.NEUTRAL, ""),
+        (None, {}, Conclusion.NEUTRAL, ""),
+        (True, {"abstains": {"unproven": "neutral"}}, Conclusion.NEUTRAL, "says that unproven does not block"),
+        (False, {"abstains": {"unproven": "block"}}, Conclusion.ACTION_REQUIRED, ""),
+        (True, {"mode": "observe"}, Conclusion.NEUTRAL, "only observes: whatever"),
+    ],
+)
+def test_without_a_model_only_a_required_check_blocks_a_change_that_nobody_judged(
+    *, is_required: bool | None, policy: dict[str, object], concludes: Conclusion, says: str
+) -> None:
+    unproven = abstained(AbstainReason.UNPROVEN).model_copy(update={"signals": {"escalation_skipped": "no_model"}})
+    judged = with_policy(**policy).model_copy(update={"is_required": is_required})
+    assert conclusion(unproven, judged) is concludes
+    said = passing_words(unproven, judged)
+    assert says in said
+    assert bool(says) is bool(said)
+
+
+@pytest.mark.parametrize("author", AuthorKind)
+def test_a_check_that_only_observes_a_kind_of_author_says_so(author: AuthorKind) -> None:
+    observing = with_policy(mode="observe").model_copy(update={"observed_as": author})
+    assert conclusion(rejected(), observing) is Conclusion.NEUTRAL
+    assert "only observed here, so the check neither passes nor blocks." in passing_words(rejected(), observing)
+
+
 def test_a_category_that_is_observed_never_marks_a_failure() -> None:
     judged = with_policy(categories={Category.HALF_FINISHED: "observe"})
     content = check_content(rejected(), judged)
@@ -127,7 +157,7 @@ def test_who_set_what_is_told() -> None:
             "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n" * 1,
             None,
             snapshot(
-                "`.github/assay.yml` at the base commit can't be used, and it sets nothing: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. `assay config check` shows what is wrong"
+                "`.github/assay.yml` at the base commit can't be used, and it sets nothing: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. `assay config check` shows what is wrong"
             ),
         ),
     ],
@@ -189,6 +219,8 @@ def test_a_rules_file_is_named() -> None:
 
 
 def test_an_edit_that_nobody_could_read_is_told() -> None:
+    misnamed = dossier(diff=edited(".github/assay.yaml"))
+    assert proposals(misnamed) == ["`.github/assay.yaml`: not read; the file is called `.github/assay.yml`"]
     assert proposals(dossier(diff=edited(PLACE))) == ["`.github/assay.yml`: edited, and its new text could not be read"]
 
 

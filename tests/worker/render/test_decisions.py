@@ -229,5 +229,17 @@ def test_the_same_stands_in_a_terminal_in_plain_words() -> None:
 def test_json_tells_what_was_said_and_nothing_else() -> None:
     assert said_json(NOTHING) == {}
     assert said_json(Said(override=override(), forced_at=NOON)) == {
-        "override": {"login": "alice", "reason": "A hotfix.", "at": "2026-11-20T12:00:00Z", "eval_id": "e"}
+        "override": {
+            "login": "alice",
+            "reason": "A hotfix.",
+            "at": "2026-11-20T12:00:00Z",
+            "eval_id": "e",
+            "is_own": False,
+        }
     }
+
+
+def test_an_override_of_their_own_is_titled_as_such() -> None:
+    content, above = shown(Said(override=override(is_own=True)), rejected())
+    assert content.title == "Overridden by @alice, the author: A hotfix."
+    assert above.startswith("**Overridden by `alice`, the author** at 2026-11-20 12:00 UTC: A hotfix.")

@@ -4,7 +4,7 @@ from inline_snapshot import snapshot
 
 from worker.domain.money import Caps, week_of
 from worker.render.columns import Page
-from worker.render.doctor import Examined, Health, budget_words, doctor_report, week_words
+from worker.render.doctor import Examined, Health, budget_words, doctor_report, is_well, week_words
 
 
 def test_what_is_well_and_what_is_not_are_counted() -> None:
@@ -12,6 +12,12 @@ def test_what_is_well_and_what_is_not_are_counted() -> None:
     assert doctor_report([well], Page()).endswith("\n\nAll is well.\n")
     report = doctor_report([well, Examined("GitHub App", Health.MISSING, "not set")], Page())
     assert report.endswith("\n\n1 of 2 to change; the lines above say how.\n")
+
+
+def test_a_warning_is_well_unless_asked_strictly() -> None:
+    warning = Examined("People", Health.WARNING, "observed")
+    assert is_well([warning], strict=False)
+    assert not is_well([warning], strict=True)
 
 
 def test_the_report_wraps_under_its_words_and_colours_the_health_alone() -> None:

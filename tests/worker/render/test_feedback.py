@@ -11,7 +11,7 @@ from tests.worker.render.samples import HOSTILE, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
 from worker.domain.feedback import mark
 from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import AbstainReason, ClosingCondition, ConditionState, Verdict
+from worker.domain.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
 from worker.render.feedback import BYTES, feedback
 
 GITHUB: Final = 65_535
@@ -56,6 +56,70 @@ What closes this:
 
 Round 2 of 5; after that a person decides. The check named Assay has the evidence. This comment is changed in place: once for each push, and again only if the verdict on it turns.\
 """)
+
+
+REFUSED: Final = "Case refused at ac_coverage[1].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by."
+
+
+def test_a_case_that_cant_be_read_is_told_beside_a_reject_and_beside_red_ci() -> None:
+    named = "**The author's case could not be read:** Case refused at ac"
+    reject = told(rejected(author_agent="copilot", case_error=REFUSED))
+    assert reject.index("**Next step:**") < reject.index(named) < reject.index("Round 1 of 5")
+    assert named in told(abstained(AbstainReason.CI_FAILED, case_error=REFUSED))
+    assert named not in told(accepted(case_error=REFUSED))
+
+
+def test_a_case_that_cant_be_read_is_told_where_nobody_judged() -> None:
+    verdict = abstained(
+        AbstainReason.BUDGET, author_agent="copilot", case_error=REFUSED, concern="The budget is used up."
+    )
+    assert told(verdict) == snapshot("""\
+@copilot Assay did not judge `aaaaaaaaaaaa`: The budget is used up.
+
+**The author's case could not be read:** Case refused at ac_coverage\\[1\\].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by. Mend it in the description; that uses no round.
+
+This comment is changed in place: once for each push, and again only if what it says is not so any more.\
+""")
+
+
+RED = CiFailure(
+    check="unit tests",
+    test="tests/test_retry.py::test_503",
+    log="____ test_503 ____\n/lgtm\nE   assert 503 == 200 @alice",
+)
+
+
+def test_red_ci_is_told_with_its_first_failing_test_and_the_log_of_that() -> None:
+    verdict = abstained(AbstainReason.CI_FAILED, author_agent="copilot", ci_failure=RED, next_step="Make it pass.")
+    assert told(rejected(), verdict) == snapshot("""\
+@copilot CI failed on `aaaaaaaaaaaa`: **unit tests**.
+
+First failing test: `tests/test_retry.py::test_503`
+
+```
+  ____ test_503 ____
+  /lgtm
+  E   assert 503 == 200 @alice
+```
+
+**Next step:** Make it pass. This costs no round.
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
+
+</details>
+
+This comment is changed in place: once for each push, and again only if what it says is not so any more.\
+""")
+    unknown = abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")
+    assert told(unknown).startswith("CI failed on `aaaaaaaaaaaa`.\n\n**Next step:** Make CI pass.")
+
+
+def test_that_ci_is_mended_is_told_with_why_nobody_judged() -> None:
+    assert told(abstained(AbstainReason.UNPROVEN)) == snapshot(
+        "CI does not fail on `aaaaaaaaaaaa`. Assay did not judge it: Nothing was found against this change."
+    )
 
 
 def test_somebody_without_a_name_of_their_own_is_told_plainly() -> None:

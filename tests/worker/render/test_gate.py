@@ -4,14 +4,16 @@ from collections.abc import Iterable
 
 from inline_snapshot import snapshot
 
+from worker.domain.config import Authors, Handling
 from worker.domain.gate import Gate, Installed, Requirement
 from worker.domain.permissions import CORE, OptIn, asked
 from worker.domain.value import replace
 from worker.render.columns import Page
-from worker.render.doctor import Examined, doctor_report
+from worker.render.doctor import Examined, Health, doctor_report, is_well
 from worker.render.gate import gate_lines, installation_lines, permission_lines
 
 OURS = 4711
+JUDGED = Authors(people=Handling.JUDGE, bots=Handling.JUDGE)
 ALL = asked(OptIn)
 URL = "https://github.com/organizations/acme/settings/installations/100"
 
@@ -22,12 +24,12 @@ def told(lines: Iterable[Examined]) -> str:
 
 def test_teams_that_own_files_are_named_with_whose_review_counts_for_them() -> None:
     one, many = (replace(gate(OURS), teams=tuple(f"acme/t{at}" for at in range(count))) for count in (1, 7))
-    assert told(gate_lines(one, OURS, "assay")).partition("ok       Code owners")[2] == snapshot("""\
+    assert told(gate_lines(one, OURS, "assay", JUDGED)).partition("ok       Code owners")[2] == snapshot("""\
              acme/t0 owns files. Assay asks a team for a review, but does not read who is
                                  in it (that takes a permission on the whole organization): for a team counts
                                  the review of whoever may override, so of the roles maintain and admin.
 """)
-    assert told(gate_lines(many, OURS, "assay")).partition("ok       Code owners")[2] == snapshot("""\
+    assert told(gate_lines(many, OURS, "assay", JUDGED)).partition("ok       Code owners")[2] == snapshot("""\
              acme/t0, acme/t1, acme/t2, acme/t3, acme/t4 and 2 more teams own files. Assay
                                  asks a team for a review, but does not read who is in it (that takes a
                                  permission on the whole organization): for a team counts the review of
@@ -163,7 +165,7 @@ def test_what_nobody_asks_for_is_not_missed() -> None:
 
 
 def test_a_check_that_is_required_from_us_alone() -> None:
-    assert told(gate_lines(gate(OURS), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(OURS), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 ok       Merge queue             none on main
@@ -171,7 +173,7 @@ ok       Merge queue             none on main
 
 
 def test_a_check_that_anybody_may_post() -> None:
-    assert told(gate_lines(gate(None), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(None), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 wrong    Required check          Assay is required on main by a ruleset, but from any source: whoever may
                                  write there can post a status of that name and merge. Choose assay-acme as
@@ -181,7 +183,7 @@ ok       Merge queue             none on main
 
 
 def test_a_check_that_another_app_has_to_post() -> None:
-    assert told(gate_lines(gate(OURS, 7), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(OURS, 7), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 wrong    Required check          Assay is required on main by a ruleset and branch protection from another App
                                  (id 7), so ours never counts and nothing can be merged. Choose assay-acme as
@@ -191,7 +193,7 @@ ok       Merge queue             none on main
 
 
 def test_a_check_that_is_not_required() -> None:
-    assert told(gate_lines(gate(), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 missing  Required check          Assay is not required on main, so no merge waits for it. To make it a gate,
                                  open Settings, Rules, Rulesets, and require the status check Assay with
@@ -201,12 +203,12 @@ ok       Merge queue             none on main
 
 
 def test_a_queue_with_and_without_its_permission() -> None:
-    assert told(gate_lines(gate(OURS, has_queue=True), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(OURS, has_queue=True), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 ok       Merge queue             on for main, and Assay answers for its groups
 """)
-    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=True), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=True), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 wrong    Merge queue             on for main, but acme (installation 100) has not granted merge_queues: read,
@@ -215,7 +217,7 @@ wrong    Merge queue             on for main, but acme (installation 100) has no
                                  Repository permissions; the owner approves it at
                                  https://github.com/organizations/acme/settings/installations/100
 """)
-    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=None), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=None), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 ok       Merge queue             no ruleset asks for one on main; whether branch protection does can't be seen
@@ -224,7 +226,27 @@ ok       Merge queue             no ruleset asks for one on main; whether branch
 
 
 def test_a_repository_where_the_app_is_not() -> None:
-    assert told(gate_lines(Gate("acme/widgets"), OURS, "assay-acme")) == snapshot("""\
+    assert told(gate_lines(Gate("acme/widgets"), OURS, "assay-acme", JUDGED)) == snapshot("""\
 missing  Installed               the App is not installed on acme/widgets, or there is no such repository.
                                  Install it there.
 """)
+
+
+def test_a_required_check_that_holds_no_person_or_no_bot_is_a_warning() -> None:
+    for handling, words in ((Handling.OBSERVE, "are only observed"), (Handling.SKIP, "are skipped")):
+        lines = list(gate_lines(gate(OURS), OURS, "assay", Authors(people=handling, bots=handling)))
+        assert not is_well(lines, strict=True)
+        warnings = [(one.name, one.words.partition(",")[0]) for one in lines if one.health is Health.WARNING]
+        assert warnings == [
+            ("People", f"the pull requests of people {words}"),
+            ("Bots", f"the pull requests of bots {words}"),
+        ]
+    only_bots = told(gate_lines(gate(OURS), OURS, "assay", Authors(people=Handling.JUDGE)))
+    assert only_bots.partition("warning")[2].partition("ok ")[0] == snapshot("""\
+  Bots                    the pull requests of bots are only observed, so the required check never
+                                 blocks one. An agent whose account Assay does not know counts as a bot. Set
+                                 `authors: {bots: judge}` in .github/assay.yml to have the check decide.
+""")
+    assert "pull requests of" not in told(gate_lines(gate(), OURS, "assay", Authors()))
+    chosen = replace(gate(OURS), authors=JUDGED)
+    assert "pull requests of" not in told(gate_lines(chosen, OURS, "assay", Authors()))

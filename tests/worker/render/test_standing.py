@@ -22,7 +22,7 @@ def test_the_quiet_window_says_when_it_ends_and_what_ends_it_now() -> None:
     assert said(shown) == snapshot("""\
 queued
 Judging starts at 09:05:07 UTC
-Judging starts at 09:05:07 UTC, 45 s after the last push or edit. A review request, an `assay` block in the description or `/rejudge` starts it at once.\
+Judging starts at 09:05:07 UTC, 45 s after the last push or edit. Green CI, a review request, an `assay` block in the description or `/rejudge` starts it at once.\
 """)
 
 
@@ -31,7 +31,7 @@ def test_the_quiet_window_of_who_has_a_verdict_says_why_that_counts_no_more() ->
     assert said(waiting(at, 45.0, why=Trigger.TEXT)) == snapshot("""\
 queued
 Judging starts at 09:05:07 UTC
-The earlier verdict was made by the title and description as they stood before. Judging starts at 09:05:07 UTC, 45 s after the last push or edit. A review request, an `assay` block in the description or `/rejudge` starts it at once.\
+The earlier verdict was made by the title and description as they stood before. Judging starts at 09:05:07 UTC, 45 s after the last push or edit. Green CI, a review request, an `assay` block in the description or `/rejudge` starts it at once.\
 """)
     assert waiting(at, 45.0, why=Trigger.REOPENED) == waiting(at, 45.0)
 

@@ -15,14 +15,16 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Issue
+from worker.domain.dossier import DESCRIPTION, Ci, CiCheck, CiState, Criterion, Issue
 from worker.domain.ids import EvalId
 from worker.domain.verdict import (
     AbstainReason,
+    Category,
     Coverage,
     CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
+    Finding,
     JudgeKind,
     Side,
 )
@@ -77,7 +79,7 @@ Evidence
 
 What was asked for
   AC1 met, as claimed: Uploads are retried three times on 503
-    upload.py:17
+    see upload.py:17
 
 Read       upload.py, tests/test_upload.py
 Issue      acme/widgets#7 "Retry uploads on 503", linked by "Closes #7"
@@ -127,7 +129,7 @@ def test_what_was_not_read_and_what_could_not_be_used_is_said() -> None:
       upload.py
 In part    big.py
 Not read   logo.png (binary)
-Issue      none given; judged by the title and description
+Issue      none given
 CI         no check has a result on this commit; judged without
 Case       could not be read, judged without it: summary is missing.
 Judged by  a model, 12 ms
@@ -199,7 +201,7 @@ def test_prose_that_is_one_criterion_shows_how_it_begins() -> None:
 def test_a_criterion_shows_its_places_and_why_it_stands_so() -> None:
     partly = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(STUB,), note="only once")
     text = report(rejected(criteria=(partly,)), dossier(), PAGE)
-    assert "  AC1 partly met: Uploads are retried three times on 503\n    upload.py:17\n    only once\n" in text
+    assert "  AC1 partly met: Uploads are retried three times on 503\n    see upload.py:17\n    only once\n" in text
 
 
 def test_a_check_that_failed_without_a_word_is_named_all_the_same() -> None:
@@ -244,3 +246,50 @@ def test_a_quoted_line_is_cut_at_the_edge_and_shows_its_blanks() -> None:
     assert quoted("\tx", PAGE, 2) == ["  |     x"]
     assert quoted("x" * 100, Page(width=30), 2) == ["  | " + "x" * 24 + " …"]
     assert quoted("", Page(has_colour=True), 0) == [f"\x1b[{Ink.DIM}m|\x1b[0m"]
+
+
+def test_where_nothing_was_judged_the_terminal_says_what_to_look_at() -> None:
+    place = (EvidencePointer(path="upload.py", line=17),)
+    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=place)
+    doubt = Finding(signal="sleep_added", category=Category.TESTS_PASS_BUT_WRONG, fact=False, path="a.py", line=3)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=(spoken,), findings=(doubt,)), dossier(), PAGE)
+    assert text.partition("Read ")[0] == snapshot("""\
+Not judged: no fact against it, and no model was asked
+  Nothing was found against this change.
+
+Next step
+  Have a person review it, or configure a model.
+
+What was asked for
+  AC1 not judged: Uploads are retried three times on 503
+    the change speaks of it at upload.py:17
+
+What to look at
+  sleep added at a.py:3
+
+""")
+
+
+def test_a_change_without_criteria_is_said_to_have_none() -> None:
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=open_ones), unasked, PAGE)
+    assert text.partition("Read ")[0] == snapshot("""\
+Not judged: no criteria, no fact against it, and no model was asked
+  Nothing was found against this change.
+
+Next step
+  Have a person review it, or configure a model.
+
+No issue and no list says what is wanted: only facts, the repository's rules and
+what the description itself claims count.
+
+""")
+    missing = CriterionVerdict(id="cited-file", status=CriterionStatus.MISSING, note="the case cites a.py")
+    assert "What is not there\n  cited-file not met\n" in report(rejected(criteria=(missing,)), unasked, PAGE)
+
+
+def test_what_the_author_claims_and_nothing_judged_is_called_a_claim() -> None:
+    claimed = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, claimed=True)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=(claimed,)), dossier(), PAGE)
+    assert "AC1 not judged, claimed by the author: Uploads" in text
