@@ -211,6 +211,8 @@ def quoting(reply: Reply, text: str) -> Reply:
     asked: list[dict[str, Any]] = [
         {"id": one, "state": state, "evidence": []} for block in OPEN.findall(text) for one in ID.findall(block)
     ]
+    if UNASKED.search(text) and "criteria" in reply:
+        reply = {**reply, "criteria": [{**one, "id": "description"} for one in reply["criteria"]]}
     return _quoted({"conditions": asked, **reply} if "scores" in reply else reply, shown)
 
 
@@ -226,6 +228,8 @@ def _quoted(value: Any, shown: Mapping[tuple[str, bool, int], str]) -> Any:
 
 
 OPEN: Final = re.compile(r"begin: open conditions\]\]\n(.*?)\n\[\[", re.DOTALL)
+UNASKED: Final = re.compile(r"begin: criteria\]\]\ndescription \(inferred\): ")
+"""How the question says that neither an issue nor a list says what is wanted."""
 ID: Final = re.compile(r"^(c\d+): ", re.MULTILINE)
 DIFF: Final = re.compile(r'begin: diff of "([^\n]+)"[^\n]*\]\]\n(.*?)\n\[\[', re.DOTALL)
 ROW: Final = re.compile(r"^(\d+) ([-+ ])(.*)$", re.MULTILINE)

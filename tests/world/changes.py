@@ -16,10 +16,13 @@ def send(data):
 '''
 
 PROJECT = {
-    "README.md": "# Widgets\n",
+    "README.md": "# Widgets\n\nUploads one file at a time.\n",
     "upload.py": UPLOAD,
     "tests/test_upload.py": "from upload import upload\n\n\ndef test_upload():\n    assert upload(b'x') == 200\n",
 }
+
+FOR_EVERYONE = {".github/assay.yml": "ask_model_for: everyone\n"}
+"""A model is asked about a stranger's fork, too."""
 
 ISSUE = ("Retry uploads on 503", "- [ ] An upload that is answered 503 is sent again, at most three times\n")
 
@@ -43,4 +46,4 @@ RETRY = {
 
 RETRY_AT = "upload.py:5"
 
-ONLY_DOCUMENTATION = {"README.md": "# Widgets\n\nUploads one file at a time.\n"}
+ONLY_DOCUMENTATION = {"README.md": "# Widgets\n\nUploads *one* file at a time.\n"}

@@ -66,6 +66,7 @@ OPERATIONS = {
     "repos/get-commit",
     "repos/compare-commits",
     "repos/get-collaborator-permission-level",
+    "repos/list-collaborators",
     "repos/create-commit-status",
     "repos/get-combined-status-for-ref",
     "repos/list-commit-statuses-for-ref",

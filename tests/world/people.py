@@ -71,7 +71,11 @@ class Person:
         return self._opens(self.repository.name, files, proposal)
 
     def opens_from_a_fork(self, files: Files, **proposal: Unpack[Proposal]) -> Pull:
-        fork = self.github.verb("fork", repo=self.repository.name, **{"as": self.login})["full_name"]
+        """From the one fork that GitHub lets them have."""
+        try:
+            fork = self.github.verb("fork", repo=self.repository.name, **{"as": self.login})["full_name"]
+        except Refused:
+            fork = f"{self.login}/{self.repository.name.partition('/')[2]}"
         return self._opens(fork, files, proposal)
 
     def pushes(self, pull: Pull, files: Files, message: str = "Better") -> str:

@@ -175,7 +175,8 @@ class World:
         self.settles()
         self.model.check()
         assert self._violations() == []
-        assert self._refused() == []
+        refused = self._refused()
+        assert not refused, refused
         unexpected = self._unexpected()
         assert not unexpected, unexpected
         assert self._untold() == []

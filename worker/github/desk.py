@@ -7,7 +7,6 @@ not write, or whoever runs it declined that, nothing is written and nothing fail
 import logging
 from collections.abc import Collection
 from typing import Final
-from urllib.parse import quote
 
 from worker.domain.authority import Role
 from worker.domain.permissions import OptIn
@@ -17,7 +16,8 @@ from worker.github import queries
 from worker.github.client import Access, Call
 from worker.github.comments import written
 from worker.github.errors import BadRequest
-from worker.github.replies import Permission, Reaction, Reply, RestPull
+from worker.github.replies import Reaction, Reply, RestPull
+from worker.github.roles import maintainers, role_in
 from worker.ports import Proposal
 
 LOG: Final = logging.getLogger(__name__)
@@ -32,20 +32,6 @@ class Reacted(Reply):
     """It is there. What else is answered says nothing new."""
 
 
-class Abilities(Reply):
-    maintain: bool = False
-
-
-class Permitted(Reply):
-    permissions: Abilities = Abilities()
-
-
-class Granted(Permission):
-    """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
-
-    user: Permitted | None = None
-
-
 class GitHubDesk:
     """The Desk of the live App."""
 
@@ -54,18 +40,16 @@ class GitHubDesk:
         self._declined = declined
 
     def role(self, ask: Ask) -> Role:
-        """The role of the comment's author. An account that is gone has none.
+        """The role of the comment's author."""
+        return role_in(self._access.api(ask.pull.installation_id), ask.repository, ask.login)
 
-        A role of an organization's own counts as the one that it is made from.
-        """
-        path = f"/repos/{ask.repository}/collaborators/{quote(ask.login, safe='')}/permission"
+    def is_only_maintainer(self, ask: Ask) -> bool:
+        """Where GitHub does not show who collaborates, there may be another one."""
         try:
-            found = self._access.api(ask.pull.installation_id).get(path, Granted)
-        except Gone:
-            return Role.NONE
-        may_maintain = found.permission != Role.ADMIN and found.user is not None and found.user.permissions.maintain
-        known = (found.role_name, Role.MAINTAIN if may_maintain else "", found.permission)
-        return next((Role(name) for name in known if name in set(Role)), Role.NONE)
+            names = maintainers(self._access.api(ask.pull.installation_id), ask.repository)
+        except (Forbidden, Gone):
+            return False
+        return names is not None and names == {ask.login.casefold()}
 
     def proposal(self, ask: Ask) -> Proposal:
         path = f"/repos/{ask.repository}/pulls/{ask.pull.number}"

@@ -10,8 +10,11 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
+from worker.config_file import configured
 from worker.domain.check import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
+from worker.domain.config_place import PLACE
+from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.domain.gate import Gate, Requirement
 from worker.domain.ids import RepositoryName
 from worker.errors import AssayError, Gone
@@ -28,10 +31,13 @@ query AssayQueue($owner: String!, $name: String!, $branch: String!) {
 }
 """
 
+READ: Final = (*PLACES, PLACE)
+"""The files that say who owns what, and whose pull requests are judged."""
+
 OWNERS: Final = f"""
-query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: String!" for at in range(len(PLACES)))}) {{
+query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: String!" for at in range(len(READ)))}) {{
   repository(owner: $owner, name: $name) {{
-    {" ".join(f"place_{at}: object(expression: $place_{at}) {{ ... on Blob {{ text }} }}" for at in range(len(PLACES)))}
+    {" ".join(f"place_{at}: object(expression: $place_{at}) {{ ... on Blob {{ text }} }}" for at in range(len(READ)))}
   }}
 }}
 """
@@ -88,7 +94,7 @@ class QueuedRepository(Reply):
 
 
 class Owning(Reply):
-    """One field for each place where CODEOWNERS may stand."""
+    """One field for each file that is read."""
 
     repository: dict[str, Blob | None]
 
@@ -107,8 +113,16 @@ def _looked(settings: Settings, clock: Clock, repository: RepositoryName, api: A
         rules = _rules(there, repository, branch)
         required = (*_classic(there, repository, branch), *_ruled(rules))
         is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(there, repository, branch)
-        teams = _teams(there, repository, branch)
-        return Gate(repository, of_installation(found), branch, required, is_queued, teams)
+        *owning, config = _texts(there, repository, branch)
+        return Gate(
+            repository,
+            of_installation(found),
+            branch,
+            required,
+            is_queued,
+            _teams(next((text for text in owning if text is not None), "")),
+            configured([ConfigText(origin=ConfigOrigin.REPOSITORY, text=config or "")]).config.authors,
+        )
 
 
 def _classic(api: Api, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
@@ -145,17 +159,21 @@ def _has_queue(api: Api, repository: RepositoryName, branch: str) -> bool | None
     return found.repository.mergeQueue is not None
 
 
-def _teams(api: Api, repository: RepositoryName, branch: str) -> tuple[str, ...]:
-    """Teams that CODEOWNERS names, by the first of the files that GitHub reads."""
+def _texts(api: Api, repository: RepositoryName, branch: str) -> list[str | None]:
+    """What stands in each of the files that are read; None: it is not there, or we may not see it."""
     owner, _, name = repository.partition("/")
-    places = {f"place_{at}": f"{branch}:{place}" for at, place in enumerate(PLACES)}
+    places = {f"place_{at}": f"{branch}:{place}" for at, place in enumerate(READ)}
     try:
         found = api.query(OWNERS, {"owner": owner, "name": name, **places}, Owning).repository
     except AssayError:
-        return ()
-    texts = (blob.text for place in places if (blob := found.get(place)) is not None)
-    rules = rules_of(next((text for text in texts if text is not None), ""))
-    return tuple(dict.fromkeys(one.name for rule in rules for one in rule.owners if one.team is not None))
+        return [None for _ in READ]
+    blobs = [found.get(place) for place in places]
+    return [None if blob is None else blob.text for blob in blobs]
+
+
+def _teams(owning: str) -> tuple[str, ...]:
+    """Teams that CODEOWNERS names."""
+    return tuple(dict.fromkeys(one.name for rule in rules_of(owning) for one in rule.owners if one.team is not None))
 
 
 def _pinned(app_id: int | None) -> int | None:

@@ -7,18 +7,16 @@ its own author or a bot wrote once it was there, as far as GitHub tells.
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import takewhile
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from worker.domain.agents import agent_of
-from worker.domain.dossier import Issue
+from worker.domain.dossier import LINKED_BY_HAND, Issue
 from worker.domain.issue_links import IssueLink
 from worker.domain.late_edits import History, Version, standing_text
 from worker.domain.standing import BOT
 from worker.github.replies import Actor, GraphIssue, GraphPull, Nodes, Rename
 
 T = TypeVar("T")
-
-BY_HAND: Final = "linked on GitHub"
 
 
 def login(actor: Actor | None) -> str:
@@ -38,7 +36,7 @@ def issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLi
     """All that it closes: those that GitHub lists, then those that only its text names."""
     words = {(link.repository.casefold(), link.number): link.words for link in links}
     return tuple(
-        _issue(pull, one, words.get((one.repository.name_with_owner.casefold(), one.number), BY_HAND))
+        _issue(pull, one, words.get((one.repository.name_with_owner.casefold(), one.number), LINKED_BY_HAND))
         for one in (*listed_issues(pull), *named)
     )
 

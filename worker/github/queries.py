@@ -64,7 +64,7 @@ PULL: Final = """
 query AssayPull({parameters}) {{
   repository(owner: $owner, name: $name) {{
     pullRequest(number: $number) {{
-      state title body createdAt isDraft changedFiles baseRefName baseRefOid headRefName headRefOid
+      state title body createdAt isDraft isCrossRepository changedFiles baseRefName baseRefOid headRefName headRefOid
       author {{ ...who }}
       labels(first: 100) {{ nodes {{ name }} }}
       commits(last: 100) {{ nodes {{ commit {{ oid message author {{ name user {{ login }} }} }} }} }}

@@ -248,6 +248,7 @@ class GraphPull(PullState):
     body: str
     created_at: datetime
     is_draft: bool
+    is_cross_repository: bool | None = None
     changed_files: int
     base_ref_name: str
     base_ref_oid: str

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
+from worker.domain.authority import Role, roles_from
+from worker.domain.check import CHECK_NAME
 from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
+from worker.domain.lookups import Definition, NameLookup
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
@@ -40,6 +43,7 @@ from worker.github.known import (
     tip_of,
 )
 from worker.github.logs import JobLogs, with_logs
+from worker.github.lookups import lookups_at
 from worker.github.patches import PatchedDiff, joined
 from worker.github.replies import (
     Blob,
@@ -52,6 +56,7 @@ from worker.github.replies import (
     PullCommit,
     PullState,
 )
+from worker.github.roles import role_in
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
 from worker.github.trail import is_same_change, may_be_of
 from worker.github.validators import Around, Ourselves, around, ci_from, reports_of
@@ -105,6 +110,16 @@ class GitHubPullSource:
         head = PullGraph(api, request.repository, request.pull.number).head()
         still_open(head, self._looking)
         return head.head_ref_oid
+
+    def look_up(
+        self, request: JudgeRequest, dossier: Dossier, definitions: Sequence[Definition]
+    ) -> tuple[NameLookup, ...]:
+        return lookups_at(self._access.api(request.pull.installation_id), request, dossier, definitions)
+
+    def may_write(self, request: JudgeRequest, login: str) -> bool:
+        """Whether an account may write in the pull request's repository."""
+        role = role_in(self._access.api(request.pull.installation_id), request.repository, login)
+        return role in roles_from(Role.WRITE)
 
     def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
         """Whether GitHub said a moment ago that this is the newest head of an open pull request.
@@ -176,6 +191,7 @@ class PullReading:
             ci=self._ci(pull, contexts, rest.config),
             guidance=rest.guidance,
             config=rest.config,
+            is_required=CHECK_NAME in around(pull).required,
         )
 
     def _opening(self) -> Opening:
@@ -403,6 +419,7 @@ def pull_request(pull: GraphPull, request: JudgeRequest) -> PullRequest:
         head_ref=pull.head_ref_name,
         head_sha=pull.head_ref_oid,
         draft=pull.is_draft,
+        is_from_fork=pull.is_cross_repository,
         labels=tuple(label.name for label in pull.labels.seen) if pull.labels else (),
         commits=tuple(commits(pull.commits)),
     )

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from worker.domain.check import CHECK_NAME
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.github.replies import BaseRef, CheckNote, GraphContext, GraphPull, Nodes, TipSuite
 
 REPORT_CHARACTERS: Final = 4000
@@ -124,10 +124,16 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: A
     for context in contexts:
         if not ourselves.wrote(context):
             groups.setdefault(_identity(context), []).append(context)
-    reports = [found for runs in groups.values() if (found := _reported(runs)).check.name not in around.ignored]
+    reports = [
+        replace(found, check=found.check.model_copy(update={"required": True}))
+        if found.check.name in around.required
+        else found
+        for runs in groups.values()
+        if (found := _reported(runs)).check.name not in around.ignored
+    ]
     names = {one.check.name for one in reports} | {CHECK_NAME} | around.ignored
     awaited = [name for name in dict.fromkeys(around.required) if name not in names]
-    reports += [Report(CiCheck(name=name, status="expected", conclusion=None, required=True)) for name in awaited]
+    reports += [Report(CiCheck(name=name, status=NOT_REPORTED, conclusion=None, required=True)) for name in awaited]
     reports += [Report(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held]
     return sorted(reports, key=lambda one: one.check.required is not True)
 

@@ -64,6 +64,39 @@ def test_a_role_of_an_organizations_own_counts_as_what_it_is_made_from(
     assert GitHubDesk(access).role(ask(place, "bob")) is role
 
 
+def somebody(login: str, *, kind: str = "User", **may: bool) -> dict[str, object]:
+    return {"login": login, "type": kind, "permissions": {"admin": False, "maintain": False, **may}}
+
+
+ALICE = somebody("Alice", admin=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_alone"),
+    [
+        ([ALICE, somebody("bob")], True),
+        ([ALICE, somebody("ci[bot]", kind="Bot", admin=True)], True),
+        ([ALICE, somebody("bob", maintain=True)], False),
+        ([somebody("bob", admin=True)], False),
+        ([ALICE, *(somebody(f"b{number}") for number in range(99))], False),
+    ],
+    ids=["alone", "a bot beside", "another maintainer", "another", "too many"],
+)
+def test_the_only_maintainer_is_who_no_other_person_is_beside(
+    place: Place, access: AppAccess, answer: list[object], *, is_alone: bool
+) -> None:
+    place.github.fault(f"GET /repos/{place.name}/collaborators", status=200, body=answer)
+    assert GitHubDesk(access).is_only_maintainer(ask(place, "alice")) is is_alone
+
+
+def test_where_github_does_not_tell_who_collaborates_there_may_be_another_maintainer(
+    place: Place, access: AppAccess
+) -> None:
+    assert GitHubDesk(access).is_only_maintainer(ask(place, "alice")), "as the played GitHub tells"
+    place.github.fault(f"GET /repos/{place.name}/collaborators", status=403, body={"message": "no"})
+    assert not GitHubDesk(access).is_only_maintainer(ask(place, "alice"))
+
+
 def test_a_pull_request_is_seen_with_its_author_and_its_newest_commit(place: Place, access: AppAccess) -> None:
     pull = place.pull({"a.py": "x = 2\n"})
     asked = ask(place, "alice").model_copy(update={"pull": pull.request.pull})

@@ -52,7 +52,17 @@ def test_a_bot_is_called_as_rest_and_webhooks_call_it(place: Place, source: GitH
 
 def test_what_a_source_cannot_know_is_left_unset(place: Place, source: GitHubPullSource) -> None:
     known = source.dossier(place.pull(CHANGE).request).model_fields_set
-    assert known == {"pull_request", "issues", "diff", "files", "files_unread", "ci", "guidance", "config"}
+    assert known == {
+        "pull_request",
+        "issues",
+        "diff",
+        "files",
+        "files_unread",
+        "ci",
+        "guidance",
+        "config",
+        "is_required",
+    }
 
 
 def test_a_linked_issue_comes_with_the_words_that_link_it(place: Place, source: GitHubPullSource) -> None:
