@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from worker.github.listing import GitHubListing
     from worker.github.source import GitHubPullSource
     from worker.group_court import GroupCourt
-    from worker.publish import CheckDesk, LiveSource
+    from worker.publish import CheckDesk
     from worker.reactions import Reactions
     from worker.reception import Reception
     from worker.scanning import Scans
@@ -58,6 +58,7 @@ OF_JOBS: Final = (
     "worker.publish",
     "worker.reviewing",
     "worker.scanning",
+    "worker.spending",
     "worker.store.checks",
     "worker.store.decisions",
     "worker.store.outcomes",
@@ -75,7 +76,7 @@ class Court(Value):
     settings: Settings
     store: Store
     clock: Clock
-    source: "LiveSource"
+    source: "GitHubPullSource"
     checks: CheckPublisher
     desk: Desk
     comments: Comments
@@ -91,6 +92,7 @@ class Court(Value):
         from worker.publish import Beside, CheckBoard
         from worker.reviewing import People
         from worker.scanning import refusal_for, scan_of
+        from worker.spending import Spending
 
         people = People(
             self.store.decisions,
@@ -120,7 +122,10 @@ class Court(Value):
                     authors=self.settings.authors,
                     configs=self.store.configs,
                     said=people.said,
+                    look_up=self.source.look_up,
                     author=Riding(self._writer(), self.store.letters.is_waiting),
+                    may_spend=Spending(self.store.decisions, self.source.may_write).is_allowed,
+                    archived=self.store.archive.find,
                 ),
             )
         people.heard(request, outcome, self.store.happenings)
@@ -249,13 +254,14 @@ class Court(Value):
     def _checks_under(self, fence: Fence) -> "CheckDesk":
         from worker.publish import CheckDesk
 
-        return CheckDesk(self.checks, self.store.checks(), fence, self.store.siblings)
+        site = web_url(self.settings.github_api_url)
+        return CheckDesk(self.checks, self.store.checks(), fence, self.store.siblings, site)
 
 
 def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:
-    """The operator's patience; a repository may choose as much as leaves time to judge before the check's deadline."""
-    longest = timedelta(seconds=max(0.0, timing.check_deadline - timing.asking))
-    return CiPatience(timedelta(seconds=timing.ci_wait), timedelta(seconds=timing.ci_poll), since, longest)
+    """The operator's patience; a repository may choose as much as required checks are waited for."""
+    wait, poll, required = (timedelta(seconds=one) for one in (timing.ci_wait, timing.ci_poll, timing.ci_required_wait))
+    return CiPatience(wait, poll, since, required)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from worker.domain.events import subject_id
 from worker.domain.ids import InstallationId
 from worker.domain.request import PullRef
 from worker.evaluate import Order, Terms
+from worker.judge.escalation import Skipped
 from worker.ports import Clock
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -34,10 +35,15 @@ def named_terms(settings: Settings, installation: InstallationId, clock: Clock) 
 
 
 def order_of(store: Store, pull: PullRef) -> Order | None:
-    """The verdict that was made last, if somebody judged: what was carried over was judged by the canary before."""
+    """The verdict that was made last, if somebody judged: what was carried over was judged by the canary before.
+
+    Where no model may be asked about the author's change the canary asks none either.
+    """
     entries = [one for one in store.ledger.entries(pull) if one.verdict.parent_eval_id is None]
     last = max(entries, key=lambda one: one.eval_id, default=None)
     if last is None or last.verdict.carried_from is not None:
+        return None
+    if last.verdict.signals.get("escalation_skipped") == Skipped.OUTSIDER:
         return None
     subject = last.verdict.subject
     return Order(pull=pull, eval_id=last.eval_id, subject_id=subject_id(subject), kind=subject.kind)

@@ -13,10 +13,11 @@ from worker.domain.dossier import Dossier
 from worker.domain.events import EvalTrigger
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
-from worker.ports import PullSource
+from worker.ports import LookUp, PullSource
 from worker.record import Shelves, record_beside
 from worker.rulebook import load_rubric
 from worker.seats import Payer, keepers_of, open_bench, telling_of
@@ -30,26 +31,38 @@ READINGS: Final = 3
 """How often a branch that is committed to while it is judged is judged again, on a laptop."""
 
 
-def judge_locally(settings: Settings, store: Store, source: PullSource, request: JudgeRequest, tier: str) -> Judged:
-    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused."""
+def judge_locally(
+    settings: Settings,
+    store: Store,
+    source: PullSource,
+    request: JudgeRequest,
+    look_up: LookUp | None = None,
+    *,
+    is_counted: bool = True,
+) -> Judged:
+    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused.
+
+    *is_counted*: whether figures count it.
+    """
     clock = SystemClock()
     store.events.end_lost()  # no dispatcher looks after them here
     for _ in range(READINGS):
         lease = store.pulls.seize(request)
         try:
-            payer = Payer(store, request.pull)
-            with open_bench(settings, tier, payer=payer) as bench, beating(lease, settings.timing.lease):
+            payer, keepers = Payer(store, request.pull), keepers_of(settings, store, lease)
+            with open_bench(settings, settings.tier, payer=payer) as bench, beating(lease, settings.timing.lease):
                 outcome = judge_pull_request(
                     request,
                     Deps(
                         source=source,
                         board=Silent(source),
                         ledger=store.ledger,
-                        keepers=keepers_of(settings, store, lease),
+                        keepers=keepers if is_counted else replace(keepers, telling=None),
                         bench=bench,
                         clock=clock,
                         patience=CiPatience(timedelta(0), timedelta(0), clock.now()),
                         refused=store.rubrics.refusal(bench.rubric),
+                        look_up=look_up,
                     ),
                 )
         finally:

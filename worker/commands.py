@@ -16,7 +16,7 @@ from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
 from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.errors import Gone, not_found_yet
 from worker.ports import Clock, Desk, Proposal
 from worker.render import answers
@@ -69,6 +69,8 @@ class Clerk(Value):
             return
         proposal = self._proposal(ask)
         asker = Asker(role, is_author=proposal.author.casefold() == ask.login.casefold())
+        if asker.is_author and RIGHTS[ask.command].by_only_maintainer:
+            asker = replace(asker, is_only_maintainer=self.desk.is_only_maintainer(ask))
         if why := refusal(ask.command, asker, reason_of(ask)):
             self._refuse(ask, why, role)
         elif proposal.is_open:
@@ -136,9 +138,10 @@ class Clerk(Value):
     def _override(self, given: Given) -> None:
         ask = given.ask
         at = min(given.at, ask.asked_at)  # an override told late counts for the base of its time alone
-        word = Override(login=ask.login, reason=ask.reason, at=at, eval_id=self._verdict(given))
+        is_own = given.proposal.author.casefold() == ask.login.casefold()
+        word = Override(login=ask.login, reason=ask.reason, at=at, eval_id=self._verdict(given), is_own=is_own)
         self.store.decisions.override(ask.pull, given.head_sha, word)
-        self._judge(given, Trigger.COMMAND, Happened.OVERRIDDEN)
+        self._judge(given, Trigger.COMMAND, Happened.OVERRIDDEN_OWN if is_own else Happened.OVERRIDDEN)
 
     def _review(self, given: Given, role: Role) -> None:
         """A code owner's review counts, of the commit that it is about; what others think is theirs.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from worker.config_file import Configured, Problem, configured, read_config
 from worker.domain.config_keys import to_keys
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.diff import ChangeKind, DiffError, diff_of
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.rules.files import is_rules_file
@@ -30,6 +30,7 @@ RANKS: Final[Mapping[str, Sequence[object]]] = {
     "categories": ("observe", "block"),
     "abstains": ("neutral", "block"),
     "require_issue": (False, True),
+    "accept_alone": (True, False),
     "signals": ("off", "suspicion", "fact"),
     "authors": ("skip", "observe", "judge"),
 }
@@ -62,10 +63,12 @@ class Proposed(Value):
     problems: tuple[Problem, ...] = ()
     rules: tuple[str, ...] = ()
     is_unread: bool = False
+    is_misnamed: bool = False
+    """It holds a file under a name that nothing reads."""
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.edits or self.problems or self.rules or self.is_unread)
+        return not (self.edits or self.problems or self.rules or self.is_unread or self.is_misnamed)
 
 
 def proposed(dossier: Dossier) -> Proposed:
@@ -76,7 +79,10 @@ def proposed(dossier: Dossier) -> Proposed:
         return Proposed()
     paths = {path for file in files for path in (file.path, file.old_path) if path}
     rules = tuple(sorted(path for path in paths if is_rules_file(path)))
-    return _with_config(dossier, rules) if PLACE in paths else Proposed(rules=rules)
+    if PLACE in paths:
+        return _with_config(dossier, rules)
+    is_misnamed = any(file.path == MISNAMED and file.change is not ChangeKind.DELETED for file in files)
+    return Proposed(rules=rules, is_misnamed=is_misnamed)
 
 
 def _with_config(dossier: Dossier, rules: tuple[str, ...]) -> Proposed:

@@ -32,7 +32,7 @@ def config_of(dossier: Dossier) -> RepositoryConfig:
     return configured(dossier.config).config
 
 
-def ci_wait(dossier: Dossier, by_operator: timedelta, longest: timedelta) -> timedelta:
-    """How long to wait for CI here. A repository may wait longer than the operator set, but not past *longest*."""
-    chosen = config_of(dossier).ci_wait if dossier.config else None
-    return by_operator if chosen is None else min(timedelta(seconds=chosen), max(longest, by_operator))
+def ci_wait(dossier: Dossier, longest: timedelta) -> timedelta | None:
+    """How long this repository waits for CI, at most *longest*; None: as the operator set it."""
+    chosen = config_of(dossier).ci_wait
+    return None if chosen is None else min(timedelta(seconds=chosen), longest)

@@ -20,6 +20,7 @@ from worker.domain.judgement import (
     nothing_there,
     out_of_reach,
 )
+from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
 from worker.judge.heuristics.registry import SIGNALS
 from worker.local.recorded import RecordedSource
@@ -80,7 +81,7 @@ def _judged(output: str, given: Criteria, settings: Settings, store: Store) -> J
     source = RecordedSource(dossier_of(output, criteria, [signal.name for signal in SIGNALS]))
     request = source.request(SystemClock().now())
     try:
-        judged = judge_locally(settings, store, source, request, TIER)
+        judged = judge_locally(replace(settings, tier=TIER), store, source, request)
     except Unavailable as error:
         return out_of_reach(error.reason)
     except (LeaseLost, AlreadyJudged):

@@ -5,6 +5,7 @@
     │   ├── SettingError      a variable: which, what is expected, where to get it
     │   ├── RubricRefused     a rubric that was changed and kept its version
     │   └── (others)          a file, an option, a checkout: where, expected, found
+    ├── Unreadable            what is stored can't be read: its key is missing, or it was written by something else
     ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
     ├── Unavailable           a server can't be reached or answers errors; trying again may help
     │   ├── RateLimited       ... not before a stated time
@@ -48,6 +49,10 @@ class SettingError(InputError):
 
 class RubricRefused(InputError):
     """A rubric whose version stands for another content. Nothing is judged by it until somebody raises the version."""
+
+
+class Unreadable(AssayError):
+    """What is stored can't be read, and trying again will not help."""
 
 
 class Forbidden(AssayError):
@@ -163,7 +168,7 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noq
             return Drop("another judge took over")
         case Gone(what=what):
             return Drop(what)
-        case Forbidden() | RubricRefused():
+        case Forbidden() | RubricRefused() | Unreadable():
             return GiveUp(str(error))
         case RateLimited(retry_at=at):  # however often: it is no failure, and it says itself when it is over
             return RetryAt(at)

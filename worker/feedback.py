@@ -1,4 +1,4 @@
-"""Tells the author of a rejected pull request, in one comment, what to do next.
+"""Tells the author of a pull request that was rejected, or whose CI failed, in one comment what to do next.
 
 Once the comment is there, the judge changes it himself right before he shows his verdict, since GitHub's answer to that names
 the newest head, which he had to ask for anyway; whatever stands in the way of that is left to the errand that follows each verdict.
@@ -20,7 +20,6 @@ from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
-from worker.domain.verdict import Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.ports import Clock, Comments, Ledger, Notes, Posted
@@ -131,7 +130,7 @@ class News(Value):
 
     @property
     def is_open(self) -> bool:
-        return self.said is Says.ASKS
+        return self.said.is_open
 
     def marked(self, known: Note) -> str:
         return f"{self.text}\n\n{mark(known.nonce)}"
@@ -141,7 +140,8 @@ class News(Value):
         found = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
         if known.node_id is not None:
             found.pop("node_id", None)
-        return known.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open})
+        about = {"is_about_ci": self.said.is_about_ci, "is_about_case": self.said.is_about_case}
+        return known.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
 
 
 class Riding(Value):
@@ -167,7 +167,7 @@ class Riding(Value):
 def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
     """What the author may have to be told of; None: nothing, or nobody wants them to be told.
 
-    A reject that blocks nothing is shown on the check, and asks for nothing.
+    A reject or a red CI that blocks nothing is shown on the check, and asks for nothing.
     """
     if not isinstance(outcome, Judged):
         return None
@@ -175,9 +175,10 @@ def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
     is_overridden = outcome.said.override is not None
     if outcome.said.decides(verdict) and not is_overridden:
         return None  # a review did, of a verdict that left it to a person: the author was told so
-    if says(verdict, is_overridden=is_overridden) is None or not is_wanted(verdict, config_of(dossier).feedback):
+    said = says(verdict, is_overridden=is_overridden)
+    if said is None or not is_wanted(verdict, config_of(dossier).feedback):
         return None
-    if isinstance(verdict, Reject) and not is_overridden and conclusion(verdict, dossier) is not Conclusion.FAILURE:
+    if said.is_open and conclusion(verdict, dossier) is Conclusion.NEUTRAL:
         return None
     subject = verdict.subject
     return Letter(

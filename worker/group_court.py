@@ -88,6 +88,7 @@ class GroupCourt(Value):
                 patience=CiPatience(timedelta(0), timedelta(0), None),
                 demoted=store.demotions.signals(request.pull.installation_id),
                 configs=store.configs,
+                archived=store.archive.find,
             )
             dossier = assemble(request, deps)
             return Tried(hold(dossier, bench), dossier)

@@ -124,7 +124,7 @@ class Follower(Value):
                 yield from self._merged(pull, happening)
             case Happened.CLOSED | Happened.REOPENED | Happened.HELPFUL | Happened.NOT_HELPFUL:
                 yield from self._said(pull, happening)
-            case Happened.OVERRIDDEN | Happened.CONTESTED:
+            case Happened.OVERRIDDEN | Happened.OVERRIDDEN_OWN | Happened.CONTESTED:
                 yield from self._said(pull, happening)
             case Happened.CONTEST_UPHELD:
                 yield from self._upheld(pull, happening)
@@ -145,6 +145,7 @@ class Follower(Value):
             Happened.HELPFUL: OutcomeKind.HELPFUL,
             Happened.NOT_HELPFUL: OutcomeKind.NOT_HELPFUL,
             Happened.OVERRIDDEN: OutcomeKind.OVERRIDE,
+            Happened.OVERRIDDEN_OWN: OutcomeKind.OWN_OVERRIDE,
             Happened.CONTESTED: OutcomeKind.CONTEST,
         }[happening.what]
         heard = self._heard(pull)

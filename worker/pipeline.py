@@ -13,12 +13,14 @@ from typing import Final, Protocol
 from worker.assemble import complete
 from worker.board import Board, Look, Wait
 from worker.domain.audit import Heard
+from worker.domain.author_text import author_text
 from worker.domain.config import Authors
 from worker.domain.decisions import NOTHING, Said, asks_a_person
-from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, CiState, Dossier, Policy
+from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
-from worker.domain.ids import Sha
-from worker.domain.request import ARRIVALS, BY_HAND, Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.ids import EvalId, Sha
+from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn
+from worker.domain.request import ARRIVALS, AUTHORED, BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
@@ -26,9 +28,11 @@ from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import content_of, docket, hear
+from worker.judge.escalation import Skipped
+from worker.judge.heuristics import definitions_in
 from worker.judge.trail import carried_over
 from worker.outage import Outages
-from worker.ports import Clock, Configs, Ledger, PullSource
+from worker.ports import Clock, Configs, Ledger, LookUp, PullSource
 from worker.record import Keepers, record
 from worker.scope import observed, scope_of, shown
 
@@ -41,12 +45,24 @@ ASKED_FOR_IN_VAIN: Final = frozenset({AbstainReason.UNPROVEN, AbstainReason.NEED
 
 
 class CiPatience(Value):
-    """How long to wait for other checks, since when, and how often to look. `longest`: what a repository may choose at most."""
+    """How long to wait for other checks, since when, and how often to look. `required_wait`: as long as one is required."""
 
     wait: timedelta
     poll: timedelta
     since: datetime | None
-    longest: timedelta = timedelta(0)
+    required_wait: timedelta = timedelta(0)
+
+    def until(self, now: datetime, *, is_required: bool) -> datetime:
+        """When waiting ends."""
+        return (self.since or now) + (self.required_wait if is_required else self.wait)
+
+    def next_look(self, now: datetime) -> timedelta:
+        """How long until somebody looks without being told: what waits for hours is looked at rarely, since deliveries wake it."""
+        return max(self.poll, (now - (self.since or now)) * LOOK_SHARE)
+
+
+LOOK_SHARE: Final = 0.05
+"""The part of the time already waited for CI that the next wait takes."""
 
 
 class Author(Protocol):
@@ -79,8 +95,14 @@ class Deps(Value):
     """None: a configuration that can't be used has no older one to stand in for it."""
     said: Callable[[PullRef, Sha], Said] | None = None
     """What people said about a head; None: nobody says anything, as on a laptop."""
+    look_up: LookUp | None = None
+    """None: the head tree is not at hand."""
     author: Author | None = None
     """None: nobody is told along with the question for the newest head."""
+    may_spend: Callable[[JudgeRequest, Dossier], bool] | None = None
+    """Whether a model may be asked about this head; None: about every one, as on a laptop."""
+    archived: Callable[[EvalId], Dossier | None] | None = None
+    """What a verdict was made from; None: none is kept."""
     is_anew: bool = False
     """Somebody wants it judged anew, whatever is on record."""
 
@@ -146,21 +168,23 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     if not isinstance(found, Judge):
         deps.board.rest(request, head_sha, shown(found))
         return Dropped(f"not judged here: {type(found).__name__.lower()}")
-    dossier = observed(dossier) if found.observes else dossier
+    dossier = observed(dossier, found.observes) if found.observes else dossier
     deps.board.begin(request, head_sha)
     if (by_people := decided_by_people(request, dossier, deps)) is not None:
         return by_people
-    if deps.bench.pause is None and (
-        wait := still_running(dossier, deps.clock.now(), patience_with(dossier, deps.patience))
-    ):
+    now, patience = deps.clock.now(), patience_with(dossier, deps.patience)
+    if deps.bench.pause is None and (wait := still_running(dossier, now, patience)):
         deps.board.wait_for_ci(request, head_sha, wait)
-        return WaitForCi(deps.patience.poll, wait.names)
+        return WaitForCi(patience.next_look(now), wait.names)
+    deps = within_trust(request, dossier, deps)
     opened = docket(request, dossier, deps.bench, deps.clock)
     said = said_of(request, dossier, deps)
     known = recorded_already(request, dossier, opened, said.anew_since)
     newer = deps.board.newer_head(request, head_sha, at_once=True) if known else None
     if said.anew_since is not None:
         dossier, deps = with_contest(dossier, said), replace(deps, is_anew=True)
+    if not (newer or known) and deps.bench.pause is None:
+        dossier = with_lookups(request, dossier, deps.look_up)
     verdict = newer or known or evaluate(request, dossier, opened, said, deps)
     if verdict is None:
         return Overtaken()
@@ -170,6 +194,12 @@ def _judge(request: JudgeRequest, deps: Deps) -> Outcome:
     again_at = None if again_in is None else deps.clock.now() + again_in
     is_shown = deps.board.publish(request, verdict, dossier, again_at)
     return Judged(verdict, dossier, again_in, said) if is_shown else Overtaken()
+
+
+def within_trust(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Deps:
+    """The same without a model, where none may be asked about this head."""
+    is_allowed = deps.may_spend is None or deps.bench.model is None or deps.may_spend(request, dossier)
+    return deps if is_allowed else replace(deps, bench=deps.bench.by_code_alone(Skipped.OUTSIDER))
 
 
 def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Outcome | None:
@@ -253,7 +283,34 @@ def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
     if "ledger" not in raw.model_fields_set:
         own = tuple(one for one in deps.ledger.entries(request.pull) if one.verdict.parent_eval_id is None)
         raw = raw.model_copy(update={"ledger": own})
-    return with_demotions(complete(with_push_time(with_known_config(raw, request, deps), request)), deps.demoted)
+    dossier = with_demotions(complete(with_push_time(with_known_config(raw, request, deps), request)), deps.demoted)
+    return dossier if request.pull.installation_id == LAPTOP else with_frozen_text(dossier, request, deps)
+
+
+def with_lookups(request: JudgeRequest, dossier: Dossier, look_up: LookUp | None) -> Dossier:
+    """Look up in the head tree what a finding would say that nothing there calls. A recorded lookup stands."""
+    if look_up is None or "lookups" in dossier.model_fields_set:
+        return dossier
+    definitions = definitions_in(dossier)
+    return dossier.model_copy(update={"lookups": look_up(request, dossier, definitions)}) if definitions else dossier
+
+
+def with_frozen_text(dossier: Dossier, request: JudgeRequest, deps: Deps) -> Dossier:
+    """The author's text of a head's last verdict, once an edit of it was judged: another edit draws no further judging.
+
+    Issues whose links did not change count as they stand now. Where no dossier is kept, only the case is known.
+    """
+    text, head_sha = author_text(dossier), dossier.pull_request.head_sha
+    edited_at = request.requested_at if request.trigger in AUTHORED else None
+    if text_turn(dossier.ledger, head_sha, text, edited_at) is not TextTurn.FROZEN:
+        return dossier
+    last = judged_by_text(dossier.ledger, head_sha)[-1]
+    frozen = dossier.model_copy(update={"case": last.case, "case_error": last.verdict.case_error})
+    if text.asks_the_same(text_of(last)) or deps.archived is None or (kept := deps.archived(last.eval_id)) is None:
+        return frozen
+    then = kept.pull_request
+    pull = dossier.pull_request.model_copy(update={"title": then.title, "body": then.body})
+    return frozen.model_copy(update={"pull_request": pull, "issues": kept.issues, "criteria": kept.criteria})
 
 
 def with_known_config(dossier: Dossier, request: JudgeRequest, deps: Deps) -> Dossier:
@@ -271,7 +328,9 @@ def patience_with(dossier: Dossier, patience: CiPatience) -> CiPatience:
         return patience
     from worker.configuring import ci_wait  # noqa: PLC0415 - most repositories choose nothing
 
-    return replace(patience, wait=ci_wait(dossier, patience.wait, patience.longest))
+    longest = max(patience.wait, patience.required_wait)
+    wait = ci_wait(dossier, longest)
+    return patience if wait is None else replace(patience, wait=wait, required_wait=wait)
 
 
 def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
@@ -324,14 +383,17 @@ def settle(dossier: Dossier, opened: Docket, bench: Bench, *, is_anew: bool = Fa
 
 
 def still_running(dossier: Dossier, now: datetime, patience: CiPatience) -> Wait | None:
-    """The checks worth waiting for; None when none runs, one failed already, or the wait is over. What was silenced never comes."""
+    """The checks worth waiting for; None when none is due, one failed already, or the wait is over. What was silenced never comes.
+
+    A required check that has not reported may follow those that run, so it is waited for as long as they are. Alone, it may never
+    start.
+    """
     if dossier.ci is None or dossier.ci.silenced or dossier.ci.state is not CiState.PENDING:
         return None
-    until = (patience.since or now) + patience.wait
-    if now >= until:
-        return None
-    names = tuple(check.name for check in dossier.ci.checks if check.conclusion is None and is_coming(check))
-    return Wait(names, until) if names else None
+    running = [check for check in dossier.ci.checks if check.conclusion is None and is_coming(check)]
+    is_running = any(check.status != NOT_REPORTED for check in running)
+    until = patience.until(now, is_required=is_running and any(check.required for check in running))
+    return Wait(tuple(check.name for check in running), until) if running and now < until else None
 
 
 def is_coming(check: CiCheck) -> bool:

@@ -19,6 +19,7 @@ from worker.domain.events import Begun, Event
 from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.lookups import Definition, NameLookup
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together
@@ -48,6 +49,9 @@ class PullSource(Protocol):
         """The newest head right now. Raises as `dossier` does; Gone also when it was closed."""
         ...
 
+
+LookUp = Callable[[JudgeRequest, Dossier, Sequence[Definition]], tuple[NameLookup, ...]]
+"""Searches the dossier's head tree for functions. One that can't be looked up is left out. Raises as PullSource does."""
 
 Fence = Callable[[], object]
 """Asked right before each request that writes, sent again or not. It is not sent where this raises LeaseLost (a group: Unsettled)."""
@@ -315,6 +319,10 @@ class Desk(Protocol):
 
     def role(self, ask: Ask) -> Role:
         """What the author of the comment may do in this repository, by GitHub's own answer."""
+        ...
+
+    def is_only_maintainer(self, ask: Ask) -> bool:
+        """Whether no other account may maintain or administer this repository."""
         ...
 
     def proposal(self, ask: Ask) -> Proposal:

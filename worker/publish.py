@@ -24,7 +24,9 @@ from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, Siblings
 from worker.render.check import (
+    GITHUB,
     check_content,
+    checks_page,
     closed,
     failed,
     judging,
@@ -175,8 +177,14 @@ class CheckDesk:
     """The check runs of one pull request, as GitHub and the registry know them. *siblings* None: nobody else has their heads."""
 
     def __init__(
-        self, checks: CheckPublisher, registry: CheckRegistry, fence: Fence, siblings: Siblings | None = None
+        self,
+        checks: CheckPublisher,
+        registry: CheckRegistry,
+        fence: Fence,
+        siblings: Siblings | None = None,
+        site_url: str = GITHUB,
     ) -> None:
+        self._site_url = site_url
         self._checks = checks.under(fence)
         self._registry = registry
         self._siblings = siblings
@@ -226,7 +234,7 @@ class CheckDesk:
         newest = self._registry.newest(request.pull)
         if newest in (None, head_sha):
             return False
-        self._update(request, head_sha, check, superseded(newest))
+        self._update(request, head_sha, check, self._superseded(request, newest))
         self._registry.concluded(request.pull, head_sha)
         return True
 
@@ -297,6 +305,9 @@ class CheckDesk:
         self._checks.update(request, check, shown)
         self._told(request.pull, head_sha, beside, shown)
 
+    def _superseded(self, request: JudgeRequest, newest: Sha) -> CheckContent:
+        return superseded(newest, checks_page(self._site_url, request.repository, newest))
+
     def _beside(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together | None:
         return self._siblings.says(pull, head_sha, content) if self._siblings else None
 
@@ -311,7 +322,7 @@ class CheckDesk:
         """Cancel the unfinished checks of every other head, naming the newer commit."""
         for head_sha, check in self._registry.open_checks(request.pull).items():
             if head_sha != newest:
-                self._update(request, head_sha, check, superseded(newest))
+                self._update(request, head_sha, check, self._superseded(request, newest))
                 self._registry.concluded(request.pull, head_sha)
 
     def end_begun(self, request: JudgeRequest, newest: Sha) -> None:

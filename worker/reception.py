@@ -17,6 +17,7 @@ from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
 from worker.domain.value import Value
+from worker.errors import Unreadable
 from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import failed, judging
@@ -182,8 +183,11 @@ def late(request: JudgeRequest) -> JudgeRequest:
 
 def was_heard_of(pull: PullRef, head_sha: Sha, pulls: Pulls, ledger: Ledger) -> bool:
     """Whether somebody asked for it lately, it was ever judged, or it was pushed to since it was greeted."""
-    if pulls.request(pull) is not None or ledger.entries(pull):
-        return True
+    try:
+        if pulls.request(pull) is not None or ledger.entries(pull):
+            return True
+    except Unreadable:
+        return True  # there is an entry, and its key is missing: the judge says so on the check
     return pulls.greeted_head(pull) not in (None, head_sha)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 from worker.domain.audit import Heard
+from worker.domain.author_text import author_text
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier import Ci, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
@@ -31,8 +32,10 @@ class Telling(Value):
 class Watch(Protocol):
     """Who looks at what happens to what was judged. Its methods may be called twice, and raise Unavailable."""
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
         """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on.
+
+        What a model costs for it is its author's.
 
         False: one came while they were read, and was about nobody.
         """
@@ -50,7 +53,8 @@ class Keepers(Value):
     archive: Archive
     events: Events
     lease: Lease
-    telling: Telling = Telling()
+    telling: Telling | None = Telling()
+    """None: no figure counts it."""
     watch: Watch | None = None
     """None on a laptop: nobody does anything about its verdicts."""
 
@@ -59,16 +63,19 @@ class Keepers(Value):
 
         False: it does not begin, since what was read may be older than what it is to be judged by.
         """
+        proposed = dossier.pull_request
         if self.watch is not None and not self.watch.begins(
-            pull, base_mark(dossier.pull_request.base_ref), _closes(dossier)
+            pull, proposed.author, base_mark(proposed.base_ref), _closes(dossier)
         ):
             return False
-        self.events.begin(pull, self.lease.fence, begun)
+        if self.telling is not None:
+            self.events.begin(pull, self.lease.fence, begun)
         return True
 
     def give_up(self, pull: PullRef, begun: Begun, mode: FailureMode, message: str, cost_usd: str) -> None:
         """Tell that it comes to nothing, and what it has cost."""
-        self.events.end(pull, failed(begun, mode, message, cost_usd))
+        if self.telling is not None:
+            self.events.end(pull, failed(begun, mode, message, cost_usd))
 
 
 def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
@@ -85,11 +92,12 @@ def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") ->
     for child, opinion in opinions:
         keepers.archive.keep(pull, child, dossier, opinion.audit)
     beside = [_written(child, opinion, keepers.telling) for child, opinion in opinions]
-    if keepers.watch is not None and dossier.ci is not None and dossier.ci.checks:
+    if keepers.watch is not None and keepers.telling is not None and dossier.ci is not None and dossier.ci.checks:
         beside += _on_ci_checks(made, dossier.ci, keepers.telling)
     made = _naming(made, beside)
     whole = replace(heard, verdict=made.verdict)
-    keepers.ledger.append(pull, made, told(whole, dossier.case_error, keepers.telling), beside)
+    events = told(whole, dossier.case_error, keepers.telling) if keepers.telling else ()
+    keepers.ledger.append(pull, made, events, beside)
     return made
 
 
@@ -108,8 +116,10 @@ def _opinions(heard: Heard, dossier: Dossier, fence: int) -> Iterator[tuple[Ledg
         yield from _opinions(opinion, dossier, fence)
 
 
-def _written(made: LedgerEntry, heard: Heard, telling: Telling) -> Written:
+def _written(made: LedgerEntry, heard: Heard, telling: Telling | None) -> Written:
     """A verdict beside another one: told from its beginning to its end."""
+    if telling is None:
+        return made, ()
     return made, (started(begun_of(heard.verdict, telling)), *told(heard, None, telling))
 
 
@@ -166,7 +176,7 @@ def begun_of(verdict: Accept | Reject | Abstain, telling: Telling) -> Begun:
 
 def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
     """The ledger entry of a verdict: what was judged as hashes and counts, never as text."""
-    diff = _diff(dossier)
+    diff, text = _diff(dossier), author_text(dossier)
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -177,7 +187,9 @@ def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> L
         pushed_at=dossier.pull_request.pushed_at,
         diff_summary=summary(diff),
         changed_lines=changed_lines(diff),
-        case=dossier.case,
+        case=text.case,
+        description=text.description,
+        links=text.links,
         verdict=verdict,
         open_conditions=tuple(one for one in verdict.closing_conditions if one.state is ConditionState.OPEN),
     )

@@ -11,9 +11,8 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.request import PullRef
 from worker.domain.value import Value
-from worker.errors import SettingError
+from worker.errors import Unreadable
 from worker.ports import Ledger
-from worker.store.codec import Unreadable
 
 
 class Dossiers(Protocol):
@@ -33,5 +32,5 @@ class Memory(Value):
         newest = next(own, None)
         try:
             return self.dossiers.find(newest) if newest else None
-        except (Unreadable, SettingError, ValidationError):
+        except (Unreadable, ValidationError):
             return None

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from worker.domain.authority import RIGHTS, Role, roles_from
+from worker.domain.check import Conclusion
 from worker.domain.codeowners import Owner, owners_of
 from worker.domain.config import Review
 from worker.domain.decisions import Said, asks_a_person
@@ -25,6 +26,7 @@ from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.ports import GivenReview, Ledger, Reviewers
+from worker.render.check import conclusion
 from worker.render.decisions import Called
 from worker.store.asks import Asks
 from worker.store.decisions import Decisions
@@ -51,14 +53,15 @@ class People(Value):
         return self.decisions.of(pull, head_sha)
 
     def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None:
-        """Ask the code owners, if this verdict needs a person and nobody was asked yet; None: nobody needs to be asked."""
+        """Ask the code owners, if this verdict needs a person, blocks a merge and nobody was asked yet; None: nobody needs to be asked."""
         if not asks_a_person(verdict):
             return None
         said = self.said(request.pull, verdict.subject.head_sha)
         is_decided = said.into(dossier.pull_request.base_ref).decides(verdict)
         approved = frozenset[str]() if is_decided else self._hear(request, verdict.subject.head_sha)
         review = self.review_of(dossier)
-        if not review.codeowners:
+        is_blocking = dossier.is_required and conclusion(verdict, dossier) is not Conclusion.NEUTRAL
+        if not review.codeowners or not is_blocking:
             if not is_decided:
                 self._only_label(request, review.label)
             return None

@@ -9,7 +9,7 @@ from typing import assert_never
 from worker.domain.check import CheckContent
 from worker.domain.config import Authors
 from worker.domain.dossier import Dossier, Policy
-from worker.domain.request import JudgeRequest
+from worker.domain.request import AuthorKind, JudgeRequest
 from worker.domain.standing import About, Hold, Judge, Old, Skip, Standing, kind_of, standing, with_operators
 
 
@@ -36,10 +36,10 @@ def chosen(dossier: Dossier) -> Authors:
     return config_of(dossier).authors
 
 
-def observed(dossier: Dossier) -> Dossier:
+def observed(dossier: Dossier, author: AuthorKind) -> Dossier:
     """Judged, and neither passed nor blocked, whatever the repository does with others."""
-    policy = dossier.policy or Policy()
-    return dossier.model_copy(update={"policy": policy.model_copy(update={"mode": "observe", "categories": {}})})
+    policy = (dossier.policy or Policy()).model_copy(update={"mode": "observe", "categories": {}})
+    return dossier.model_copy(update={"policy": policy, "observed_as": author})
 
 
 def shown(left: Hold | Skip | Old) -> CheckContent:

@@ -79,7 +79,7 @@ class Canary(Value):
 class Timing(Value):
     """Every duration, in seconds. What each is for: docs/configuration.md."""
 
-    quiet_window: float = 45.0
+    quiet_window: float = 10.0
     quiet_max: float = 300.0
     gather: float = 2.0
     lease: float = 60.0
@@ -97,6 +97,7 @@ class Timing(Value):
     tidy: float = 3_600.0
     group_wait: float = 600.0
     ci_wait: float = 1800.0
+    ci_required_wait: float = 21_600.0
     ci_poll: float = 20.0
     check_deadline: float = 3600.0
     catch_up: float = 300.0
@@ -133,6 +134,7 @@ MAY_BE_ZERO: Final = frozenset(
         "forget_after",
         "group_wait",
         "ci_wait",
+        "ci_required_wait",
         "ci_poll",
         "redis_wait",
         "stop_grace",
@@ -205,6 +207,26 @@ def malformed(name: str, found: str) -> SettingError:
     return SettingError(name, found, next(one for one in VARIABLES if one.name == name).remedy)
 
 
+def unknown_names(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """Names that begin as ours and that nothing reads, each with the one that may be meant."""
+    from worker.variables import VARIABLES  # noqa: PLC0415 - as above
+
+    known = {one.name for one in VARIABLES}
+    unknown = sorted(name for name in environ if name.startswith("ASSAY_") and name not in known)
+    if not unknown:
+        return {}
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+
+    return {name: next(iter(get_close_matches(name, known, 1)), None) for name in unknown}
+
+
+def unknown_words(name: str, meant: str | None) -> str:
+    """That a name is no setting."""
+    return f"{name} is no setting of Assay" + (
+        f"; is {meant} meant?" if meant else ". All of them: docs/configuration.md."
+    )
+
+
 def environment() -> dict[str, str]:
     """A copy of the process's environment: for the processes below, and for `assay doctor` to look through."""
     return dict(os.environ)
@@ -249,14 +271,17 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
         canary=_canary(values),
         server=_server(values),
-        authors=Authors(people=_handling(values, "ASSAY_PEOPLE"), bots=_handling(values, "ASSAY_BOTS")),
+        authors=Authors(
+            people=_handling(values, "ASSAY_PEOPLE", Handling.OBSERVE),
+            bots=_handling(values, "ASSAY_BOTS", Handling.OBSERVE),
+        ),
         declined=frozenset(one for name, one in SWITCHES.items() if _one_of(values, name, ("1", "0")) == "0"),
         timing=_timing(values),
     )
 
 
-def _handling(values: Mapping[str, str], name: str) -> Handling:
-    return Handling(_one_of(values, name, (Handling.SKIP, Handling.OBSERVE, Handling.JUDGE)))
+def _handling(values: Mapping[str, str], name: str, default: Handling) -> Handling:
+    return Handling(_one_of(values, name, tuple(sorted(Handling, key=lambda handling: handling is not default))))
 
 
 def _canary(values: Mapping[str, str]) -> Canary:
@@ -284,9 +309,11 @@ def _caps(values: Mapping[str, str]) -> Caps:
         pull_usd=_decimal(values, "ASSAY_PR_MAX_USD", standard.pull_usd),
         day_usd=_decimal(values, "ASSAY_DAY_MAX_USD", standard.day_usd),
         share=_decimal(values, "ASSAY_REPOSITORY_SHARE", standard.share),
+        author_share=_decimal(values, "ASSAY_AUTHOR_SHARE", standard.author_share),
     )
-    if caps.share > 1:
-        raise malformed("ASSAY_REPOSITORY_SHARE", f'is "{caps.share}", and a part of a day is at most 1')
+    for name, part in (("ASSAY_REPOSITORY_SHARE", caps.share), ("ASSAY_AUTHOR_SHARE", caps.author_share)):
+        if part > 1:
+            raise malformed(name, f'is "{part}", and a part of a day is at most 1')
     for name, usd in (("ASSAY_PR_MAX_USD", caps.pull_usd), ("ASSAY_DAY_MAX_USD", caps.day_usd)):
         if usd > MOST_USD:
             raise malformed(name, f'is "{usd}", more than {MOST_USD}')

@@ -4,6 +4,7 @@ Does not say what a text holds. Invariant: nothing of the working directory is l
 started it.
 """
 
+import hashlib
 import logging
 import os
 import signal
@@ -45,13 +46,14 @@ class Taster:
     def __init__(self, most_bytes: int = MOST_BYTES, life: int = A_LIFE) -> None:
         self._most_bytes = most_bytes
         self._life = life
+        self._fatal: set[bytes] = set()
         self._start()
 
     def _start(self) -> None:
         self._left = self._life
         self._is_ready = False
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, and words of our own
-            [sys.executable, "-P", "-c", _CODE, str(_ROOT), str(self._most_bytes), str(os.getpid())],
+            [sys.executable, "-I", "-c", _CODE, str(_ROOT), str(self._most_bytes), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a parser that gets no memory says so before it ends
@@ -65,6 +67,9 @@ class Taster:
 
     def survives(self, raw: bytes, grammar: Grammar) -> bool:
         """Whether a process got through this text. Raises RuntimeError where none can be started."""
+        digest = hashlib.sha256(raw).digest()
+        if digest in self._fatal:  # a change is parsed more than once, and is told of once
+            return False
         if self._left < 0:
             self._again()
         if not self._is_ready and self._heard() != _READY:
@@ -74,6 +79,7 @@ class Taster:
         self._left -= len(raw)
         if self._tell(raw, grammar) and self._heard() == _READY:
             return True
+        self._fatal.add(digest)
         LOG.warning("a text of %s bytes is read by its lines: %s did not survive it", len(raw), grammar.module)
         self._again()
         return False

@@ -118,6 +118,12 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "0.5",
         "docs/money.md",
     ),
+    Variable(
+        "ASSAY_AUTHOR_SHARE",
+        "the part of that day that one author's pull requests may cost beside others', from 0 to 1",
+        "0.5",
+        "docs/money.md",
+    ),
     Variable("ASSAY_PAUSED", "1 pauses all judging: checks are neutral, no model is asked", "0", CHOICE),
     Variable("ASSAY_LOG_LEVEL", "DEBUG, INFO, WARNING or ERROR", "INFO", CHOICE),
     Variable(
@@ -171,13 +177,13 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable(
         "ASSAY_PEOPLE",
         "skip, observe or judge people's pull requests, where a repository does not say (`authors`); agents' are judged",
-        "skip",
+        "observe",
         "docs/triggers.md",
     ),
     Variable(
         "ASSAY_BOTS",
         "skip, observe or judge those of bots that are no coding agents, where a repository does not say",
-        "skip",
+        "observe",
         "docs/triggers.md",
     ),
     Variable(
@@ -198,8 +204,8 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable("ASSAY_TOKEN", "a token that it made, for `assay wait`", "none", "`assay token create` there"),
     Variable(
         "ASSAY_QUIET_WINDOW",
-        "seconds without a push before judging, where a repository does not say",
-        "45",
+        "seconds without a push before judging, where a repository does not say; none where CI is green or the author made a case",
+        "10",
         "docs/triggers.md",
     ),
     Variable("ASSAY_QUIET_MAX", "the longest that pushes may put judging off, in seconds", "300", CHOICE),
@@ -261,12 +267,28 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable(
         "ASSAY_CI_WAIT",
-        "the longest to wait for other checks, in seconds; with ASSAY_ASKING no longer than ASSAY_CHECK_DEADLINE",
+        "the longest to wait for other checks where none of them is required or none runs, in seconds, unless a repository says (`ci_wait`)",
         "1800",
         CHOICE,
     ),
-    Variable("ASSAY_CI_POLL", "seconds between two looks at the other checks", "20", CHOICE),
-    Variable("ASSAY_CHECK_DEADLINE", "seconds after which an unfinished check run is closed", "3600", CHOICE),
+    Variable(
+        "ASSAY_CI_REQUIRED_WAIT",
+        "the longest to wait for a required check while any check runs, in seconds; also the most that a repository may choose (`ci_wait`)",
+        "21600",
+        CHOICE,
+    ),
+    Variable(
+        "ASSAY_CI_POLL",
+        "seconds between two looks at the other checks; later a twentieth of the time waited, since deliveries wake it",
+        "20",
+        CHOICE,
+    ),
+    Variable(
+        "ASSAY_CHECK_DEADLINE",
+        "seconds after which an unfinished check run is closed, unless it waits for CI",
+        "3600",
+        CHOICE,
+    ),
     Variable(
         "ASSAY_LOOKAHEAD_EVENTS",
         "things that people do at a pull request after its last verdict until it gets one on the whole",

@@ -56,9 +56,11 @@ def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
 
 
 def test_a_malformed_case_is_an_error_and_no_case() -> None:
-    whole = complete(dossier("```assay\nsummary: 7\n```"))
+    whole = complete(dossier("```assay\nsummary: true\n```"))
     assert whole.case is None
-    assert whole.case_error == "Case refused at summary: expected text, found a number. Put text in quotes."
+    assert whole.case_error == (
+        "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes."
+    )
 
 
 def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:

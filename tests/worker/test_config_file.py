@@ -89,8 +89,8 @@ def test_all_mistakes_are_told_in_the_order_of_the_file_and_one_spoils_all_of_it
 def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
     (said,) = problems(f"{'mode' * 40}: 1")
     assert said == (
-        f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, "
-        "signals, never_send, model, authors, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore"
+        f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, "
+        "signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore"
     )
 
 
@@ -148,6 +148,7 @@ CONFIGS = st.builds(
         categories=st.dictionaries(st.sampled_from(Category), st.sampled_from(["block", "observe"])),
         abstains=st.dictionaries(st.sampled_from(AbstainReason), st.sampled_from(["block", "neutral"])),
         require_issue=st.booleans(),
+        accept_alone=st.booleans(),
         signals=st.dictionaries(st.sampled_from(SIGNAL_NAMES), st.sampled_from(["off", "suspicion"])),
         never_send=st.lists(st.from_regex(r"[a-z*?.][a-z*/. ]{0,20}", fullmatch=True), max_size=5).map(tuple),
         model=st.none() | st.from_regex(r"[a-z0-9-]{1,30}", fullmatch=True),

@@ -20,6 +20,7 @@ from worker.errors import (
     RetryRule,
     RubricRefused,
     Unavailable,
+    Unreadable,
     WaitOut,
     classify,
 )
@@ -41,6 +42,7 @@ HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelt
         (RateLimited("GitHub", AT), 99, RetryAt(AT)),
         (Forbidden("no"), 1, GiveUp("no")),
         (RubricRefused("raise it"), 1, GiveUp("raise it")),
+        (Unreadable("no key"), 1, GiveUp("no key")),
         (Gone("closed"), 1, Drop("closed")),
         (LeaseLost(), 1, Drop("another judge took over")),
         (KeyError("x"), 1, Bug()),
@@ -53,6 +55,7 @@ HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelt
         "limit, however often",
         "forbidden",
         "rubric",
+        "unreadable",
         "gone",
         "lost",
         "bug",

@@ -58,7 +58,7 @@ class Bench(NamedTuple):
 
     def judges(self, given: Dossier, tier: str = "hybrid") -> Accept | Reject | Abstain:
         source = RecordedSource(given)
-        return judge_locally(self.settings, self.store, source, source.request(AT), tier).verdict
+        return judge_locally(replace(self.settings, tier=tier), self.store, source, source.request(AT)).verdict
 
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The bodies of all events of a kind, oldest first."""

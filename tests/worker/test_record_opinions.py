@@ -92,8 +92,8 @@ class Watching:
         self.shelf = shelf
         self.seen: list[tuple[str, tuple[tuple[str, int], ...], int]] = []
 
-    def begins(self, pull: PullRef, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
-        raise AssertionError(pull, base, issues)
+    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+        raise AssertionError(pull, author, base, issues)
 
     def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         assert pull == PULL

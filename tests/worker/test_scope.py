@@ -41,14 +41,14 @@ def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: s
 def test_commits_tell_of_the_agent_behind_a_person() -> None:
     signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
     assert scope_of(asked(author=AuthorKind.PERSON), by("alice", message=signed), Authors()) == Judge()
-    assert scope_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Skip(AuthorKind.PERSON)
+    assert scope_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Judge(AuthorKind.PERSON)
 
 
 def test_what_a_repository_says_counts_and_else_the_operator() -> None:
     config = "authors:\n  people: judge\n"
     assert scope_of(asked(), by("alice", config=config), Authors()) == Judge()
     assert scope_of(asked(), by("dependabot[bot]", config=config), Authors(bots=Handling.OBSERVE)) == Judge(
-        observes=True
+        AuthorKind.BOT
     )
 
 
@@ -69,8 +69,9 @@ def test_a_head_that_was_judged_stays_judged() -> None:
         verdict=verdict,
     )
     later = known.model_copy(update={"ledger": (entry,)})
-    assert scope_of(asked(Trigger.CI), later, Authors()) == Judge()
-    assert scope_of(asked(Trigger.CI), known, Authors()) == Skip(AuthorKind.PERSON)
+    skipping = Authors(people=Handling.SKIP)
+    assert scope_of(asked(Trigger.CI), later, skipping) == Judge()
+    assert scope_of(asked(Trigger.CI), known, skipping) == Skip(AuthorKind.PERSON)
 
 
 def test_on_a_laptop_everything_is_judged() -> None:
@@ -79,9 +80,10 @@ def test_on_a_laptop_everything_is_judged() -> None:
 
 def test_what_is_observed_neither_passes_nor_blocks_in_any_category() -> None:
     policy = Policy(categories={Category.WEAK_TEST: "block"})
-    found = observed(by("alice").model_copy(update={"policy": policy})).policy
-    assert found == Policy(mode="observe")
-    assert observed(by("alice").model_copy(update={"policy": None})).policy == Policy(mode="observe")
+    found = observed(by("alice").model_copy(update={"policy": policy}), AuthorKind.PERSON)
+    assert (found.policy, found.observed_as) == (Policy(mode="observe"), AuthorKind.PERSON)
+    without = by("alice").model_copy(update={"policy": None})
+    assert observed(without, AuthorKind.BOT).policy == Policy(mode="observe")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
     OutcomeKind.REVERTED: (False, True),
     OutcomeKind.LATER_FIX: (False, True),
     OutcomeKind.OVERRIDE: (None, False),
+    OutcomeKind.OWN_OVERRIDE: (None, None),
     OutcomeKind.CONTEST: (False, False),
     OutcomeKind.CONTEST_UPHELD: (None, False),
     OutcomeKind.HELPFUL: (True, True),

@@ -12,6 +12,7 @@ from worker.corpus.rows import Expect, Known, Where
 from worker.corpus.sitting import Traits
 from worker.domain.verdict import VERDICT, Abstain, Accept, Category, CriterionStatus, Finding, Reject
 from worker.errors import InputError
+from worker.judge.heuristics import CRITERIA_IN_DOUBT
 
 NEAR: Final = 3
 """Lines between a defect and a finding that still names it."""
@@ -53,10 +54,11 @@ class Outcome(NamedTuple):
 
     @property
     def is_marked(self) -> bool:
-        """The unmet criteria are marked as such, and at most OTHERS beside them."""
+        """The unmet criteria are called so, or in doubt, and at most OTHERS beside them."""
         marked = {one.id for one in self.verdict.criteria if one.status in UNMET}
+        marked.update(str(self.verdict.signals.get(CRITERIA_IN_DOUBT, "")).split(", "))
         missing = set(self.expect.missing)
-        return missing <= marked and len(marked - missing) <= OTHERS
+        return missing <= marked and len(marked - missing - {""}) <= OTHERS
 
     def suspects(self, category: Category) -> bool:
         return any(finding.category == category for finding in self.verdict.findings)

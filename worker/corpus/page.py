@@ -21,6 +21,7 @@ MOST: Final = 50
 """Rows of a table that is about single dossiers."""
 
 CUT: Final = 200
+UNMET: Final = "Listed criteria of good changes that are called missing or partly met"
 
 DIVISIONS: Final = {
     "category": "Defects",
@@ -66,6 +67,7 @@ def summary(report: Report, place: str) -> str:
     lines = (
         f"{_many(report.rows)} judged, {report.ms:.1f} ms each at the median.",
         *(f"Good changes rejected: {_full(one)}." for one in report.false_rejects["all"].values()),
+        *([f"{UNMET}: {_full(report.unmet)}."] if report.unmet.of else []),
         *(
             f"{name}: rejected {_full(one.rejected)}, found {_full(one.found)}."
             for name, one in report.recalls["category"].items()
@@ -85,6 +87,8 @@ def _head(report: Report, plan: Plan) -> Iterator[str]:
     yield "# Bench report"
     yield ""
     yield f"{_many(report.rows)} from {files}, tier {plan.tier}, Assay {plan.assay}."
+    yield f"With a criterion that somebody listed: {_full(report.criteria)}."
+    yield f"{UNMET}: {_full(report.unmet)}."
     yield f"Cost of models: {cost}. At the median a dossier took {report.ms:.1f} ms and has {report.findings:g} findings."
     yield "Intervals are 95 %: of shares Wilson's, of areas Hanley and McNeil's, of pairs from drawing their groups again."
     if report.evaluated is not None:

@@ -22,11 +22,12 @@ from worker.corpus.decisions import (
     without,
 )
 from worker.corpus.measures import Bin, Share, calibration
-from worker.corpus.outcomes import Outcome
+from worker.corpus.outcomes import UNMET, Outcome
 from worker.corpus.ranking import WEAK, Pairs, Ranking, pairs, rankings
 from worker.domain.value import Value
 from worker.domain.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
+from worker.judge.heuristics.signal import Looks
 
 SLOWEST: Final = 10
 
@@ -53,6 +54,10 @@ class Report(Value):
     """Everything that is counted of one run."""
 
     rows: int
+    criteria: Share
+    """Rows with a criterion that somebody listed, which code can hold a change against."""
+    unmet: Share
+    """Listed criteria of good rows that the verdict calls missing or partly met."""
     decided: Mapping[str, Mapping[str, Shares]]
     false_rejects: Mapping[str, Mapping[str, Share]]
     """On good rows: all, then by file, language, with and without whole files."""
@@ -89,6 +94,8 @@ def tally(outcomes: Sequence[Outcome]) -> Report:
     defects = [one for one in strong if one.expect.decision == "reject"]
     return Report(
         rows=len(outcomes),
+        criteria=Share(sum(Looks.ISSUE in one.traits.looks for one in outcomes), len(outcomes)),
+        unmet=_unmet(clean),
         decided=decided(strong),
         false_rejects=false_rejects(clean),
         recalls=recalls(defects),
@@ -107,6 +114,11 @@ def tally(outcomes: Sequence[Outcome]) -> Report:
         evaluated=_evaluated(outcomes),
         wrong=tuple(_wrong(strong)),
     )
+
+
+def _unmet(clean: Sequence[Outcome]) -> Share:
+    states = [one.status for row in clean if Looks.ISSUE in row.traits.looks for one in row.verdict.criteria]
+    return Share(sum(state in UNMET for state in states), len(states))
 
 
 def _pointers(outcomes: Sequence[Outcome]) -> Share:

@@ -6,6 +6,7 @@ from tests.worker.store.played import lease_runs_out, pull
 from tests.worker.store.test_kept import judging
 from tests.worker.store.test_stream import begun, kinds, look_now
 from worker.command_line import judge_locally
+from worker.domain.value import replace
 from worker.local.recorded import RecordedSource
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -17,5 +18,5 @@ def test_the_next_judging_ends_the_evaluations_whose_judges_are_dead(store: Stor
     lease_runs_out(store, pull())
     look_now(store)
     source = RecordedSource(dossier(1, STUB))
-    judge_locally(here, store, source, source.request(SystemClock().now()), "heuristic")
+    judge_locally(replace(here, tier="heuristic"), store, source, source.request(SystemClock().now()))
     assert kinds(store) == ["eval.started", "eval.failed"]

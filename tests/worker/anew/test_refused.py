@@ -64,13 +64,13 @@ def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
 ) -> None:
     source = RecordedSource(dossier(1, STUB))
     request = source.request(SystemClock().now())
-    assert judge_locally(here, store, source, request, "heuristic").verdict.decision == "reject"
+    assert judge_locally(here, store, source, request).verdict.decision == "reject"
     poison = load_rubric(rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123"))
     assert "raise it" in (store.rubrics.look(poison) or "")
     store.wire.call("FLUSHALL")
     store.rubrics.admit(poison)
     with pytest.raises(RubricRefused, match="raise it"):
-        judge_locally(here, store, source, request, "heuristic")
+        judge_locally(here, store, source, request)
     assert store.ledger.entries(request.pull) == ()
 
 

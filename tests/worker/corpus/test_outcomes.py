@@ -113,3 +113,10 @@ def test_a_finished_run_is_read_with_what_its_rows_expect(tmp_path: Path) -> Non
 def test_a_run_of_other_rows_is_refused(tmp_path: Path, names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match=r"does not fit these files: .*Give another --out"):
         read_outcomes(KNOWN, kept(tmp_path, *names))
+
+
+def test_what_code_holds_in_doubt_is_marked_without_being_called_unmet() -> None:
+    criteria = [{"id": name, "status": "unverifiable"} for name in ("AC1", "AC2", "AC3")]
+    gap = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"]}
+    for named, marked in (("AC1, AC2", True), ("AC2", False), ("AC1, AC2, AC3", False)):
+        assert judged(unjudged(criteria=criteria, signals={"criteria_in_doubt": named}), gap).is_marked is marked

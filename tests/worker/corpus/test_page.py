@@ -10,6 +10,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.compare import Said, compare
 from worker.corpus.page import MOST, page, summary
 from worker.corpus.tally import tally
+from worker.judge.heuristics.signal import Looks
 
 AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}
@@ -118,6 +119,13 @@ acceptance_gap: rejected 0.0 % (0 of 1; 0.0 to 79.3 %), found 0.0 % (0 of 1; 0.0
 weak_test: rejected 50.0 % (1 of 2; 9.5 to 90.5 %), found 50.0 % (1 of 2; 9.5 to 90.5 %).
 Report: out/report.md
 """)
+
+
+def test_the_terminal_is_told_how_many_met_criteria_are_called_unmet_where_some_are_listed() -> None:
+    states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
+    listed = judged(unjudged(criteria=states), GOOD, looks=(Looks.ISSUE,))
+    text = summary(tally([listed]), "r")
+    assert "\nListed criteria of good changes that are called missing or partly met: 50.0 % (1 of 2; " in text
 
 
 def test_a_corpus_of_one_unknown_row_says_what_it_can_not() -> None:

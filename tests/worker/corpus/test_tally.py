@@ -9,6 +9,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.measures import Share
 from worker.corpus.outcomes import Outcome
 from worker.corpus.tally import SLOWEST, tally
+from worker.judge.heuristics.signal import Looks
 
 WEAK = {"decision": "reject", "label": "weak"}
 
@@ -80,3 +81,11 @@ def test_what_is_decided_against_the_expectation_is_listed(expect: dict[str, obj
     report = tally(rows)
     assert [one.decided for one in report.wrong] == wrong
     assert all(one.concern == "It was looked at." for one in report.wrong)
+
+
+def test_listed_criteria_are_counted_and_those_of_good_changes_that_are_called_unmet() -> None:
+    states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
+    listed = judged(unjudged(criteria=states), {"decision": "accept"}, looks=(Looks.ISSUE,))
+    bare = judged(unjudged(criteria=states), {"decision": "accept"})
+    report = tally([listed, bare])
+    assert (report.criteria, report.unmet) == (Share(1, 2), Share(1, 2))

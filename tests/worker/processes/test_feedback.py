@@ -173,11 +173,24 @@ def test_at_one_head_an_abstain_changes_nothing_and_what_is_not_so_any_more_is_s
 
 def test_what_nobody_judged_leaves_the_next_head_its_one_change(store: Store, there: Conversation) -> None:
     tell(store, there, rejected())
-    tell(store, there, abstained(AbstainReason.CI_FAILED), NEWER)
+    tell(store, there, abstained(AbstainReason.JUDGE_UNAVAILABLE), NEWER)
     assert there.changes == 0
     tell(store, there, rejected(), NEWER)
     tell(store, there, rejected(), NEWER)
     assert there.changes == 1
+
+
+def test_red_ci_is_told_once_a_head_and_is_over_once_it_is_mended(store: Store, there: Conversation) -> None:
+    red, unjudged = abstained(AbstainReason.CI_FAILED), abstained(AbstainReason.UNPROVEN)
+    for verdict in (red, red):
+        tell(store, there, verdict)
+    assert (len(there.texts), there.changes) == (1, 0)
+    tell(store, there, unjudged)
+    assert there.texts[1].startswith("CI does not fail on")
+    tell(store, there, rejected())
+    tell(store, there, unjudged)
+    assert there.changes == 2
+    assert "Assay rejected" in there.texts[1]
 
 
 def test_an_override_of_what_was_told_says_that_nothing_is_left(store: Store, there: Conversation) -> None:

@@ -135,7 +135,7 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
 @pytest.mark.parametrize(
     ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
 )
-def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(  # noqa: PLR0913, PLR0917 - fixtures
+def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
     here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, entries: int
 ) -> None:
     judge(here, store, taken, Script.SEIZE)
@@ -255,7 +255,7 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
         (Trigger.READY, "Judging"),
     ],
 )
-def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(  # noqa: PLR0913, PLR0917 - fixtures
+def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
     here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, said: str
 ) -> None:
     ref, name = taken.request.pull, opened.repository.name
