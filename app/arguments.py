@@ -182,6 +182,20 @@ def config_options(config: argparse.ArgumentParser) -> None:
     )
 
 
+def case_options(case: argparse.ArgumentParser) -> None:
+    what = case.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    new = what.add_parser("new", help="draft the block: each criterion with the changed places that speak of it")
+    new.set_defaults(answer="new")
+    check = what.add_parser("check", help="say what code will say of a case: exit code 0 fine, 2 something to mend")
+    check.add_argument("file", nargs="?", metavar="FILE", help="- reads standard input (default: the description)")
+    check.set_defaults(answer="check")
+    for command in (new, check):
+        command.set_defaults(junit=None)
+        for option, metavar, words in FILES_AND_TEXTS:
+            if option in ("--base", "--head", "--issue", "--body"):
+                command.add_argument(option, metavar=metavar, help=words)
+
+
 def process_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
 
@@ -189,6 +203,7 @@ def process_options(command: argparse.ArgumentParser) -> None:
 def doctor_options(doctor: argparse.ArgumentParser) -> None:
     doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK)
     doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE)
+    doctor.add_argument("--strict", action="store_true", help="exit 2 for warnings, too")
 
 
 def show_options(show: argparse.ArgumentParser) -> None:
@@ -338,6 +353,10 @@ COMMANDS: Final = (
     Command("stats", "quality, cost, agreement and backlog of what was judged", "app.commands_stats:stats", stats_options),
     Command(
         "history", "a pull request's verdicts, and what was done about them", "app.commands_stats:history", history_options
+    ),
+    Command(
+        "case", "draft the author's case of this branch, or check one", "app.commands_case:case", case_options,
+        "Draft the block that says where each criterion is met, or say what code will say of one. How to write one: docs/case.md.",
     ),
     Command("wait", "wait for the verdict on one commit", "app.commands_wait:wait", wait_options),
     Command("export", "write verdicts as lines, for other programs", "app.commands_export:export", export_options),

@@ -7,10 +7,11 @@ a command needs it, and only a verdict ends with 1: an error of Assay's own is 4
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from errno import EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS
 from types import TracebackType
-from typing import NoReturn, Self, TextIO
+from typing import Final, NoReturn, Self, TextIO
 
 from app.arguments import parser
 from app.exits import Exit
@@ -24,9 +25,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.run.name == "judge":
         gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
     with Edge() as edge:
+        if arguments.run.name != "doctor" and getattr(arguments, "end_with", None) is None:  # which tell it themselves
+            warn_of_unknown_names()
         edge.code, text = arguments.run(arguments)
         write_out(text)
     return edge.code
+
+
+SPACE: Final = "Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk."
+FILES: Final = "Raise the limit of open files (`ulimit -n`)."
+REMEDIES: Final[Mapping[int | None, str]] = {
+    ENOSPC: SPACE,
+    EDQUOT: SPACE,
+    EFBIG: SPACE,
+    EROFS: "Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.",
+    EMFILE: FILES,
+    ENFILE: FILES,
+    ENOMEM: "Free memory, or raise its limit.",
+}
+"""What to do where the machine has no more to give."""
+
+
+def machine_words(error: OSError | MemoryError) -> str | None:
+    """What the machine has no more of, and what to do about it; None: the error is no matter of that."""
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory. {REMEDIES[ENOMEM]}"
+    if str(error.strerror).startswith("No usable temporary directory"):
+        return f"No temporary folder can be written to. {SPACE}"
+    remedy = REMEDIES.get(error.errno)
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror}{where}. {remedy}" if remedy else None
 
 
 class Edge:
@@ -55,21 +83,25 @@ class Edge:
     def _failed(self, error: Exception) -> Exit:
         from worker.errors import AssayError, Gone, LeaseLost, Unavailable
 
+        code = Exit.FAILED
         match error:
             case LeaseLost():
-                return self._say("Another process took this judging over. Judge again.", Exit.FAILED)
+                words = "Another process took this judging over. Judge again."
             case Unavailable(what="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
-                return self._say(f"{error}. Check REDIS_URL, and that the server runs.", Exit.FAILED)
+                words = f"{error}. Check REDIS_URL, and that the server runs."
             case Unavailable():
-                return self._say(f"{error}. Try again later.", Exit.FAILED)
+                words = f"{error}. Try again later."
             case Gone():
-                return self._say(f"There is nothing to judge: {error}.", Exit.USAGE)
+                words, code = f"There is nothing to judge: {error}.", Exit.USAGE
             case AssayError():
-                return self._say(str(error), Exit.USAGE)
+                words, code = str(error), Exit.USAGE
+            case OSError() | MemoryError() if known := machine_words(error):
+                words = known
             case _:
                 from app.commands_crash import recorded
 
-                return self._say(f"Assay itself failed. {recorded(error)}", Exit.FAILED)
+                words = f"Assay itself failed. {recorded(error)}"
+        return self._say(words, code)
 
     def _say(self, words: str, code: Exit) -> Exit:
         """Tell whoever still reads; nobody there is no reason for another exit code."""
@@ -78,6 +110,16 @@ class Edge:
         except OSError:
             quiet(sys.stderr)
         return code
+
+
+def warn_of_unknown_names() -> None:
+    """Say which variables nothing reads."""
+    if sum(name.startswith("ASSAY_") for name in os.environ) == 0:  # noqa: TID251 - before any settings are loaded
+        return
+    from worker.settings import environment, unknown_names, unknown_words
+
+    for name, meant in unknown_names(environment()).items():
+        print(f"assay: {unknown_words(name, meant)}", file=sys.stderr)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
@@ -118,7 +160,16 @@ def run() -> NoReturn:
 
     Every command has closed what it opened by then. To take all modules apart would be a twentieth of `judge`.
     """
-    code = main()
+    try:
+        code = main()
+    except SystemExit as ended:  # `--help`, or wrong arguments
+        code = ended.code if isinstance(ended.code, int) else Exit.ACCEPT
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    except BaseException as error:  # noqa: BLE001 - Python would end with 1, which is a reject
+        code = Exit.FAILED
+        with suppress(OSError):
+            os.write(2, f"assay: Assay itself failed ({type(error).__name__}).\n".encode())
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):  # nobody reads it any more

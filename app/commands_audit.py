@@ -6,6 +6,7 @@ what is forgotten goes whole; what is shown or written for others holds no secre
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -82,9 +83,7 @@ def replay(arguments: argparse.Namespace) -> Answer:
     from worker.rulebook import load_prompt, load_rubric
 
     with open_store(from_environment()) as store:
-        entry, dossier, audit = _whole(store, EvalId(arguments.eval_id))
-    if entry.verdict.carried_from:
-        raise InputError(f"{entry.eval_id} was carried over, nobody judged. Replay {entry.verdict.carried_from}.")
+        entry, dossier, audit = _whole(store, _judged(store, EvalId(arguments.eval_id)))
     if "opinion_of" in entry.verdict.signals:
         raise InputError(f"{entry.eval_id} is one opinion of several. Replay {entry.verdict.parent_eval_id}.")
     if audit is None:
@@ -92,6 +91,14 @@ def replay(arguments: argparse.Namespace) -> Answer:
     made = made_again(entry.verdict, audit, dossier, load_rubric(), load_prompt())
     code = Exit.FAILED if made.differing else Exit.ACCEPT
     return Answer(code, _compared(made) if arguments.json else replayed(made, page()))
+
+
+def _judged(store: Store, eval_id: EvalId) -> EvalId:
+    """The verdict that this one was carried over from, however often; the verdict itself where it was judged."""
+    while (origin := _entry(store, eval_id).verdict.carried_from) is not None:
+        print(f"assay: {eval_id} was carried over from {origin}, which is replayed.", file=sys.stderr)
+        eval_id = origin
+    return eval_id
 
 
 def _compared(made: Replay) -> str:

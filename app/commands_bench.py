@@ -13,9 +13,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from tqdm import tqdm
-
+from app.commands_judge import require_key
 from app.exits import Answer, Exit
+from app.progress import counted
 from worker.corpus.compare import Comparison, compare, read_earlier
 from worker.corpus.figures import figures
 from worker.corpus.kept import Plan, plan_of, prepare
@@ -45,6 +45,7 @@ def bench(arguments: argparse.Namespace) -> Answer:
     _check_names(files)
     earlier = read_earlier(_other(arguments.against, folder)) if arguments.against else None
     settings = from_environment()
+    require_key(settings, arguments.tier)
     if arguments.record:
         _record(settings, ())
     opening = Opening(settings, arguments.tier or settings.tier, Path(arguments.rubric) if arguments.rubric else None)
@@ -126,22 +127,19 @@ def _other(against: str, folder: Path) -> Path:
 def _run(files: Sequence[Path], folder: Path, opening: Opening, size: tuple[int, int]) -> None:
     jobs, total = size
     done = 0
-    with tqdm(total=total, unit="dossier", file=sys.stderr, disable=None, mininterval=0.5) as bar:
-        try:
+    try:
+        with counted(total, "dossier") as tell:
             for done in run(files, folder, opening, min(jobs, total)):
-                bar.update(done - bar.n)
-        except KeyboardInterrupt:
-            bar.close()
-            print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
-            raise
-        except HaltedError as error:
-            bar.close()
-            said = f"{error} {done} of {total} are judged; the same command goes on from there."
-            raise InputError(said) from error
-        except RowFailedError as error:
-            bar.close()
-            print(f"The judge itself failed on {error.place}.", file=sys.stderr)
-            raise
+                tell(done)
+    except KeyboardInterrupt:
+        print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
+        raise
+    except HaltedError as error:
+        said = f"{error} {done} of {total} are judged; the same command goes on from there."
+        raise InputError(said) from error
+    except RowFailedError as error:
+        print(f"The judge itself failed on {error.place}.", file=sys.stderr)
+        raise
 
 
 def _write(folder: Path, told: tuple[Report, Plan, Comparison | None, Tiers | None]) -> None:

@@ -12,7 +12,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.config_file import Configured, Problem, configured
 from worker.domain.config_keys import to_keys
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.errors import InputError
 from worker.render.config_check import effective, mistakes, source
@@ -46,7 +46,11 @@ def check(arguments: argparse.Namespace) -> Answer:
 
 
 def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
-    own = Path(arguments.file) if arguments.file else _here(Path.cwd()) / PLACE
+    root = _here(Path.cwd())
+    own = Path(arguments.file) if arguments.file else root / PLACE
+    misnamed = own if str(own).endswith(MISNAMED) else root / MISNAMED
+    if misnamed.exists() and (own == misnamed or not own.exists()):
+        raise InputError(f"{misnamed} is not read. Rename it to {PLACE}.")
     files = {ConfigOrigin.REPOSITORY: own} if arguments.file or own.exists() else {}
     if arguments.organisation:
         files[ConfigOrigin.ORGANISATION] = Path(arguments.organisation)

@@ -16,13 +16,14 @@ from app.exits import Answer, Exit
 from worker.domain.ids import InstallationId
 from worker.domain.money import week_of
 from worker.errors import AssayError, InputError, SettingError
-from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, week_words
+from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, is_well, week_words
 from worker.render.gate import gate_lines, installation_lines, permission_lines
 from worker.render.pause import Listed
 from worker.render.pause import words as pause_words
 from worker.render.scanning import refused_words
 from worker.rulebook import load_prompt, load_rubric, shipped_rubrics
-from worker.settings import Settings, Timing, environment, missing, read_settings
+from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
+from worker.store.codec import LACKS_KEY, RESTORE
 from worker.store.connection import Store, open_store
 from worker.store.examine import StoreReport, examine_store
 from worker.system_clock import SystemClock
@@ -48,12 +49,14 @@ def doctor(arguments: argparse.Namespace) -> Answer:
     has_place = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_place else ()
     examined += [folder, *redis, *_app(settings), *_model(settings), *_canary(settings), _token(settings)]
-    examined += timing_lines(settings.timing)
     examined += [_week(settings, repository)] if repository is not None else []
     examined += _gate(settings, arguments.repo) if arguments.repo is not None else []
     examined += _scanning(settings, arguments.repo) if arguments.repo is not None and has_place else []
-    is_well = all(one.health is Health.OK for one in examined)
-    return Answer(Exit.ACCEPT if is_well else Exit.USAGE, doctor_report(examined, page()))
+    examined += [
+        Examined("Environment", Health.WARNING, unknown_words(*pair)) for pair in unknown_names(environment()).items()
+    ]
+    code = Exit.ACCEPT if is_well(examined, strict=arguments.strict) else Exit.USAGE
+    return Answer(code, doctor_report(examined, page()))
 
 
 def settings_of(environ: Mapping[str, str]) -> tuple[Settings, list[Examined]]:
@@ -110,6 +113,12 @@ def _demoted(store: Store, installation: InstallationId) -> list[str]:
 def redis_lines(report: StoreReport, which: str) -> Iterator[Examined]:
     """What a server that answers is like."""
     yield Examined("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
+    if report.lacks_key:
+        words = (
+            f"{LACKS_KEY} {RESTORE} Until then a pull request with a record under that key gets no verdict, and its check says so. "
+            "If the key is lost, delete such records with `assay forget OWNER/NAME`; this line goes 90 days after the key was used."
+        )
+        yield Examined("Store key", Health.WRONG, words)
     if report.keeps:
         yield Examined("Redis persistence", Health.OK, report.keeps)
     else:
@@ -202,16 +211,6 @@ def _canary(settings: Settings) -> Iterator[Examined]:
     yield Examined("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
 
 
-def timing_lines(timing: Timing) -> Iterator[Examined]:
-    """Waits that don't fit into one another."""
-    if timing.ci_wait + timing.asking > timing.check_deadline:
-        words = (
-            f"ASSAY_CI_WAIT ({timing.ci_wait:g} s) and ASSAY_ASKING ({timing.asking:g} s) are longer than ASSAY_CHECK_DEADLINE "
-            f"({timing.check_deadline:g} s), so the watchdog closes checks that still wait for CI. Raise ASSAY_CHECK_DEADLINE."
-        )
-        yield Examined("Waits", Health.WRONG, words)
-
-
 def _week(settings: Settings, repository: str) -> Examined:
     name = f"A week of {repository}"
     if settings.model is None or settings.tier == "heuristic":
@@ -244,7 +243,7 @@ def _gate(settings: Settings, repository: str) -> Iterator[Examined]:
         words = f"{repository} can't be looked at: {str(error).rstrip('.')}."
         yield Examined("Required check", Health.WRONG, words)
     else:
-        yield from gate_lines(gate, settings.app.app_id, "your App")
+        yield from gate_lines(gate, settings.app.app_id, "your App", settings.authors)
 
 
 def _scanning(settings: Settings, repository: str) -> Iterator[Examined]:

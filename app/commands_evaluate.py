@@ -18,10 +18,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, cast
 
-from tqdm import tqdm
-
 from app.commands_page import page
 from app.exits import Answer, Exit
+from app.progress import counted
 from worker.domain.anew import Said, Wanted
 from worker.domain.events import FailureMode
 from worker.domain.verdict import SubjectKind
@@ -175,18 +174,18 @@ def _judged(run: Run, surveyor: Surveyor, jobs: int | None) -> str:
 def _bar(total: int) -> Generator[Callable[[], object]]:
     done = 0
 
-    def progress() -> None:
-        nonlocal done
-        done += 1
-        bar.update()
+    try:
+        with counted(total, "subject") as tell:
 
-    with tqdm(total=total, unit="subject", file=sys.stderr, disable=None, mininterval=0.5) as bar:
-        try:
+            def progress() -> None:
+                nonlocal done
+                done += 1
+                tell(done)
+
             yield progress
-        except KeyboardInterrupt:
-            bar.close()
-            print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
-            raise
+    except KeyboardInterrupt:
+        print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
+        raise
 
 
 def _told(arguments: argparse.Namespace, run: Run, surveyor: Surveyor, stopped: str) -> Answer:

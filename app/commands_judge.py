@@ -6,6 +6,7 @@ this judging does not need.
 """
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import assert_never
 
@@ -13,11 +14,12 @@ from app.commands_matter import matter_of
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.dossier import Dossier
+from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import InputError
 from worker.garbage import look_seldom
 from worker.render.terminal import report
-from worker.settings import from_environment
+from worker.settings import Settings, from_environment, missing
 from worker.store.connection import open_store
 from worker.system_clock import SystemClock
 from worker.taster import tasting
@@ -30,13 +32,18 @@ def judge(arguments: argparse.Namespace) -> Answer:
 
         return judge_outputs(arguments)
     settings = from_environment()
+    tier = arguments.tier or settings.tier
+    require_key(settings, tier if tier == "llm" else None)
     if arguments.save_dossier:
         _check_place(Path(arguments.save_dossier))
     with tasting(), matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
         from worker.command_line import judge_locally
 
         look_seldom()
-        judged = judge_locally(settings, store, matter.source, matter.request, arguments.tier or settings.tier)
+        is_counted = not arguments.example
+        by_tier = replace(settings, tier=tier)
+        with _awaited(by_tier):
+            judged = judge_locally(by_tier, store, matter.source, matter.request, matter.look_up, is_counted=is_counted)
     if arguments.save_dossier:
         _save(judged.dossier, arguments.save_dossier)
     match "json" if arguments.json else arguments.format:
@@ -47,6 +54,22 @@ def judge(arguments: argparse.Namespace) -> Answer:
         case _:
             text = report(judged.verdict, judged.dossier, page(), matter.notes)
     return Answer(code_of(judged.verdict), text)
+
+
+def require_key(settings: Settings, tier: str | None) -> None:
+    """Raises SettingError where *tier* was asked for, needs a model, and has no key: without one it would be another tier."""
+    if tier not in {None, "heuristic"} and settings.model is None:
+        raise missing("ANTHROPIC_API_KEY")
+
+
+def _awaited(settings: Settings) -> AbstractContextManager[None]:
+    """Tell that a model is still being waited for; code alone takes no such time."""
+    if settings.model is None or settings.tier == "heuristic":
+        return nullcontext()
+    from app.progress import lines
+
+    name = settings.model.name
+    return lines(lambda seconds: f"judging with {name}, {seconds:.0f} s")
 
 
 def _sarif(verdict: Verdict, dossier: Dossier) -> str:

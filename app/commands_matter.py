@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from worker.domain.dossier import CiCheck
@@ -21,8 +21,11 @@ from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import InputError
 from worker.local.recorded import RecordedSource, read_recorded
-from worker.ports import Clock, PullSource
+from worker.ports import Clock, LookUp, PullSource
 from worker.settings import Settings
+
+if TYPE_CHECKING:
+    from worker.local.checkout import CheckoutSource
 
 SHORT: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
 PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
@@ -36,6 +39,8 @@ class Matter(Value):
     source: PullSource
     request: JudgeRequest
     notes: Sequence[str] = ()
+    look_up: LookUp | None = None
+    """None: the head tree is not at hand."""
 
 
 @contextmanager
@@ -70,16 +75,21 @@ def _checkout(arguments: argparse.Namespace, clock: Clock) -> Matter:
     """The branch that is checked out here, with what the options add to it."""
     if arguments.issue == arguments.case == "-":
         raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
+    source = checkout_source(arguments, read_text(arguments.case, "--case"))
+    return Matter(source, source.request(clock.now()), source.notes(), source.look_up)
+
+
+def checkout_source(arguments: argparse.Namespace, case: str | None) -> "CheckoutSource":
+    """The branch that the options name, with *case* in the place of the description's. Raises InputError."""
     from worker.local.checkout import CheckoutSource, Inputs
 
     inputs = Inputs(
-        issue=_text(arguments.issue, "--issue"),
-        case=_text(arguments.case, "--case"),
+        issue=read_text(arguments.issue, "--issue"),
+        case=case,
         body=_readable(arguments.body, "--body"),
         checks=tuple(_junit(name) for name in arguments.junit or ()),
     )
-    source = CheckoutSource(_here(), base=arguments.base, head=arguments.head, inputs=inputs)
-    return Matter(source, source.request(clock.now()), source.notes())
+    return CheckoutSource(_here(), base=arguments.base, head=arguments.head, inputs=inputs)
 
 
 def _here() -> Path:
@@ -109,7 +119,7 @@ def _example(clock: Clock) -> Generator[Matter]:
             checks=(read_junit(made.junit.read_bytes(), made.junit.name),),
         )
         source = CheckoutSource(made.checkout, base=made.base, head=made.head, inputs=inputs)
-        yield Matter(source, source.request(clock.now()))
+        yield Matter(source, source.request(clock.now()), look_up=source.look_up)
 
 
 @contextmanager
@@ -126,7 +136,7 @@ def on_github(target: str, settings: Settings, clock: Clock) -> Generator[Matter
     from worker.github.token_source import open_token_source
 
     with open_token_source(settings, clock) as source:
-        yield Matter(source, _request(repository, number, clock))
+        yield Matter(source, _request(repository, number, clock), look_up=source.look_up)
 
 
 def pull_of(target: str, api_url: str) -> tuple[str, int]:
@@ -173,7 +183,8 @@ def _readable(text: str | None, option: str) -> str | None:
         raise InputError(f"{option} is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
 
 
-def _text(name: str | None, option: str) -> str | None:
+def read_text(name: str | None, option: str) -> str | None:
+    """The text of a file, or of standard input for `-`; None where no file is named. Raises InputError."""
     if name is None:
         return None
     try:

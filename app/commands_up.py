@@ -85,7 +85,7 @@ class Part:
 
     def start(self) -> None:
         """In a session of its own: Ctrl-C is for us to pass on, in order."""
-        command = [sys.executable, "-P", "-m", "app.cli", self.name, "--end-with", str(os.getpid())]
+        command = [sys.executable, "-I", "-m", "app.cli", self.name, "--end-with", str(os.getpid())]
         self.process = subprocess.Popen(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, stdout=self.output, env=self.environ, start_new_session=True
         )

@@ -6,11 +6,12 @@ outage of the server is waited out as long as there is time.
 
 import argparse
 import json
+import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ def wait(arguments: argparse.Namespace) -> Answer:
         raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
     settings = from_environment()
     repository, sha = found[1], found[2].lower()
-    answer = _until(asking(settings, repository, sha), arguments.timeout)
+    answer = _until(asking(settings, repository, sha), arguments.timeout, _tell)
     verdict = answer["verdict"]
     is_overridden = answer.get("overridden_by") is not None  # a server of an earlier version tells of none
     code = Exit.ABSTAIN if verdict is None or is_overridden else CODES[verdict["decision"]]
@@ -51,13 +52,21 @@ def asking(settings: Settings, repository: str, sha: str) -> Ask:
     return _Local(settings, repository, sha)
 
 
-def _until(ask: Ask, seconds: float) -> dict[str, Any]:
-    """Ask until there is nothing to wait for, or the time is up. Raises Unavailable when nobody ever answered."""
-    until = time.monotonic() + seconds
+def _tell(answer: Mapping[str, Any]) -> None:
+    """Say what is known before the wait begins."""
+    print(awaited_words(answer, page()), file=sys.stderr, end="", flush=True)
+
+
+def _until(ask: Ask, seconds: float, tell: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+    """Ask until there is nothing to wait for, or the time is up; *tell* what is known where there is something to wait for.
+
+    Raises Unavailable when nobody ever answered.
+    """
+    until, is_told = time.monotonic() + seconds, False
     while True:
         left = max(0.0, until - time.monotonic())
         try:
-            answer = ask(min(left, ASKED_S))
+            answer = ask(min(left, ASKED_S) if is_told else 0.0)
         except Unavailable:
             if left <= PAUSE_S:
                 raise
@@ -65,6 +74,10 @@ def _until(ask: Ask, seconds: float) -> dict[str, Any]:
             is_known = answer["number"] is not None
             if left <= 0 or (answer["state"] != "pending" and is_known):
                 return answer
+            if not is_told:
+                tell(answer)
+                is_told = True
+                continue
         # records don't call back, and a server that is away does not say when it is there again: so look, pause, look
         time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
 

@@ -6,7 +6,9 @@ head holds a connection for HEAD_SECONDS at most, and LARGEST_HEAD bytes of memo
 anybody or not, for REST_SECONDS more; each to LOOK_SECONDS.
 """
 
+import asyncio
 from collections.abc import Iterable
+from heapq import nsmallest
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -18,6 +20,12 @@ REST_SECONDS: Final = 20.0
 LOOK_SECONDS: Final = 1.0
 """All are looked at together so often: a timer for each request would cost a tenth of what a delivery does."""
 
+MOST_CONNECTIONS: Final = 1_000
+"""One takes 15 KB, whatever it sends."""
+
+GIVE_WAY: Final = 50
+"""How many are closed together where there are more: to look for them takes as long as to answer some deliveries."""
+
 LARGEST_HEAD: Final = 64 * 1024
 """GitHub's heads take one or two thousand bytes."""
 
@@ -28,12 +36,25 @@ class Bounded(HttpToolsProtocol):
     _head: int = 0
     """How much came since the head that is awaited began."""
 
+    since: float = 0.0
+    """When the newest request began, else the connection."""
+
     @property
     def patience(self) -> float | None:
         """How long to wait for what is awaited of who sends; None: nothing is, or uvicorn itself ends the wait between two requests."""
         if _is_cut(self.cycle):
             return REST_SECONDS
         return HEAD_SECONDS if self._is_in_head() else None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        if len(self.connections) > MOST_CONNECTIONS:
+            give_way(self.connections)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -47,6 +68,15 @@ class Bounded(HttpToolsProtocol):
 
     def _is_in_head(self) -> bool:
         return _is_done(self.cycle) and self.timeout_keep_alive_task is None
+
+
+def give_way(connections: Iterable[object]) -> None:
+    """Close those that were waited for longest: GitHub's requests come whole within moments."""
+    waited_for = [
+        one for one in connections if isinstance(one, Bounded) and (_is_done(one.cycle) or _is_cut(one.cycle))
+    ]
+    for one in nsmallest(GIVE_WAY, waited_for, key=lambda one: one.since):
+        one.transport.close()
 
 
 def _is_done(last: RequestResponseCycle | None) -> bool:

@@ -107,7 +107,10 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ),
         ("check_run", "rerequested"): Row(on_check.rerun_pressed, f"ours: {AGAIN_AT_ONCE}; another App's: nothing"),
         ("check_run", "requested_action"): Row(on_check.button_pressed, "the buttons on our check"),
-        ("check_suite", "completed"): Row(on_check.suite_completed, "whoever waits for CI looks again; ours: nothing"),
+        ("check_suite", "completed"): Row(
+            on_check.suite_completed,
+            "whoever waits for CI looks again; one that passed ends the quiet window; ours: nothing",
+        ),
         ("check_suite", "rerequested"): Row(
             on_check.all_rerun, f"ours: every pull request with that head is {AGAIN_AT_ONCE}; another App's: nothing"
         ),

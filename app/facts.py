@@ -37,7 +37,8 @@ class PullFact(Fact, frozen=True, kw_only=True):
 class HeadFact(PullFact, frozen=True, kw_only=True):
     """Its head and whose it is, as the delivery said. `author` None: the account is gone.
 
-    `base_sha`, `base_ref`, `extent`: what it is compared with, and how much it changes.
+    `base_sha`, `base_ref`, `extent`: what it is compared with, and how much it changes. `is_outside`: opened from a fork by an account
+    that the delivery calls no owner, member or collaborator.
     """
 
     head_sha: Sha
@@ -46,6 +47,7 @@ class HeadFact(PullFact, frozen=True, kw_only=True):
     base_sha: Sha | None = None
     base_ref: str | None = None
     extent: Extent | None = None
+    is_outside: bool = False
 
 
 class PullOpened(HeadFact, frozen=True, kw_only=True):
@@ -55,10 +57,14 @@ class PullOpened(HeadFact, frozen=True, kw_only=True):
 
 
 class PullPushed(HeadFact, frozen=True, kw_only=True):
-    """`by_another`: by a person who did not open the pull request. `before`: which commit it led from."""
+    """`by_another`: by a person who did not open the pull request. `before`: which commit it led from.
+
+    `has_case`: the description holds an `assay` block.
+    """
 
     by_another: bool = False
     before: Sha | None = None
+    has_case: bool = False
 
 
 class PullReopened(HeadFact, frozen=True, kw_only=True):
@@ -158,6 +164,8 @@ class CiMoved(Somewhere, frozen=True, kw_only=True):
 
     head_sha: Sha
     has_failed: bool = False
+    is_green: bool = False
+    """All checks that one App ran on this commit passed."""
 
 
 class HeadRerun(Somewhere, frozen=True, kw_only=True):

@@ -15,6 +15,8 @@ from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
 from app.intake import Intake
 from worker.errors import Unavailable
+from worker.store.codec import LACKS_KEY
+from worker.store.connection import Store
 
 
 class Outcome(StrEnum):
@@ -52,17 +54,17 @@ def health_routes(intake: Intake) -> list[HTTPRouteHandler]:
 
     @get("/readyz")
     async def readyz() -> Response[Mapping[str, str]]:
-        reason = await to_thread.run_sync(_why_not_ready, intake)
-        if reason:
-            return Response({"status": "not ready", "reason": reason}, status_code=HTTP_503_SERVICE_UNAVAILABLE)
-        return Response({"status": "ready"}, status_code=HTTP_200_OK)
+        return await to_thread.run_sync(_readiness, intake.store)
 
     return [livez, readyz]
 
 
-def _why_not_ready(intake: Intake) -> str:
+def _readiness(store: Store) -> Response[Mapping[str, str]]:
+    """Without its key the store takes deliveries all the same, and the checks say what can't be read."""
     try:
-        intake.ping()
+        lacks_key = store.lacks_key()
     except Unavailable as unavailable:
-        return str(unavailable)
-    return ""
+        content = {"status": "not ready", "reason": str(unavailable)}
+        return Response(content, status_code=HTTP_503_SERVICE_UNAVAILABLE)
+    problem = {"problem": f"{LACKS_KEY} See assay doctor."} if lacks_key else {}
+    return Response({"status": "ready", **problem}, status_code=HTTP_200_OK)

@@ -82,7 +82,9 @@ class Intake:
                 return await self._happened(event, delivery_id, at)
             case CiMoved():
                 noted = await self._happened(event, delivery_id, at)
-                woken = door.nudged(await self.lane.run(door.to_nudge(event, self.store.timing)))
+                woken = door.nudged(
+                    await self.lane.run(door.to_nudge(event, self.store.timing, is_green=event.is_green))
+                )
                 return noted if woken is UNKNOWN else woken
             case PersonSpoke() | ThumbGiven():
                 return await self._happened(event, delivery_id, at)
@@ -178,10 +180,6 @@ class Intake:
         else:
             leaving.leaves(event.installation_id)
         return NOTED
-
-    def ping(self) -> None:
-        """Raises Unavailable when nothing can be written down now."""
-        self.store.ping()
 
 
 def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:

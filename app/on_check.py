@@ -53,7 +53,8 @@ def suite_completed(delivery: Delivery) -> CiMoved | Ignored:
     payload = delivery.read(CheckSuitePayload)
     if is_ours(payload.check_suite.app, delivery):
         return Ignored("own_check_suite")
-    return _moved(payload, payload.check_suite.head_sha, has_failed=False)
+    suite = payload.check_suite
+    return _moved(payload, suite.head_sha, has_failed=False, is_green=suite.conclusion == "success")
 
 
 def status_set(delivery: Delivery) -> CiMoved | Ignored:
@@ -68,12 +69,13 @@ def workflow_completed(delivery: Delivery) -> CiMoved:
     return _moved(payload, payload.workflow_run.head_sha, has_failed=False)
 
 
-def _moved(payload: RepositoryPayload, head_sha: Sha, *, has_failed: bool) -> CiMoved:
+def _moved(payload: RepositoryPayload, head_sha: Sha, *, has_failed: bool, is_green: bool = False) -> CiMoved:
     return CiMoved(
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
         head_sha=head_sha,
         has_failed=has_failed,
+        is_green=is_green,
     )
 
 

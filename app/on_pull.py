@@ -21,16 +21,16 @@ from app.facts import (
     ReviewAsked,
 )
 from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
+from worker.domain.case_fence import case_fence
 from worker.domain.criteria import own_text
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.issue_links import closing_links
-from worker.domain.markdown import fences
 from worker.domain.mending import mends, reverted_pulls
 from worker.domain.request import AuthorKind, Extent, PullRef
 from worker.domain.standing import kind_of_account
 
-CASE_WORD: Final = "assay"
-"""The fenced block in a description that is the author's case (`worker.case_block` reads it)."""
+INSIDE: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+"""GitHub's words for who may have write access; nobody else has."""
 
 HOST: Final = re.compile(r"https?://([^/:]+)")
 
@@ -52,7 +52,8 @@ def pushed(delivery: Delivery) -> PullPushed:
     payload = delivery.read(PullRequestPayload)
     another = _another(payload)
     by_another = another is not None and is_person(another)
-    return PullPushed(**_head(payload), by_another=by_another, before=payload.before)
+    has_case = _case(payload.pull_request.body or "") is not None
+    return PullPushed(**_head(payload), by_another=by_another, before=payload.before, has_case=has_case)
 
 
 def reopened(delivery: Delivery) -> PullReopened:
@@ -140,11 +141,9 @@ def _another(payload: PullRequestPayload) -> Account | None:
 
 
 def _case(body: str) -> str | None:
-    """The case in a description, as it stands there. Of several the last one counts."""
-    if CASE_WORD not in body.casefold():
-        return None
-    found = [fence.text for fence in fences(body) if fence.word.casefold() == CASE_WORD]
-    return found[-1] if found else None
+    """The case in a description, as it stands there."""
+    fence = case_fence(body)
+    return fence.text if fence else None
 
 
 def _links(body: str, payload: PullRequestPayload) -> frozenset[tuple[str, int]]:
@@ -184,6 +183,7 @@ class _Head(TypedDict):
     base_sha: Sha | None
     base_ref: str | None
     extent: Extent | None
+    is_outside: bool
 
 
 def _head(payload: PullRequestPayload) -> _Head:
@@ -198,7 +198,14 @@ def _head(payload: PullRequestPayload) -> _Head:
         "base_sha": base.sha if base else None,
         "base_ref": base.ref if base else None,
         "extent": _extent(found),
+        "is_outside": _is_from_fork(payload) and found.author_association not in {"", *INSIDE},
     }
+
+
+def _is_from_fork(payload: PullRequestPayload) -> bool:
+    """Who deletes a fork leaves its pull requests: a branch of the repository itself always names it."""
+    repo = payload.pull_request.head.repo
+    return repo is None or repo.id != payload.repository.id
 
 
 def _extent(found: PullRequest) -> Extent | None:

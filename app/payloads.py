@@ -78,9 +78,16 @@ class Was(Slim):
 # --- pull requests ----------------------------------------------------------------------------------------
 
 
+class HeadRepository(Slim):
+    id: int
+
+
 class Head(Slim):
+    """`repo` is null when the fork is gone."""
+
     sha: Sha
     ref: str = ""
+    repo: HeadRepository | None = None
 
 
 class Base(Slim):
@@ -102,6 +109,7 @@ class PullRequest(Slim):
     html_url: str = ""
     merged: bool = False
     merge_commit_sha: Sha | None = None
+    author_association: str = ""
     changed_files: Count | None = None
     additions: Count | None = None
     deletions: Count | None = None
@@ -242,6 +250,7 @@ class PressedPayload(CheckRunPayload):
 class CheckSuite(Slim):
     app: App | None
     head_sha: Sha
+    conclusion: str | None = None
 
 
 class CheckSuitePayload(SentPayload):

@@ -21,23 +21,28 @@ Which permission an event takes is what GitHub wants of an App that subscribes t
 TAIL: Final = """
 ## When judging starts
 
-- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (45) after the last push, or as long as the
+- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (10) after the last push, or as long as the
   `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
+  A check suite of another App that passes on the head ends it: what is judged then is what CI found green.
   The same where its own title and description say what is asked for, since it closes no issue that Assay can read, and somebody edits them: the
   verdict on them counts no more from then on. What changes neither costs nothing, nor does who takes it back.
-- At once: an `assay` block in the description when the pull request is opened, or one that was put there or changed since;
+- At once: an `assay` block in the description when the pull request is opened or pushed to, or one that was put there or changed since;
   a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
   was edited, other issues to close, other rules of the base branch.
 - Another base branch: at once, or after the new base's quiet window where judging still waits.
   So is what was judged for a base branch that is force-pushed: no other delivery says that it changes something else from then on.
+- Once an edit of the block, the title, the description or its links was judged at a head, the verdict stands until the next push,
+  whatever else of them is edited ([verdict.md](verdict.md)).
 - A draft waits (`queued`, without an end) for one of the second kind. That its `assay` block goes is none.
 
 ## Who is judged
 
-Coding agents, told by their account, their branch or the commits; people's pull requests and those of other bots are
-`skipped` at once (`ASSAY_PEOPLE`, `ASSAY_BOTS`, and `authors` in `.github/assay.yml`). A command or Re-run by somebody with
-write access judges anything. What was open when Assay was installed gets a `neutral` check, and is judged from its next push
+Coding agents are judged. They are told by their account, their branch, the commits or the description. An author who shows none
+of these counts as a person. Pull requests of people and of other bots are observed: they are judged, and the check is neutral and says
+why. `ASSAY_PEOPLE`, `ASSAY_BOTS` and `authors` in `.github/assay.yml` change
+that. Where a rule requires the check, `authors: {people: judge, bots: judge}` is the safe choice: an agent that leaves out its trailer or
+has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by somebody with write access judges anything. What was open when Assay was installed gets a `neutral` check, and is judged from its next push
 on, or on command.
 
 ## What follows from a change of the rules

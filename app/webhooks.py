@@ -7,7 +7,7 @@ store or not for us, everything else that GitHub may deliver it again.
 
 import hmac
 import re
-from asyncio import timeout
+from asyncio import Timeout, timeout
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
@@ -50,8 +50,8 @@ BODY_SECONDS: Final = 15.0
 QUICK_BODY: Final = 128 * 1024
 """What is larger is verified and read in a thread, where it keeps no other delivery waiting. Few are."""
 
-MOST_HELD: Final = 64 * 1024 * 1024
-"""Of bodies on their way, what is over QUICK_BODY: who sends them is known when they are whole, and then it is too late. fly.toml gives a door 256 MB."""
+MOST_HELD: Final = 12 * 1024 * 1024
+"""Of bodies on their way, whose sender is known only when they are whole. fly.toml gives a door 256 MB."""
 
 SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
@@ -82,21 +82,59 @@ class Refused(Exception):
 
 
 class Crowded(Exception):
-    """There is no memory left for so large a body."""
+    """There is no memory left for this body."""
+
+
+class Held:
+    """What one body takes of a room. `limit` ends the wait for the rest of it; None: all of it is there."""
+
+    __slots__ = ("gave_way", "limit", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.limit: Timeout | None = None
+        self.gave_way = False
 
 
 class Room:
-    """Memory for bodies on their way, of all connections together."""
+    """Memory for bodies on their way, of all connections together.
 
-    def __init__(self, left: int = MOST_HELD) -> None:
-        self.left = left
+    Where they are more than *most* bytes, the one that is awaited for longest gives way: GitHub's come whole within moments. A body
+    that is alone may be as large as any.
+    """
 
-    def hold(self, before: int, now: int) -> int:
-        """Hold *now* bytes instead of *before*. Raises Crowded."""
-        if now - before > self.left:
+    def __init__(self, most: int = MOST_HELD) -> None:
+        self._most = most
+        self._all: dict[Held, None] = {}
+        self.taken = 0
+
+    def grow(self, held: Held, more: int) -> None:
+        """Take *more* bytes for this one. Raises Crowded."""
+        if held.gave_way:
             raise Crowded
-        self.left -= now - before
-        return now
+        self._all[held] = None
+        held.size += more
+        self.taken += more
+        if self.taken > self._most:
+            self._make_way(held)
+
+    def release(self, held: Held) -> None:
+        """Nothing of this one is held any more."""
+        self.taken -= held.size
+        held.size = 0
+        self._all.pop(held, None)
+
+    def _make_way(self, newest: Held) -> None:
+        awaited = [one for one in self._all if one is not newest and one.limit is not None]
+        for one in awaited:
+            if self.taken <= self._most:
+                return
+            self.release(one)
+            one.gave_way = True
+            if one.limit is not None and not one.limit.expired():
+                one.limit.reschedule(0)
+        if self.taken > max(self._most, newest.size):  # what is whole and looked at can't give way
+            raise Crowded
 
 
 class Answer(Struct, frozen=True):
@@ -118,9 +156,14 @@ class Answer(Struct, frozen=True):
     @property
     def headers(self) -> dict[str, str]:
         if self.status == HTTP_408_REQUEST_TIMEOUT:
-            return {"Connection": "close"}  # or it goes on sending, and holds the connection
-        return {"Retry-After": RETRY_SECONDS} if self.outcome is Outcome.UNAVAILABLE else {}
+            return CLOSE
+        if self.outcome is not Outcome.UNAVAILABLE:
+            return {}
+        return {"Retry-After": RETRY_SECONDS, **(CLOSE if self.reason == CROWDED else {})}
 
+
+CLOSE: Final = {"Connection": "close"}
+"""Or it goes on sending, and holds the connection."""
 
 SAID: Final = {Outcome.IGNORED: "ignored", Outcome.REFUSED: "error", Outcome.UNAVAILABLE: "error"}
 """As what the reason is told; the other outcomes need none."""
@@ -166,17 +209,20 @@ class Door:
 
     async def answer(self, headers: Headers, receive: Receive) -> Answer:
         """Decide about one delivery. Raises nothing but bugs."""
+        held = Held()
         try:
             signature = claimed_signature(headers)
-            body = await read_body(headers, receive, room=self.room)
+            body = await read_body(headers, receive, held, self.room)
+            if len(body) <= QUICK_BODY:
+                delivery = self._opened(headers, signature, body)
+            else:
+                delivery = await to_thread.run_sync(self._opened, headers, signature, body)
         except Refused as refused:
             return Answer(refused.status, Outcome.REFUSED, str(refused))
         except Crowded:
-            return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, f"{CROWDED} {REDELIVER}")
-        if len(body) <= QUICK_BODY:
-            delivery = self._opened(headers, signature, body)
-        else:
-            delivery = await to_thread.run_sync(self._opened, headers, signature, body)
+            return Answer(HTTP_503_SERVICE_UNAVAILABLE, Outcome.UNAVAILABLE, CROWDED)
+        finally:
+            self.room.release(held)
         if isinstance(delivery, Answer):
             return delivery
         if len(body) <= QUICK_BODY and not has_long_text(delivery.found):
@@ -268,8 +314,8 @@ WRONG_SIGNATURE: Final = (
     "X-Hub-Signature-256 does not fit the body: expected the HMAC-SHA256 of its bytes under ASSAY_WEBHOOK_SECRET. "
     "Set the same secret here and in the App's settings, under Webhook."
 )
-CROWDED: Final = "Too many large bodies are on their way at once."
 REDELIVER: Final = "Deliver it again later; it counts once."
+CROWDED: Final = f"Too many bodies are on their way. {REDELIVER}"
 
 
 Deliver = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -343,9 +389,7 @@ def claimed_signature(headers: Headers) -> bytes:
     return claimed
 
 
-async def read_body(
-    headers: Headers, receive: Receive, seconds: float = BODY_SECONDS, room: Room | None = None
-) -> bytes:
+async def read_body(headers: Headers, receive: Receive, held: Held, room: Room, seconds: float = BODY_SECONDS) -> bytes:
     """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused, and Crowded."""
     if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
         raise too_large()
@@ -353,25 +397,25 @@ async def read_body(
     if not isinstance(first, Begun) and _is_last(first):
         return _part(first)  # all of it is there: nothing to wait for, and no clock to set
     try:
-        async with timeout(seconds):
-            return await _whole(await first if isinstance(first, Begun) else first, receive, room or Room())
+        async with timeout(seconds) as held.limit:
+            return await _whole(await first if isinstance(first, Begun) else first, receive, held, room)
     except TimeoutError:
+        if held.gave_way:
+            raise Crowded from None
         raise Refused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
-
-
-async def _whole(message: ReceiveMessage, receive: Receive, room: Room) -> bytes:
-    parts = [_part(message)]
-    size, held = len(parts[0]), 0
-    try:
-        while not _is_last(message):
-            message = await receive()
-            parts.append(_part(message))
-            size += len(parts[-1])
-            if size > LARGEST_BODY:
-                raise too_large()
-            held = room.hold(held, max(0, size - QUICK_BODY))
     finally:
-        room.hold(held, 0)
+        held.limit = None
+
+
+async def _whole(message: ReceiveMessage, receive: Receive, held: Held, room: Room) -> bytes:
+    parts = [_part(message)]
+    room.grow(held, len(parts[0]))
+    while not _is_last(message):
+        message = await receive()
+        parts.append(_part(message))
+        if held.size + len(parts[-1]) > LARGEST_BODY:
+            raise too_large()
+        room.grow(held, len(parts[-1]))
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

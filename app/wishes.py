@@ -53,6 +53,7 @@ class Wish(Fact, frozen=True, kw_only=True):
     base_sha: Sha | None = None
     extent: Extent | None = None
     base: BaseMark | None = None
+    outside: bool = False
 
 
 def to_wish(event: Wished, delivery_id: DeliveryId, at: datetime) -> Wish:
@@ -79,6 +80,7 @@ def to_wish(event: Wished, delivery_id: DeliveryId, at: datetime) -> Wish:
         base_sha=event.base_sha,
         extent=event.extent,
         base=None if event.base_ref is None else base_mark(event.base_ref),
+        outside=event.is_outside,
     )
 
 
@@ -86,7 +88,7 @@ def named(event: Wished) -> Named:
     """What the delivery says of when its head came, or of which base it left."""
     match event:
         case PullPushed():
-            return Named(event.before)
+            return Named(event.before, has_case=event.has_case)
         case PullOpened():
             return Named(NO_HEAD)
         case PullEdited(left_base_ref=str() as left):

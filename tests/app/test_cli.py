@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from errno import EMFILE, ENOENT, ENOMEM, ENOSPC, EROFS
 from importlib import import_module
 from pathlib import Path
 
@@ -121,6 +122,51 @@ def test_a_server_that_assay_started_itself_is_no_matter_of_redis_url(
     monkeypatch.delenv("REDIS_URL", raising=False)
     assert ends_with(Unavailable("Redis", "no answer")) == 4
     assert capsys.readouterr().err == "assay: Redis is unavailable: no answer. Try again later.\n"
+
+
+def test_a_machine_that_has_no_more_to_give_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [
+        OSError(ENOSPC, "No space left on device", "/data/x"), OSError(EROFS, "Read-only file system", "/data/x"),
+        OSError(EMFILE, "Too many open files"), OSError(ENOMEM, "Cannot allocate memory"), MemoryError(),
+        FileNotFoundError(ENOENT, "No usable temporary directory found in ['/tmp']"),
+    ]  # fmt: skip
+    assert [ends_with(error) for error in errors] == [4] * 6
+    assert capsys.readouterr().err == snapshot("""\
+assay: No space left on device: /data/x. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
+assay: Read-only file system: /data/x. Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.
+assay: Too many open files. Raise the limit of open files (`ulimit -n`).
+assay: Cannot allocate memory. Free memory, or raise its limit.
+assay: There is not enough memory. Free memory, or raise its limit.
+assay: No temporary folder can be written to. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
+""")
+
+
+@pytest.mark.parametrize("command", [["judge", "--example"], ["stats"], ["doctor"]])
+def test_on_a_full_disk_a_command_ends_with_a_sentence_and_never_as_a_reject(
+    command: list[str], tmp_path: Path
+) -> None:
+    full = ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', str(ASSAY), *command]
+    done = subprocess.run(full, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode in {Exit.USAGE, Exit.FAILED}
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.count("\n") <= 1
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "SystemError", "ImportError"])
+def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tmp_path: Path) -> None:
+    code = f"import app.cli\ndef broken(_): raise {error}\napp.cli.parser = broken\napp.cli.run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (Exit.FAILED, f"assay: Assay itself failed ({error}).\n")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [("nonsense", Exit.USAGE), ("--help", Exit.ACCEPT)])
+def test_arguments_keep_their_exit_code_where_nothing_can_be_written(
+    arguments: str, code: Exit, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", f'exec "$0" {arguments} >/dev/full 2>&1', str(ASSAY)]
+    assert subprocess.run(command, env=environment(tmp_path), check=False).returncode == code
 
 
 class Interrupted:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.app.assay_command import ASSAY, assay, environment, refused
+from tests.worker.local.laptop import Laptop
 from worker.domain.verdict import VERDICT
 from worker.judge.heuristics.registry import NAMES
 from worker.local.example import Example, make_example
@@ -45,6 +46,35 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
 
 def judge(state: Path, *arguments: str, cwd: Path | None = None, given: str = "") -> subprocess.CompletedProcess[str]:
     return assay("judge", *arguments, environ=environment(state), cwd=cwd, given=given)
+
+
+def test_a_verdict_on_a_branch_here_is_found_by_its_commit(example: Example, tmp_path: Path) -> None:
+    subject = json.loads(judge(tmp_path, "--base", "main", "--json", cwd=example.checkout).stdout)["subject"]
+    commit = f"{subject['repository']}@{subject['head_sha']}"
+    done = assay("wait", commit, "--timeout", "0", environ=environment(tmp_path))
+    assert (done.returncode, done.stdout.splitlines()[0].partition(": ")[2]) == (1, "rejected, half finished"), (
+        done.stdout
+    )
+
+
+def test_the_example_counts_in_no_figure_and_can_be_shown(tmp_path: Path) -> None:
+    eval_id = json.loads(judge(tmp_path, "--example", "--json").stdout)["eval_id"]
+    assert "Nothing was judged in this time" in assay("stats", environ=environment(tmp_path)).stdout
+    assert assay("show", eval_id, environ=environment(tmp_path)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("judge", "--example", "--tier", "llm"),
+        ("bench", "rows.jsonl", "--out", "run", "--tier", "hybrid"),
+        ("bench", "rows.jsonl", "--out", "run", "--tier", "llm"),
+    ],
+)
+def test_a_tier_that_needs_a_model_is_refused_without_a_key(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("")
+    done = refused(*command, environ=environment(tmp_path), cwd=tmp_path)
+    assert (done.returncode, done.stderr.startswith("assay: ANTHROPIC_API_KEY is not set.")) == (2, True), done.stderr
 
 
 def test_the_example_is_rejected_at_its_line_without_any_key(state: Path) -> None:
@@ -164,8 +194,9 @@ def test_standard_input_is_read_once(state: Path, example: Example) -> None:
 def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path: Path) -> None:
     command = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$0" judge', str(ASSAY)]
     done = subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
-        2, "assay: The working directory was deleted. Go to a checkout, or use --dossier FILE.\n"
+    last = done.stderr.splitlines()[-1]  # the shell that starts Assay may complain of the folder before
+    assert (done.returncode, last) == (
+        2, "assay: The working directory was deleted. Go to a checkout, or use --dossier FILE."
     )  # fmt: skip
 
 
@@ -191,3 +222,36 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: P
     assert done.returncode == 1
     assert "notes.py" in verdict.coverage.read
     assert done.stderr == "a text of 12000 bytes is read by its lines: tree_sitter_python did not survive it\n"
+
+
+def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(state: Path, tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path / "widgets")
+    laptop.git("switch", "--quiet", "main")
+    laptop.commits({"cli.py": "from store import _load\n\nprint(_load('a'))\n"}, "Use the store")
+    laptop.git("switch", "--quiet", "--force-create", "restore")
+    laptop.commits({"store.py": "def _load(path):\n    return open(path).read()\n"}, "Restore the store")
+    saved = str(tmp_path / "dossier.json")
+    done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
+    assert (done.returncode, VERDICT.validate_json(done.stdout).findings) == (3, ()), done.stderr
+
+    laptop.git("switch", "--quiet", "--create", "forget", "main")
+    laptop.commits({"store.py": "def _save(path):\n    return open(path).read()\n"}, "Save")
+    done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
+    (finding,) = VERDICT.validate_json(done.stdout).findings
+    assert (done.returncode, finding.signal, finding.fact) == (3, "function_uncalled", False)
+    recorded = judge(state, "--tier", "heuristic", "--json", "--dossier", saved)
+    assert (recorded.returncode, VERDICT.validate_json(recorded.stdout).findings) == (3, (finding,))
+
+
+def test_an_empty_range_and_a_case_file_without_a_case_are_the_callers_to_mend(
+    example: Example, tmp_path: Path
+) -> None:
+    environ = environment(tmp_path)
+    done = refused("judge", "--base", "main", "--head", "main", environ=environ, cwd=example.checkout)
+    assert done.stderr.startswith('assay: Nothing to judge: "main" is what changes are compared with.')
+    (tmp_path / "case.md").write_text("No block.")
+    case = str(tmp_path / "case.md")
+    done = refused("judge", "--base", "main", "--case", case, environ=environ, cwd=example.checkout)
+    assert done.stderr.startswith(
+        "assay: --case: the file holds no case: expected Markdown with a fenced `assay` block"
+    )

@@ -47,6 +47,14 @@ def test_without_a_file_the_defaults_hold(here: Path) -> None:
     assert (code, text.splitlines()[0]) == (Exit.ACCEPT, "There is no file: every default holds.")
 
 
+def test_a_file_with_the_wrong_ending_is_not_read_and_said(here: Path) -> None:
+    (here / ".github/assay.yml").unlink(missing_ok=True)
+    (here / ".github/assay.yaml").write_text("mode: observe\n")
+    for given in ([], [str(here / ".github/assay.yaml")]):
+        with pytest.raises(InputError, match=r"assay\.yaml is not read\. Rename it to \.github/assay\.yml\."):
+            said("check", *given)
+
+
 def test_outside_of_a_checkout_the_folder_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert said("check")[0] == Exit.ACCEPT

@@ -87,6 +87,14 @@ def test_when_the_time_is_up_it_is_still_pending(judged: Store) -> None:
     assert (code, "not judged yet" in text) == (Exit.ABSTAIN, True)
 
 
+def test_what_is_known_is_said_before_the_wait(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    judged.pulls.want(wish(head_sha=NEWER))
+    wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
+    assert f"acme/widgets@{NEWER[:12]} (#1): not judged yet" in capsys.readouterr().err
+    wait(f"acme/widgets@{HEAD}", "--timeout", "0.1")
+    assert capsys.readouterr().err == "", "what is decided is the answer"
+
+
 def test_a_server_is_asked_with_its_token(judged: Store, door: ServedDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Tokens(judged.wire).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
     assert made is not None

@@ -1,9 +1,12 @@
 """Alive, ready, and what came. Invariant: a delivery that could not be written down stays redeliverable."""
 
 import json
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from app.health import Outcome, Tally
 from tests.app.served import PATH, SHA, ServedDoor, payload, served, standard_headers
@@ -46,6 +49,37 @@ def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragi
     again = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
     assert (again.status_code, again.json()) == (202, {"outcome": "queued"})
     assert fragile.http.get("/readyz").status_code == 200
+
+
+def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: ServedDoor) -> None:
+    key_id, now = "0a1b2c3d", int(time.time())
+    fragile.at_redis.hset(keys.SEALED_WITH.name, key_id, now)
+    ready = fragile.http.get("/readyz")
+    assert (ready.status_code, ready.json()) == snapshot(
+        (
+            200,
+            {
+                "status": "ready",
+                "problem": "ASSAY_STORE_KEYS (embedded Redis: store.key) lacks a key that encrypts what is stored. See assay doctor.",
+            },
+        )
+    )
+    assert fragile.deliver("pull_request", payload()).status_code == 202
+    fragile.at_redis.hset(keys.SEALED_WITH.name, key_id, now - 91 * 24 * 3600)
+    assert fragile.http.get("/readyz").json() == {"status": "ready"}, "nothing of it is kept so long"
+
+
+def test_a_redis_whose_memory_is_full_is_503_and_nothing_is_lost(fragile: ServedDoor) -> None:
+    with fragile.redis.client as redis:
+        client: Any = redis
+        client.config_set("maxmemory", 1)
+        full = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+        assert (full.status_code, full.headers["Retry-After"]) == (503, "30")
+        assert "OOM command not allowed" in full.json()["error"]
+        assert fragile.http.get("/livez").status_code == 200
+        client.config_set("maxmemory", 0)
+    again = fragile.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
+    assert (again.status_code, again.json()) == (202, {"outcome": "queued"})
 
 
 def test_a_redis_that_hangs_is_503_within_its_timeout_and_nothing_is_lost(fragile: ServedDoor) -> None:

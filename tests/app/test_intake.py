@@ -127,6 +127,7 @@ def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
         (PullOpened(**HEAD), Named(NO_HEAD)),
         (PullPushed(**HEAD, before=OLD), Named(OLD)),
         (PullPushed(**HEAD), Named()),
+        (PullPushed(**HEAD, before=OLD, has_case=True), Named(OLD, has_case=True)),
         (PullReopened(**HEAD), Named()),
         (PullEdited(**HEAD, edit=Edit.BASE, left_base_ref="dev"), Named(left=base_mark("dev"))),
         (PullEdited(**HEAD, edit=Edit.TEXT), Named()),

@@ -49,6 +49,12 @@ def test_a_suite_a_workflow_and_a_status_name_their_commit_too(event: Event | Ig
     assert event == CiMoved(**SOMEWHERE, head_sha=SHA)
 
 
+def test_a_suite_that_passed_says_so() -> None:
+    suite = {"app": {"id": 1}, "head_sha": SHA, "conclusion": "success"}
+    event = seen("check_suite", {**ABOUT, "action": "completed", "check_suite": suite})
+    assert event == CiMoved(**SOMEWHERE, head_sha=SHA, is_green=True)
+
+
 @pytest.mark.parametrize("state", ["failure", "error"])
 def test_a_status_that_failed_says_so(state: str) -> None:
     assert status(state) == CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True)

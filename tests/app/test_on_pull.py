@@ -43,6 +43,29 @@ def test_what_happened_is_an_event_with_head_author_and_draft(
     assert found == event(**HERE, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
 
 
+HOME, FORK = {"id": 7}, {"id": 8}
+
+
+@pytest.mark.parametrize(
+    ("repo", "association", "is_outside"),
+    [
+        (FORK, "NONE", True),
+        (FORK, "CONTRIBUTOR", True),
+        (None, "FIRST_TIMER", True),
+        (FORK, "MEMBER", False),
+        (FORK, "COLLABORATOR", False),
+        (HOME, "NONE", False),
+        (HOME, "OWNER", False),
+    ],
+)
+def test_a_strangers_fork_is_told_by_its_repository_and_the_association(
+    repo: Any, association: str, *, is_outside: bool
+) -> None:
+    found = pull_request("opened", head={"sha": SHA, "ref": "fix", "repo": repo}, author_association=association)
+    assert isinstance(found, PullOpened)
+    assert found.is_outside is is_outside
+
+
 SIZE: dict[str, Any] = {"changed_files": 2, "additions": 30, "deletions": 4}
 
 
@@ -77,11 +100,18 @@ def test_who_opened_it_is_told_by_account_and_branch(user: Any, ref: str, author
 
 @pytest.mark.parametrize(
     ("body", "has_case"),
-    [(CASE, True), (None, False), ("about assay", False), ("> ```assay\n> summary: x\n> ```", False)],
+    [
+        (CASE, True),
+        ("```yaml\nac_coverage: []\n```", True),
+        (None, False),
+        ("about assay", False),
+        ("> ```assay\n> summary: x\n> ```", False),
+    ],
 )
-def test_a_case_in_the_description_is_seen_when_it_is_opened(body: str | None, *, has_case: bool) -> None:
-    found = pull_request("opened", body=body)
-    assert isinstance(found, PullOpened)
+@pytest.mark.parametrize("action", ["opened", "synchronize"])
+def test_a_case_in_the_description_is_seen_when_a_head_comes(action: str, body: str | None, *, has_case: bool) -> None:
+    found = pull_request(action, body=body)
+    assert isinstance(found, PullOpened | PullPushed)
     assert found.has_case is has_case
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -102,6 +102,29 @@ def test_a_push_by_somebody_else_is_wanted_and_noted(intake: Intake) -> None:
 
 def test_what_a_person_says_where_nothing_was_judged_is_about_nothing(intake: Intake) -> None:
     assert took(intake, PersonSpoke(**HERE)) is Outcome.UNKNOWN
+
+
+class Jumping(SystemClock):
+    """A clock that was set: it shows another time than a moment ago."""
+
+    def __init__(self, by: timedelta) -> None:
+        self._by = by
+
+    def now(self) -> datetime:
+        return super().now() + self._by
+
+
+@pytest.mark.parametrize("by", [timedelta(days=-2), timedelta(days=2)])
+def test_a_clock_that_jumps_loses_no_push_and_delays_none(intake: Intake, by: timedelta) -> None:
+    opened(intake)
+    before = intake.store.pulls.plan(PULL)
+    took(Intake(intake.store, Jumping(by), intake.lane), PullPushed(**HERE, head_sha=OLD), "pushed")
+    request, after = intake.store.pulls.request(PULL), intake.store.pulls.plan(PULL)
+    assert request is not None
+    assert request.head_sha == OLD
+    assert before is not None
+    assert after is not None
+    assert abs(after.due_at - before.due_at) < timedelta(minutes=1), "when it is judged is Redis' matter"
 
 
 def test_a_close_is_seen_by_what_waits_for_judging(intake: Intake) -> None:

@@ -13,7 +13,7 @@ from litestar.types import HTTPRequestEvent, Receive
 
 from app import webhooks
 from app.payloads import Delivery
-from app.webhooks import LARGEST_BODY, QUICK_TEXT, Lock, Refused, has_long_text, read_body
+from app.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.domain import keys
 from worker.domain.happenings import Happening
@@ -275,7 +275,7 @@ def parts_of(*parts: bytes) -> Receive:
 
 @pytest.mark.parametrize("parts", [(b"",), (b"abc",), (b"a", b"", b"bc")])
 def test_a_body_that_is_there_already_is_read_whole(parts: tuple[bytes, ...]) -> None:
-    assert asyncio.run(read_body({}, parts_of(*parts))) == b"".join(parts)
+    assert asyncio.run(read_body({}, parts_of(*parts), Held(), Room())) == b"".join(parts)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_body_that_is_there_already_is_read_whole(parts: tuple[bytes, ...]) ->
 )
 def test_a_body_over_the_cap_is_413_though_it_is_there_already(parts: tuple[bytes, ...]) -> None:
     with pytest.raises(Refused, match="over 25 MB") as refused:
-        asyncio.run(read_body({}, parts_of(*parts)))
+        asyncio.run(read_body({}, parts_of(*parts), Held(), Room()))
     assert refused.value.status == 413
 
 
