@@ -48,6 +48,8 @@ from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 3, 60, 46
+LOOKED_UP = 2
+"""More, where a function is looked up in the head tree before it is a fact."""
 QUIET = ("0", "3")
 """Seconds. A window of less than `worker.reception.SOON` is not told of."""
 SIZES = (1, 10, 100)
@@ -120,6 +122,7 @@ def verdicts(quiet: str) -> list[str]:
         of_sizes(counting)
         of_one_pull(counting)
         of_a_reject(counting)
+        of_a_lookup(counting)
         world.ends()
     return [f"{one} (quiet window {quiet} s)" for one in counting.missed]
 
@@ -202,6 +205,19 @@ def of_a_reject(counting: Counting) -> None:
     world.model.decides(lambda _: accept(AT))
     counting.of("next verdict, its comment edited", NEXT, lambda: world.agent.pushes(made[0], files(10, 7)))
     counting.of("closed", None, lambda: world.agent.closes(made[0]))
+
+
+def of_a_lookup(counting: Counting) -> None:
+    """A new private function that nothing calls: it is looked up in the head tree before it is a fact."""
+    world = counting.world
+    stage(world)
+    world.model.decides(lambda _: accept(AT))
+    uncalled = {**files(10), "src/more.py": "def _load(path):\n    return open(path).read()\n"}
+    made: list[Pull] = []
+    counting.of(
+        "first verdict, a reject that is looked up", FIRST + LOOKED_UP, lambda: made.append(opens(world, uncalled))
+    )
+    ends_as("failure", made[0])
 
 
 class Heads:

@@ -4,6 +4,7 @@ Walks HEAD's first-parent line (single commits, and merged pull requests as thei
 keeps ordinary work of moderate size that no later commit reverts or names. Rows are `{"id", "dossier", "expect"}`
 (docs/dossier.md); the same history gives the same file, byte for byte. Nothing in the repository is executed.
 With --touching GLOB (may be repeated; matches whole paths) a commit counts if it changes such a path, code or not.
+With --listed N a commit counts if its message lists at least N things that it does; an issue asks for exactly these.
 """
 
 import argparse
@@ -32,12 +33,16 @@ from bench.mining.clean import (  # noqa: E402 - found from any working director
     spread,
 )
 from bench.mining.history import Commit, history  # noqa: E402 - as above
+from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as above
+from worker.assemble import complete  # noqa: E402 - as above
 from worker.domain.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
+from worker.judge.heuristics import definitions_in  # noqa: E402 - as above
 from worker.local.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
 from worker.local.checkout import repository_name  # noqa: E402 - as above
 from worker.local.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
 from worker.local.guidance import guidance_at  # noqa: E402 - as above
+from worker.local.lookups import lookups_at  # noqa: E402 - as above
 
 FILE_BYTES: Final = 200 * 1024
 DOSSIER_BYTES: Final = 600 * 1024
@@ -82,14 +87,15 @@ def pull_request(commit: Commit, name: str) -> dict[str, Any]:
     }
 
 
-def issues(commit: Commit, name: str) -> list[dict[str, Any]]:
-    """The issue that the message closes, in the message's own words, where it has enough of them."""
+def issues(commit: Commit, name: str, *, is_listed: bool) -> list[dict[str, Any]]:
+    """The issue that the message closes, in the message's own words, where it has enough of them; or one that asks for its list."""
     closed = CLOSES.search(commit.body)
-    if closed is None or len(commit.body) < LEAST_PROSE:
+    if not is_listed and (closed is None or len(commit.body) < LEAST_PROSE):
         return []
-    number = int(closed[1])
-    url = f"https://github.com/{name}/issues/{number}"
-    words = {"number": number, "title": commit.title, "body": commit.body, "url": url, "linked_by": closed[0]}
+    number = int(closed[1]) if closed else 0
+    body = as_criteria(listed_items(commit)) if is_listed else commit.body
+    url = f"https://github.com/{name}/issues/{number}" if number else None
+    words = {"number": number, "title": commit.title, "body": body, "url": url, "linked_by": closed and closed[0]}
     return [{"repository": name, **words}]
 
 
@@ -110,7 +116,7 @@ def texts(repository: Repository, base: Sha, head: Sha) -> list[dict[str, Any]]:
     return kept
 
 
-def row(repository: Repository, commit: Commit, name: str) -> dict[str, Any] | None:
+def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = False) -> dict[str, Any] | None:
     """None where the diff is too large or too small, or is no text."""
     base, head = commit.parents[0], commit.sha
     diff, unread = diff_between(repository, base, head, changes_between(repository, base, head), DIFF_BYTES)
@@ -118,7 +124,7 @@ def row(repository: Repository, commit: Commit, name: str) -> dict[str, Any] | N
     if unread or size is None or not fits(size) or "�" in diff:
         return None
     paths = commit.touched
-    linked = issues(commit, name)
+    linked = issues(commit, name, is_listed=is_listed)
     dossier = {
         "dossier_version": 1,
         "pull_request": pull_request(commit, name),
@@ -128,7 +134,9 @@ def row(repository: Repository, commit: Commit, name: str) -> dict[str, Any] | N
         "guidance": [one.model_dump() for one in guidance_at(repository, base, paths)],
         "ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success"}]},
     }
-    Dossier.model_validate(dossier)
+    whole = complete(Dossier.model_validate(dossier))
+    lookups = lookups_at(repository, whole, definitions_in(whole))
+    dossier["lookups"] = [lookup.model_dump() for lookup in lookups]
     expect = {
         "decision": "accept",
         "why": "clean",
@@ -137,29 +145,38 @@ def row(repository: Repository, commit: Commit, name: str) -> dict[str, Any] | N
         "files": size.files,
         "added": size.added,
         "tested": any(is_test(path) for path in paths),
-        "issue_source": "message" if linked else None,
+        "issue_source": ("list" if is_listed else "message") if linked else None,
         "declares_loosening": declares_a_loosening(commit),
     }
     return {"id": f"mined-{hashed(name, commit.sha)[:12]}", "dossier": dossier, "expect": expect}
 
 
-def made(repository: Repository, commits: Sequence[Commit], name: str) -> Iterator[tuple[Commit, dict[str, Any]]]:
+def made(
+    repository: Repository, commits: Sequence[Commit], name: str, *, is_listed: bool
+) -> Iterator[tuple[Commit, dict[str, Any]]]:
     """Rows of those commits that can be read whole (a snapshot may lack contents)."""
     for commit in commits:
         try:
-            found = row(repository, commit, name)
+            found = row(repository, commit, name, is_listed=is_listed)
         except GitFailedError:
             continue
         if found is not None:
             yield commit, found
 
 
+def _lists(commit: Commit, least: int) -> bool:
+    items = listed_items(commit)
+    return len(items) >= least and as_criteria(items) != ""
+
+
 def rows(repository: Repository, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """At most `limit` rows, newest first; three of four with a test, as far as there are."""
     name = arguments.name or repository_name(repository)
     commits = clean(history(repository, arguments.walk), arguments.touching)
+    if arguments.listed:
+        commits = [commit for commit in commits if _lists(commit, arguments.listed)]
     limit = arguments.limit or len(commits)
-    tested, others = (made(repository, some, name) for some in spread(commits))
+    tested, others = (made(repository, some, name, is_listed=bool(arguments.listed)) for some in spread(commits))
     chosen = list(islice(tested, limit * TESTED_OF_FOUR // 4))
     chosen += islice(others, limit - len(chosen))
     chosen += islice(tested, limit - len(chosen))
@@ -181,6 +198,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, metavar="OUT.jsonl.gz")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="at most N rows, spread over the history")
     parser.add_argument("--touching", action="append", default=[], metavar="GLOB")
+    parser.add_argument("--listed", type=int, default=0, metavar="N", help="only messages that list at least N things")
     parser.add_argument("--walk", type=int, default=WALKED, metavar="N", help="how many commits to look back")
     parser.add_argument("--name", metavar="OWNER/NAME", help="the repository's name, where it has no remote")
     arguments = parser.parse_args(given)

@@ -85,8 +85,8 @@ MUTATIONS = (
     Mutation(
         "pipeline: running CI is not waited for",
         "worker/pipeline.py",
-        "    if now >= until:",
-        "    if now <= until:",
+        "if running and now < until else None",
+        "if running and now > until else None",
         "test_ci.py",
     ),
     Mutation(
@@ -120,7 +120,7 @@ MUTATIONS = (
     Mutation(
         "record: the ledger is not written",
         "worker/record.py",
-        "    keepers.ledger.append(pull, made, told(whole, dossier.case_error, keepers.telling), beside)",
+        "    keepers.ledger.append(pull, made, events, beside)",
         "    del pull",
         "test_the_first_case.py test_the_model.py",
     ),

@@ -1,8 +1,9 @@
 """What code makes of any reply: `python bench/scripted_judges.py FILE.jsonl[.gz]... [--all] [--per-file N] [--out FILE]`.
 
 Judges rows of docs/bench.md at tier hybrid, through the real adapter and a real socket, with models that are made by a rule: an
-oracle; one that always accepts and one that always rejects, at places that exist and are drawn by chance; a parrot of the
-author's case; and an oracle that says the opposite in a tenth of the rows. Prints, for each, the shares of accepts, rejects and
+oracle; one that always accepts and one that always rejects, at places that exist and are drawn by chance; a liar that calls missing
+or unasked what is not; one that is fooled and quotes the lines that fit best; a parrot of the author's case; and an oracle that says
+the opposite in a tenth of the rows. Prints, for each, the shares of accepts, rejects and
 abstains by what is known of the rows, how many a model was asked about, and what stood in the way of the oracle. With `--out`,
 a run that was stopped goes on. Costs nothing.
 """

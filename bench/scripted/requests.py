@@ -10,10 +10,13 @@ from typing import Any, Final, NamedTuple, cast
 Json = dict[str, Any]
 
 FENCED: Final = re.compile(r"^\[\[(\w+) begin: ([^\n]*)\]\]\n(.*?)\n?\[\[\1 end\]\]$", re.DOTALL | re.MULTILINE)
-CRITERION: Final = re.compile(r"^(AC\d+)(?: \(inferred\))?: (.*)$", re.MULTILINE)
+CRITERION: Final = re.compile(r"^(AC\d+|description)(?: \(inferred\))?: (.*)$", re.MULTILINE)
 RUBRIC: Final = re.compile(r"^- `(\w+)`: ", re.MULTILINE)
 ROW: Final = re.compile(r"^(\d+) ([ +-])(.*)$", re.MULTILINE)
 CLAIM: Final = re.compile(r"^claim: (\S+) -> (\S+?)(?::(\d+)[\d-]*)?: (\w+)", re.MULTILINE)
+QUESTION: Final = re.compile(
+    r"^- (q\d+): Does this make it `(\w+)`(?: at (\S+?)(?::(\d+) \(\w+\))?)?\?(.*)$", re.MULTILINE
+)
 PART: Final = re.compile(r"This is part \d+ of \d+")
 
 
@@ -38,6 +41,16 @@ class Claim(NamedTuple):
     line: int | None
 
 
+class Suspicion(NamedTuple):
+    """What code asks about."""
+
+    id: str
+    category: str
+    path: str
+    line: int | None
+    text: str
+
+
 class Asked(NamedTuple):
     """One request, read."""
 
@@ -45,12 +58,13 @@ class Asked(NamedTuple):
     rubric: tuple[str, ...]
     places: tuple[Place, ...]
     claims: tuple[Claim, ...]
+    suspicions: tuple[Suspicion, ...]
     schema: Json
     is_part: bool
 
     def at(self, path: str, line: int | None, side: str = "head") -> Place | None:
         """The place if it was shown, else the next one in its file."""
-        here = [one for one in self.places if one.path == path]
+        here = [one for one in self.places if one.path == path and one.text.strip()]
         if line is None or not here:
             return here[0] if here else None
         return min(here, key=lambda one: (one.side != side, abs(one.line - line)))
@@ -70,6 +84,12 @@ def read(body: Json) -> Asked:
             for label, said in fenced
             if label == "case"
             for one in CLAIM.finditer(said)
+        ),
+        suspicions=tuple(
+            Suspicion(one[1], one[2], one[3] or "", int(one[4]) if one[4] else None, one[5])
+            for label, said in fenced
+            if label == "questions"
+            for one in QUESTION.finditer(said)
         ),
         schema=body["output_config"]["format"]["schema"],
         is_part=PART.search(text) is not None,

@@ -227,7 +227,7 @@ def _script_function(node: Node, tongue: Tongue, lines: list[str]) -> Function |
     return _made(given, node.parent, _words(title).strip("\"'"), tongue, lines, test=True)
 
 
-def _made(  # noqa: PLR0913 - one value's parts
+def _made(
     node: Node, whole: Node, name: str, tongue: Tongue, lines: list[str], *, test: bool = False
 ) -> Function | None:
     block = node.child_by_field_name("body")

@@ -10,6 +10,8 @@ import pytest
 
 from bench.mine import main
 from bench.mining.history import history
+from worker.assemble import complete
+from worker.domain.dossier import Dossier
 from worker.local.git import open_repository
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
@@ -148,3 +150,40 @@ def test_an_issue_speaks_in_the_message_s_words(workshop: Workshop) -> None:
     (row,) = mined(workshop)
     assert [(issue["number"], issue["linked_by"]) for issue in row["dossier"]["issues"]] == [(9, "Closes #9")]
     assert row["expect"]["issue_source"] == "message"
+
+
+LISTED = """Rework the parts (#12)
+
+Why: there were too many.
+
+* Retry three times
+  before the part fails
+* Log the number of retries (#9)
+* fix lint
+* `src/part1.py` and `src/part2.py`
+* 0123abc 4567def 89abcde
+* Merge branch 'main' into parts
+- [ ] I have read the guide
+1. Refuse a part without a name
+    - Say which part was refused
+
+Signed-off-by: Bob Part <bob@example.org>
+Co-authored-by: Carol Part <carol@example.org>
+"""
+
+
+def test_a_list_of_what_a_commit_does_becomes_the_criteria_of_an_issue(workshop: Workshop) -> None:
+    workshop.commits(LISTED)
+    workshop.commits("Say little\n\n- Add a first part\n- Add a second part\n- fix lint")
+    (row,) = mined(workshop, "--listed", "3")
+    (issue,) = row["dossier"]["issues"]
+    assert issue["body"].startswith("## Acceptance criteria\n\n- ")
+    assert row["expect"]["issue_source"] == "list"
+    criteria = complete(Dossier.model_validate(row["dossier"])).criteria or ()
+    assert [(one.text, one.inferred) for one in criteria] == [
+        ("Retry three times before the part fails", False),
+        ("Log the number of retries (#9)", False),
+        ("Refuse a part without a name", False),
+        ("Say which part was refused", False),
+    ]
+    assert len(mined(workshop)) == 2

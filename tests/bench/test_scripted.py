@@ -24,6 +24,8 @@ TEST = "def test_load(tmp_path):\n    (tmp_path / 'a').write_text('x')\n    asse
 GOOD = Label("row", is_good=True, category="")
 BAD = Label("row", is_good=False, category="half_finished", where=({"path": "load.py", "line": 2, "side": "head"},))
 
+GAP = Label("row", is_good=False, category="acceptance_gap", missing=("AC2",))
+
 
 def dossier() -> Dossier:
     return dossier_of({}, {"load.py": CHANGE, "tests/test_load.py": TEST}, criteria=CRITERIA)
@@ -31,7 +33,7 @@ def dossier() -> Dossier:
 
 @pytest.fixture
 def server() -> Iterator[Played]:
-    with played({"good": GOOD, "bad": BAD}) as running:
+    with played({"good": GOOD, "bad": BAD, "gap": GAP}) as running:
         yield running
 
 
@@ -59,7 +61,15 @@ def test_the_oracle_rejects_what_is_bad_at_its_place(server: Played) -> None:
     assert [one.place for one in verdict.evidence] == ["load.py:2"]
 
 
-@pytest.mark.parametrize("model", ["accepts", "rejects", "parrot", "flips"])
+def test_the_oracle_names_the_criterion_that_is_not_done_and_the_line_that_falls_short(server: Played) -> None:
+    verdict = judged(server, "oracle", "gap")
+    assert (verdict.decision, verdict.category) == ("reject", "acceptance_gap")
+    assert "AC2 is not done: `load` closes" in verdict.concern
+    assert [(one.id, one.status) for one in verdict.criteria] == [("AC1", "unverifiable"), ("AC2", "partial")]
+    assert server.corrections == []
+
+
+@pytest.mark.parametrize("model", ["accepts", "rejects", "lies", "fooled", "parrot", "flips"])
 def test_every_model_gives_replies_that_can_be_read(server: Played, model: str) -> None:
     verdict = judged(server, model, "good")
     assert verdict.escalated
