@@ -5,6 +5,9 @@ import re
 import tomllib
 from pathlib import Path
 
+from worker.case_block import CASE_NAMES, CLAIM_NAMES, read_block
+from worker.domain.case import Case
+from worker.domain.claim_pointer import read_pointer
 from worker.domain.verdict import VERDICT, AbstainReason, Category
 from worker.variables import VARIABLES
 
@@ -42,3 +45,24 @@ def test_every_test_that_the_table_of_the_tests_names_is_there() -> None:
     for file, name in named:
         text = (ROOT / "tests" / file).read_text()
         assert not name or f"def {name}(" in text, (file, name)
+
+
+def test_what_the_page_on_the_case_shows_is_read_as_it_says() -> None:
+    page = (ROOT / "docs/case.md").read_text()
+    blocks = re.findall(r"^```assay\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    shown = [block for block in blocks if "summary: " in block]
+    assert [read_block(block).unread for block in shown] == [(), ()]
+    assert all(isinstance(read_block(block).case, Case) for block in shown)
+    forms, natural = page.partition("## Places")[2].partition("## Good and bad")[0].split("**A place in one of these")
+    places = [
+        place
+        for row in re.findall(r"^\| (`.*?) \|", forms, flags=re.MULTILINE)
+        for place in re.findall(r"`(.+?)`", row)
+    ]
+    assert len(places) == 8
+    assert [place for place in places if not (found := read_pointer(place)) or not found.is_exact] == []
+    others = re.findall(r"`([^`]*\.py[^`]*)`", natural)
+    assert [found.is_exact for place in others if (found := read_pointer(place))] == [False, False, False]
+    known = {name for names in (*CASE_NAMES.values(), *CLAIM_NAMES.values()) for name in names}
+    told = re.findall(r"`([a-z_]+)`", page.partition("Read as well:")[2].partition("Other fields")[0])
+    assert {name.replace("_", "") for name in told} <= known

@@ -1,9 +1,11 @@
 """Validators first: what other checks say decides whether anybody judges."""
 
+import time
+
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.changes import FOR_EVERYONE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.tester import World
 
@@ -113,7 +115,7 @@ def test_pain_11_another_apps_green_check_does_not_stand_for_ci_that_the_author_
 
 
 def test_pain_25_ci_of_a_fork_that_waits_for_approval_is_not_run(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.repository({**PROJECT, **FOR_EVERYONE})
     pull = world.mallory.opens_from_a_fork(RETRY, draft=True)
     here.holds_workflow(pull.head, "tests.yml")
     world.alice.marks_ready(pull)
@@ -165,3 +167,26 @@ def test_ci_that_never_ends_is_an_abstain(another_world: Open) -> None:
 
     assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "ci_pending")
     assert world.model.asked == []
+
+
+@pytest.mark.slow
+def test_a_required_check_is_waited_for_longer_than_others_and_than_a_check_may_stay_open(another_world: Open) -> None:
+    world = another_world({"ASSAY_CI_WAIT": "1", "ASSAY_CI_REQUIRED_WAIT": "600", "ASSAY_CHECK_DEADLINE": "2"})
+    here = world.repository(PROJECT, protect=["Assay", "unit tests"])
+    pull = world.agent.opens(RETRY, draft=True)
+    tests = here.starts_ci(pull.head, "unit tests")
+    world.agent.marks_ready(pull)
+    world.until(lambda: bool(here.checks) and "Waiting for CI" in pull.check.title, "the check waits for CI")
+    time.sleep(4)  # what must not happen takes both of the shorter limits
+    assert (pull.check.status, pull.check.title) == ("in_progress", "Waiting for CI: unit tests")
+    world.model.answers(accept(RETRY_AT))
+    tests.finishes("success")
+    world.settles()
+    assert pull.check.conclusion == "success"
+
+    other = world.repository(PROJECT)
+    late = world.person("copilot-swe-agent[bot]").opens(RETRY, draft=True)
+    other.starts_ci(late.head, "unit tests")
+    world.person("copilot-swe-agent[bot]").marks_ready(late)
+    world.settles()
+    assert late.verdict["abstain_reason"] == "ci_pending"

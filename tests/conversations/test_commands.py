@@ -7,7 +7,8 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.conversations.test_feedback import comments
-from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.conversations.test_outcomes import told
+from tests.world.changes import FOR_EVERYONE, PROJECT, RETRY, RETRY_AT
 from tests.world.people import Comment
 from tests.world.product import run
 from tests.world.pulls import Pull
@@ -200,7 +201,7 @@ def test_the_rerun_button_judges_again(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_fork_is_judged_and_its_rerun_button_works_too(world: World) -> None:
-    world.repository(PROJECT)
+    world.repository({**PROJECT, **FOR_EVERYONE})
     world.model.fails(401).answers(accept(RETRY_AT))
     pull = world.mallory.opens_from_a_fork(RETRY)
     world.settles()
@@ -585,3 +586,27 @@ def test_an_override_is_told_by_show_and_history(world: World) -> None:
     assert "Overridden by @alice at " in told
     listed = run(world.product.environment, "history", f"{pull.repository.name}#{pull.number}").stdout
     assert "A hotfix." in listed
+
+
+def test_the_only_maintainer_may_override_their_own_pull_request_and_it_is_titled_and_counted_as_such(
+    world: World,
+) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.alice.opens(RETRY, message="Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>")
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    world.alice.comments(pull, "/override the test is good enough for now")
+    world.settles()
+    assert pull.check.title == "Overridden by @alice, the author: the test is good enough for now"
+    assert pull.check.conclusion == "neutral"
+    assert [one["outcome"] for one in told(world, pull, "outcome.recorded")] == ["own_override"]
+
+    world.repository(PROJECT, collaborators={"bob": "admin"})
+    world.model.answers(reject("weak_test", RETRY_AT))
+    another = world.person("alice").opens(RETRY)
+    world.settles()
+    world.person("alice").comments(another, "/override the same")
+    world.settles()
+    assert another.check.conclusion == "failure"
+    assert "own pull request" in another.answers[-1]

@@ -5,9 +5,10 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tests.world.changes import PROJECT, STUB
+from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, STUB
 from tests.world.github_bench import GitHub, Refused
 from tests.world.pulls import Repository
+from tests.world.replies import accept
 from tests.world.tester import World
 
 PLACE = ".github/assay.yml"
@@ -37,7 +38,7 @@ def test_pain_21_the_pull_request_rewrites_its_own_rules(world: World) -> None:
     world.settles()
 
     assert pull.check.conclusion == "failure", "judged by the base's file"
-    assert pull.check.title.startswith("Rejected: half finished at upload.py:")
+    assert pull.check.title.startswith("Rejected without criteria: half finished at upload.py:")
     for line in (
         "### This pull request changes how it would be judged",
         "- `mode`: `block` → `observe` (weaker: a reject would not fail the check any more)",
@@ -72,7 +73,7 @@ def test_a_repository_that_only_observes_is_told_what_would_have_been_rejected(w
     world.settles()
 
     assert pull.check.conclusion == "neutral"
-    assert pull.check.title.startswith("Would have rejected: half finished at upload.py:")
+    assert pull.check.title.startswith("Would have rejected without criteria: half finished at upload.py:")
     assert "only observes: whatever is decided here, the check neither passes nor blocks" in pull.text
     assert world.alice.merges(pull).is_merged
 
@@ -124,3 +125,14 @@ def test_where_an_issue_is_wanted_nobody_judges_without_one(world: World) -> Non
     assert pull.check == ("completed", "neutral", "Not judged: no linked issue says what is wanted")
     assert "says that no_criteria does not block" in pull.text
     assert world.model.asked == []
+
+
+def test_a_repository_may_have_documentation_judged_by_the_model_alone(world: World) -> None:
+    world.repository({**PROJECT, PLACE: "accept_alone: false\n"})
+    world.model.answers(accept("README.md:3"))
+    pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
+    world.settles()
+
+    assert (pull.check.conclusion, pull.verdict["judge_kind"]) == ("success", "hybrid")
+    assert len(world.model.asked) == 1
+    assert "this repository accepts nothing without a model (`accept_alone`)" in pull.verdict["escalation_reason"]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.conversations.test_outcomes import of_kind, told
 from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -117,7 +118,7 @@ def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verd
     def overtaken(_: object) -> Any:
         if not heads:
             world.github.verb("hooks", paused=True)
-            heads.append(world.agent.pushes(pull, {"notes.md": "Retried four times.\n"}))
+            heads.append(world.agent.pushes(pull, {"notes.md": "The retry is tried four times.\n"}))
             return accept(RETRY_AT)
         return reject("half_finished", "notes.md:1")
 
@@ -137,3 +138,31 @@ def test_a_push_that_overtakes_a_verdict_finds_its_author_told_and_the_next_verd
     [told] = comments(world)
     assert f"Assay rejected `{heads[0][:12]}`" in told
     assert f"`{judged[:12]}` accepted" in told, "what was told is on record"
+
+
+def test_red_ci_goes_back_to_the_agent_with_its_first_failing_test_and_is_over_when_it_is_green(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.agent.opens(RETRY, draft=True)
+    log = "___ test_503 ___\nE   assert 503 == 200\nFAILED tests/test_retry.py::test_503 - assert 503 == 200"
+    here.reports_ci(pull.head, "unit tests", "failure", log)
+    world.agent.marks_ready(pull)
+    world.settles()
+    assert pull.verdict["abstain_reason"] == "ci_failed"
+    assert pull.verdict["ci_failure"]["test"] == "tests/test_retry.py::test_503"
+    [told] = comments(world)
+    assert told.startswith(f"@copilot CI failed on `{pull.head[:12]}`: **unit tests**.")
+    assert "First failing test: `tests/test_retry.py::test_503`" in told
+    assert "E   assert 503 == 200" in told
+
+    waited = run(world.product.environment, "wait", f"{here.name}@{pull.head}", "--timeout", "5")
+    assert waited.returncode == 3
+    assert "First failing test: tests/test_retry.py::test_503" in waited.stdout
+    assert "E   assert 503 == 200" in waited.stdout
+
+    world.model.answers(reject("weak_test", RETRY_AT))
+    here.reports_ci(pull.head, "unit tests", "success")
+    world.until(lambda: pull.check.conclusion == "failure", "the green run is judged")
+    world.settles()
+    [told] = comments(world)
+    assert told.startswith(f"@copilot Assay rejected `{pull.head[:12]}`: **weak test**.")
+    assert "Round 1 of 5" in told, "red CI used no round"

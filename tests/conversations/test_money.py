@@ -9,7 +9,7 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.worker.judge.making import dossier
-from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
+from tests.world.changes import FOR_EVERYONE, ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.people import Proposal
 from tests.world.product import run
 from tests.world.pulls import Pull
@@ -56,6 +56,47 @@ def test_a_day_that_is_almost_paid_out_is_said_and_at_its_end_facts_and_safe_cha
         "both would have been asked about"
     )
     assert len(world.model.asked) == 1
+
+
+def test_a_strangers_fork_costs_nothing_until_an_account_with_write_access_asks(world: World) -> None:
+    here = world.repository(PROJECT)
+    pull = world.mallory.opens_from_a_fork(RETRY)
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["abstain_reason"]) == ("action_required", "unproven")
+    assert (pull.verdict["judge_cost_usd"], pull.verdict["signals"]["escalation_skipped"]) == ("0", "outsider")
+    assert "its author has no write access here" in pull.text
+
+    stub = world.mallory.opens_from_a_fork(STUB, branch="stub")
+    world.settles()
+    assert (stub.check.conclusion, stub.verdict["category"]) == ("failure", "half_finished"), "facts still reject"
+    world.mallory.comments(pull, "/rejudge")
+    world.settles()
+    assert world.model.asked == []
+
+    world.model.answers(accept(RETRY_AT))
+    world.bob.comments(pull, "/rejudge")
+    world.settles()
+    assert pull.check.conclusion == "success"
+    world.model.answers(accept(RETRY_AT))
+    world.mallory.pushes(pull, {"note.md": "Retried.\n"})
+    world.settles()
+    assert pull.check.conclusion == "success", "who was vouched for once is judged from then on"
+    assert len(world.model.asked) == 2
+
+    here.github.verb("push", repo=here.name, branch="main", files=FOR_EVERYONE)
+    world.model.answers(accept(RETRY_AT))
+    free = world.mallory.opens_from_a_fork({**RETRY, "free.md": "Free.\n"}, branch="free")
+    world.settles()
+    assert free.check.conclusion == "success"
+
+
+@pytest.mark.slow
+def test_a_writers_fork_is_judged_like_their_branch(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT))
+    pull = world.bob.opens_from_a_fork(RETRY)
+    world.settles()
+    assert pull.check.conclusion == "success"
 
 
 @pytest.mark.slow

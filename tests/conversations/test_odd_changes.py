@@ -25,11 +25,11 @@ STRANGE: Files = {
     "windows.py": "x = 1\r\ny = 2\r\n",
     "latest.py": {"text": "upload.py", "mode": "120000"},  # a link
     "run.py": {"text": "x = 1\n", "mode": "100755"},
-    "my tests/the upload.py": "x = 1\n",
+    "my tests/the menu.py": "x = 1\n",
     'say "hi".py': "x = 1\n",
-    "it's.py": "x = 1\n",
-    "a\tb.py": "x = 1\n",
-    "a\\b.py": "x = 1\n",
+    "zebra's.py": "x = 1\n",
+    "llama\tzebra.py": "x = 1\n",
+    "llama\\zebra.py": "x = 1\n",
     "größe/测试 🚀.py": "x = 'ß'\n",
     "query.sql": "-- a comment\n++ b\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n",
     "page.py": "x = 1\n\x0cy = 2\u2028z = 3\n",
@@ -41,10 +41,15 @@ STRANGE: Files = {
 """Names and contents that are unusual and can all be read."""
 
 
+def naming(*paths: str) -> str:
+    """A description that names the files, so that none of them seems to belong to another task."""
+    return f"The change also needs {', '.join(f'`{path}`' for path in paths)}."
+
+
 def test_strange_names_and_contents_are_read_and_judged(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, **STRANGE})
+    pull = world.agent.opens({**RETRY, **STRANGE}, body=naming(*STRANGE))
     world.settles()
 
     assert not_read(pull) == []
@@ -107,7 +112,7 @@ def test_a_rename_is_judged_as_one(world: World) -> None:
 def test_what_cannot_be_read_is_named_and_never_passes_unread(world: World, path: str, file: dict[str, str]) -> None:
     world.repository(PROJECT)
     world.model.decides(lambda _: accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, path: file})
+    pull = world.agent.opens({**RETRY, path: file}, body=naming(path))
     world.settles()
 
     if pull.check.conclusion == "success":
@@ -156,7 +161,7 @@ def test_a_secret_in_the_change_does_not_reach_the_model(world: World) -> None:
     world.repository(PROJECT)
     token = "ghp_" + "a1B2" * 9
     world.model.answers(accept(RETRY_AT))
-    world.agent.opens({**RETRY, "deploy.py": f'TOKEN = "{token}"\n'})
+    world.agent.opens({**RETRY, "deploy.py": f'TOKEN = "{token}"\n'}, body=naming("deploy.py"))
     world.settles()
 
     assert token not in world.model.asked[0].text
@@ -166,7 +171,7 @@ def test_what_is_stored_is_encrypted(world: World) -> None:
     canary = "canary_line_that_nobody_else_writes"
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "private.py": f"{canary} = 1\n"})
+    pull = world.agent.opens({**RETRY, "mascot.py": f"{canary} = 1\n"}, body=naming("mascot.py"))
     world.settles()
     assert pull.check.conclusion == "success"
 
@@ -185,8 +190,8 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines_and_take
     world.expected_errors = ("a judge was killed",)
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
-    pull = world.agent.opens({**RETRY, "notes.py": "/*\n" * 4_000})
+    pull = world.agent.opens({**RETRY, "mascot.py": "/*\n" * 4_000}, body=naming("mascot.py"))
     world.settles()
     assert pull.check.conclusion == "success"
-    assert "notes.py" in pull.verdict["coverage"]["read"]
+    assert "mascot.py" in pull.verdict["coverage"]["read"]
     assert len(world.model.asked) == 1, "the first judging ended before it asked anybody"

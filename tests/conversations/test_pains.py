@@ -100,12 +100,14 @@ def test_pain_06_who_waits_on_a_commit_is_told_of_that_one_alone(world: World) -
 
 def test_pain_07_where_no_reviewer_ran_nothing_reads_like_an_approval(another_world: Open) -> None:
     world = another_world({"ANTHROPIC_API_KEY": ""})
-    here = world.repository(PROJECT)
-    pull = opened(world)
+    for required, conclusion in ([], "neutral"), (["Assay"], "action_required"):
+        here = world.repository(PROJECT, protect=required)
+        pull = world.person("copilot-swe-agent[bot]").opens(RETRY)
+        world.settles()
 
-    assert [one["conclusion"] for one in here.checks] == ["neutral"]
-    assert "Not judged" in pull.check.title
-    assert "accepted" not in f"{pull.check.title} {pull.text.partition('<details>')[0]}".lower()
+        assert [one["conclusion"] for one in here.checks] == [conclusion]
+        assert "Not judged" in pull.check.title
+        assert "accepted" not in f"{pull.check.title} {pull.text.partition('<details>')[0]}".lower()
     assert world.model.asked == []
 
 
@@ -247,32 +249,39 @@ def test_pain_18_green_tests_do_not_hide_a_criterion_that_nobody_touched(world: 
     assert [(one["id"], one["status"]) for one in pull.verdict["criteria"]] == [("AC1", "met"), ("AC2", "missing")]
 
 
-def test_pain_19_an_assertion_that_was_dropped_to_get_green_is_a_fact_at_no_cost(world: World) -> None:
+def test_pain_19_a_test_that_is_switched_off_without_a_reason_is_a_fact_at_no_cost(world: World) -> None:
     world.repository(TESTED)
+    off = "import pytest\n" + TESTED["tests/test_upload.py"].replace("def test", "@pytest.mark.skip\ndef test")
+    pull = opened(world, **{"tests/test_upload.py": off})
+
+    assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "tests_pass_but_wrong")
+    assert (pull.verdict["judge_cost_usd"], world.model.asked) == ("0", [])
+
+
+def test_pain_19_an_assertion_that_was_dropped_to_get_green_is_put_before_the_model(world: World) -> None:
+    world.repository(TESTED)
+    world.model.answers(reject("weak_test", RETRY_AT))
     weaker = TESTED["tests/test_upload.py"].replace("    assert str(sent) == '200'\n", "")
-    pull = world.agent.opens({"tests/test_upload.py": weaker})
-    world.settles()
+    pull = opened(world, **{"tests/test_upload.py": weaker})
 
     assert (pull.check.conclusion, pull.verdict["category"]) == ("failure", "weak_test")
-    assert (pull.verdict["judge_cost_usd"], world.model.asked) == ("0", [])
-    assert "assert str(sent) == '200'" in pull.text
+    found = [(one["signal"], one["fact"], one["side"], one["line"]) for one in pull.verdict["findings"]]
+    assert ("assertion_removed", False, "base", 7) in found
+    assert "this assertion was removed from a test that stays" in world.model.asked[0].text
+    assert "suspicion: assertion removed at `tests/test_upload.py:7`" in pull.text.replace("[", "")
 
 
-def test_pain_19_an_assertion_that_asks_less_is_a_fact_at_no_cost(world: World) -> None:
+def test_pain_19_an_assertion_that_asks_less_is_put_before_the_model(world: World) -> None:
     world.repository(TESTED)
+    world.model.answers(reject("weak_test", RETRY_AT))
     weaker = TESTED["tests/test_upload.py"].replace("assert sent == 200", "assert sent is not None")
-    pull = world.agent.opens({**RETRY, "tests/test_upload.py": weaker})
-    world.settles()
+    pull = opened(world, **{"tests/test_upload.py": weaker})
 
-    assert pull.check == ("completed", "failure", "Rejected: weak test at tests/test_upload.py:6")
-    assert (pull.verdict["judge_cost_usd"], world.model.asked) == ("0", [])
-    assert "this asserts less than what stood here before" in pull.text
-    assert [(one["side"], one["line"], one["quote"].strip()) for one in pull.verdict["evidence"]] == [
-        ("head", 6, "assert sent is not None"),
-        ("base", 6, "assert sent == 200"),
-    ]
-    assert "assert sent == 200" in pull.text.partition("as JSON")[0]
-    assert "assert sent is not None" in pull.text
+    assert pull.check.conclusion == "failure"
+    found = [(one["signal"], one["fact"], one["line"]) for one in pull.verdict["findings"]]
+    assert ("assertion_loosened", False, 6) in found
+    assert "this asserts less than what stood here before" in world.model.asked[0].text
+    assert "suspicion: assertion loosened at `tests/test_upload.py:6`" in pull.text.replace("[", "")
 
 
 def test_pain_22_a_verdict_in_the_diff_is_no_verdict(world: World) -> None:
@@ -317,7 +326,7 @@ def test_words_of_ours_in_a_change_are_no_flags(world: World) -> None:
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT))
     quoted = "TEXT = '''*Cut here: the rest does not fit into a check run.* too_large not read unread files_unread'''\n"
-    pull = opened(world, **{"words.py": quoted})
+    pull = opened(world, **{"upload.py": RETRY["upload.py"] + quoted})
 
     assert pull.check.conclusion == "success"
     assert pull.verdict["coverage"]["unread"] == pull.verdict["coverage"]["partly"] == []

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.world.changes import PROJECT, RETRY, RETRY_AT
+from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -121,3 +121,108 @@ def test_after_the_last_round_a_person_is_called(another_world: Open) -> None:
     assert "After 2 rounds this still does not converge" in pull.text
     assert f"[ ] c1: {STEP}" in pull.text
     assert not world.alice.merges(pull).is_merged
+
+
+def told(summary: str) -> str:
+    return f"Retries.\n\n```assay\nsummary: {summary}\n```\n"
+
+
+def test_one_more_word_in_the_case_draws_no_third_judging(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(quoting(weak_test()))
+    pull = world.agent.opens(RETRY, body=told("Retries on 503"))
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["round"]) == ("failure", 1)
+
+    world.model.answers(quoting(weak_test(next_step="In line 5, count how often `upload` sends.")))
+    world.agent.edits(pull, body=told("Retries on 503, three times"))
+    world.settles()
+    once_more = pull.verdict
+    assert (pull.check.conclusion, once_more["round"], once_more["carried_from"]) == ("failure", 2, None)
+
+    for word in ("truly", "surely"):
+        world.agent.edits(pull, body=told(f"Retries on 503, {word}"))
+        world.settles()
+    assert len(world.model.asked) == 2, "the case is frozen with the head"
+    assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", once_more["eval_id"])
+
+
+@pytest.mark.slow
+def test_the_title_the_text_and_its_links_draw_no_third_judging(world: World) -> None:
+    world.repository(PROJECT)
+    first, second = (world.alice.writes_issue(*ISSUE) for _ in range(2))
+    world.model.answers(quoting(weak_test()))
+    pull = world.agent.opens(RETRY, body="Uploads retry.")
+    world.settles()
+    assert (pull.check.conclusion, pull.verdict["round"]) == ("failure", 1)
+
+    world.model.answers(quoting(weak_test(next_step="In line 5, count how often `upload` sends.")))
+    world.agent.edits(pull, body="Uploads retry at most twice.")
+    world.settles()
+    once_more = pull.verdict
+    assert (once_more["round"], once_more["carried_from"], len(world.model.asked)) == (2, None, 2)
+
+    edits = (
+        {"body": "Uploads truly retry."},
+        {"title": "Retry all uploads"},
+        {"body": f"Closes #{first.number}"},
+        {"body": f"Closes #{first.number} and closes #{second.number}"},
+        {"body": told("Retries on 503")},
+        {"body": "```assay\nsummary: [\n```"},
+        {"body": told("Retries on 503, three times")},
+    )
+    for edit in edits:
+        world.agent.edits(pull, **edit)
+        world.settles()
+        assert len(world.model.asked) == 2, f"{edit}: the text is frozen with the head"
+        assert (pull.check.conclusion, pull.verdict["carried_from"]) == ("failure", once_more["eval_id"])
+    assert not world.alice.merges(pull).is_merged
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, TESTED)
+    world.settles()
+    assert "Retries on 503, three times" in world.model.asked[-1].text, "a push brings the new text"
+
+
+@pytest.mark.slow
+def test_an_issue_counts_as_it_stands_though_the_text_that_links_it_is_frozen(world: World) -> None:
+    world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}\n\n{told('Retries')}")
+    world.settles()
+    for summary in ("Retries on 503", "Retries on 503 and 504"):
+        world.agent.edits(pull, body=f"Closes #{issue.number}\n\n{told(summary)}")
+        world.settles()
+    assert len(world.model.asked) == 2
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.edits_issue(issue, body="Uploads fail on 503 and on 502.")
+    world.settles()
+    assert len(world.model.asked) == 3
+    assert "on 502" in world.model.asked[-1].text
+    assert "503 and 504" not in world.model.asked[-1].text
+
+
+@pytest.mark.slow
+def test_another_head_and_a_contest_are_judged_whatever_was_edited(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
+    pull = world.agent.opens(RETRY, body=told("Retries"))
+    world.settles()
+    world.agent.edits(pull, body=told("Retries on 503"))
+    world.settles()
+    world.agent.edits(pull, body=told("Retries on 503 and 504"))
+    world.settles()
+    assert len(world.model.asked) == 2
+
+    world.model.answers(accept(RETRY_AT))
+    world.alice.comments(pull, "/contest 504 is not retried.")
+    world.settles()
+    assert "Retries on 503 and 504" not in world.model.asked[-1].text
+    assert len(world.model.asked) == 3
+
+    world.model.answers(accept(RETRY_AT))
+    world.agent.pushes(pull, {**RETRY, "upload.py": RETRY["upload.py"] + "\n\nTRIES = 3\n"})
+    world.settles()
+    assert "Retries on 503 and 504" in world.model.asked[-1].text

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.conversations.test_feedback import comments
 from tests.world.changes import ISSUE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT, STUB, STUB_LINES
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
@@ -35,7 +36,14 @@ def test_a_stub_is_rejected_at_its_line_and_the_solution_is_accepted_and_merged(
 def test_a_rejection_of_the_model_names_category_line_and_next_step(world: World) -> None:
     world.repository(PROJECT)
     issue = world.alice.writes_issue(*ISSUE)
-    world.model.answers(reject("tests_pass_but_wrong", RETRY_AT, next_step="Wait between the tries."))
+    world.model.answers(
+        reject(
+            "tests_pass_but_wrong",
+            RETRY_AT,
+            concern="`upload` tries again without a pause.",
+            next_step="Wait between the tries.",
+        )
+    )
     pull = world.agent.opens(RETRY, body=f"Closes #{issue.number}")
     world.settles()
 
@@ -144,6 +152,27 @@ def test_a_malformed_case_is_answered_with_its_one_error_and_judged_all_the_same
     assert pull.check.conclusion == "success"
     assert "Case refused" in pull.text
     assert "acceptance" in pull.text
+
+
+def test_an_unreadable_case_goes_back_to_the_agent_and_mending_it_uses_no_round(world: World) -> None:
+    world.repository(PROJECT)
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.agent.opens(RETRY, body="```assay\nsummary: Retries\nac_coverage: AC1\n```\n")
+    world.settles()
+    [told] = comments(world)
+    assert "**The author's case could not be read:** Case refused at ac" in told
+    assert "(line 2 of the block)" in told
+    assert pull.verdict["case_error"].startswith("Case refused at ac_coverage (line 2 of the block): expected")
+    assert (pull.verdict["round"], pull.verdict["decision"]) == (1, "reject")
+
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull_body = "```assay\nsummary: Retries\nac_coverage: [AC1 -> upload.py]\n```\n"
+    world.agent.edits(pull, body=pull_body)
+    world.settles()
+    [told] = comments(world)
+    assert "could not be read" not in told
+    assert (pull.verdict["case_error"], pull.verdict["round"]) == (None, 1)
+    assert len(world.model.asked) == 2
 
 
 def test_a_well_formed_case_reaches_the_judge_with_its_claims_checked(world: World) -> None:

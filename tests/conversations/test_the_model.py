@@ -1,5 +1,7 @@
 """What the model does, and what that may never become: an outage is neither a reject nor a pass."""
 
+from typing import Any
+
 import pytest
 
 from tests.conversations.conftest import Open, rare
@@ -9,9 +11,9 @@ from tests.world.replies import accept, reject
 from tests.world.tester import World
 
 
-def judged(world: World) -> Pull:
+def judged(world: World, **options: Any) -> Pull:
     """A solution is opened, and judged in whatever way the script makes of it."""
-    world.repository(PROJECT)
+    world.repository(PROJECT, **options)
     pull = world.agent.opens(RETRY)
     world.settles()
     return pull
@@ -76,7 +78,7 @@ def test_a_reply_that_is_invalid_twice_is_an_abstain(world: World) -> None:
 def test_a_refusal_and_a_cut_off_reply_are_corrected_once(world: World, reason: str) -> None:
     world.model.stops(reason, '{"decision": "acc').answers(reject("scope_creep", RETRY_AT))
 
-    assert judged(world).check.title == "Rejected: scope creep at upload.py:5"
+    assert judged(world).check.title == "Rejected without criteria: scope creep at upload.py:5"
 
 
 def test_a_reply_that_contradicts_itself_is_never_repaired(world: World) -> None:
@@ -84,6 +86,25 @@ def test_a_reply_that_contradicts_itself_is_never_repaired(world: World) -> None
     world.model.answers(reject("weak_test", RETRY_AT, next_step=None))
 
     assert abstained(judged(world)) == ("action_required", "reply_invalid")
+
+
+def test_a_reject_that_the_change_does_not_bear_out_is_a_persons(world: World) -> None:
+    lie = reject("half_finished", RETRY_AT, concern="`upload` is missing.", next_step="Write it.")
+    world.model.answers(lie).answers(lie)
+    pull = judged(world)
+
+    assert "line 4 of upload.py defines it" in str(world.model.asked[1].body["messages"][-1])
+    assert abstained(pull) == ("action_required", "needs_human")
+    assert not world.alice.merges(pull).is_merged
+
+
+def test_a_reject_at_an_unrelated_line_is_asked_about_once_again(world: World) -> None:
+    vague = reject("half_finished", RETRY_AT, concern="This must not be merged.", next_step="Mend it.")
+    world.model.answers(vague).answers(reject("half_finished", RETRY_AT))
+    pull = judged(world)
+
+    assert "No word of the reject is about what stands at upload.py:5" in str(world.model.asked[1].body["messages"][-1])
+    assert pull.check.title == "Rejected without criteria: half finished at upload.py:5"
 
 
 def test_an_instruction_in_the_code_stays_data(world: World) -> None:
@@ -100,9 +121,9 @@ def test_an_instruction_in_the_code_stays_data(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_without_a_key_nothing_is_proven_and_nothing_is_blocked(another_world: Open) -> None:
+def test_without_a_key_nothing_is_proven_and_what_no_rule_requires_is_not_blocked(another_world: Open) -> None:
     world = another_world({"ANTHROPIC_API_KEY": ""})
-    pull = judged(world)
+    pull = judged(world, protect=[])
 
     assert abstained(pull) == ("neutral", "unproven")
     assert world.model.asked == []

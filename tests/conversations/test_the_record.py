@@ -24,7 +24,8 @@ CANARY = "canary_in_the_source_5d1e"
 def judged(world: World, **files: str) -> Pull:
     world.repository(PROJECT)
     issue = world.alice.writes_issue(ISSUE[0], f"{ISSUE[1]}\nThe server's token is {TOKEN}.\n")
-    pull = world.agent.opens({**RETRY, **files}, body=f"Closes #{issue.number}")
+    body = " ".join([f"Closes #{issue.number}", *(f"and needs `{path}`." for path in files)])
+    pull = world.agent.opens({**RETRY, **files}, body=body)
     world.settles()
     return pull
 
@@ -128,7 +129,7 @@ def test_a_report_holds_no_secret_and_can_be_judged(world: World, tmp_path: Path
 def test_nothing_of_a_forgotten_repository_is_left_in_redis(another_world: Open) -> None:
     world = another_world({})
     world.model.answers(accept(RETRY_AT))
-    pull = judged(world, **{"notes.py": f'{CANARY} = "{TOKEN}"\n'})
+    pull = judged(world, **{"mascot.py": f'{CANARY} = "{TOKEN}"\n'})
     name, number = pull.repository.name, pull.repository.id
     eval_id = pull.verdict["eval_id"]
     assert assay(world, "forget", name).returncode == 2

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversations.conftest import Open
 from tests.world.anthropic import Asked, Reply
-from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
+from tests.world.changes import FOR_EVERYONE, ONLY_DOCUMENTATION, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
@@ -54,25 +54,32 @@ def test_pain_03_a_persons_pull_request_in_an_agents_only_repository_is_mergeabl
 
 
 @pytest.mark.slow
-def test_a_bot_that_is_no_coding_agent_is_skipped_until_its_repository_wants_it_judged(world: World) -> None:
+def test_a_bot_that_is_no_coding_agent_is_observed_skipped_or_judged_as_its_repository_wants(world: World) -> None:
     world.repository(PROJECT)
-    pull = world.dependabot.opens(ONLY_DOCUMENTATION, branch="dependabot/pip/widgets-2")
+    world.model.answers(reject("weak_test", RETRY_AT))
+    pull = world.dependabot.opens(RETRY, branch="dependabot/pip/widgets-1")
     world.settles()
-    assert (pull.check.conclusion, pull.check.title) == ("skipped", "Skipped: opened by a bot that is no coding agent")
-    assert world.bob.merges(pull).is_merged
+    assert (pull.check.conclusion, pull.check.title[:24]) == ("neutral", "Would have rejected with")
+    assert "The pull requests of bots that are no coding agents are only observed here" in pull.text
+
+    world.repository({**PROJECT, ".github/assay.yml": "authors:\n  bots: skip\n"})
+    skipped = world.person("dependabot[bot]").opens(RETRY, branch="dependabot/pip/widgets-2")
+    world.settles()
+    title = "Skipped: opened by a bot that is no coding agent"
+    assert (skipped.check.conclusion, skipped.check.title) == ("skipped", title)
+    assert world.bob.merges(skipped).is_merged
 
     world.repository({**PROJECT, ".github/assay.yml": "authors:\n  bots: judge\n"})
-    judged = world.person("dependabot[bot]").opens(
-        ONLY_DOCUMENTATION, title="Document how uploads work", branch="dependabot/pip/widgets-3"
-    )
+    world.model.answers(reject("weak_test", RETRY_AT))
+    judged = world.person("dependabot[bot]").opens(RETRY, branch="dependabot/pip/widgets-3")
     world.settles()
-    assert judged.check.conclusion == "success"
-    assert world.model.asked == []
+    assert judged.check.conclusion == "failure"
+    assert len(world.model.asked) == 2
 
 
 @pytest.mark.slow
-def test_where_nobody_says_otherwise_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
-    world = another_world({"ASSAY_PEOPLE": "", "ASSAY_QUIET_WINDOW": "600"})
+def test_where_people_are_skipped_and_what_an_agent_signed_is_not(another_world: Open) -> None:
+    world = another_world({"ASSAY_PEOPLE": "skip", "ASSAY_QUIET_WINDOW": "600"})
     world.repository(PROJECT)
     pull = world.bob.opens(RETRY)
     world.settles()
@@ -108,7 +115,7 @@ def test_pain_17_an_agents_pull_request_is_judged_though_its_author_is_a_bot(wor
 
 
 def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: World) -> None:
-    here = world.repository(PROJECT)
+    here = world.repository({**PROJECT, **FOR_EVERYONE})
     world.model.answers(accept(RETRY_AT))
     pull = world.mallory.opens_from_a_fork(RETRY)
     world.settles()
@@ -127,7 +134,7 @@ def test_pain_02_rerun_all_and_rerun_without_a_pull_request_are_answered(world: 
 @pytest.mark.slow
 def test_pain_04_a_forks_ci_names_no_pull_request_and_wakes_it_all_the_same(another_world: Open) -> None:
     world = another_world({"ASSAY_CI_POLL": "600"})
-    here = world.repository(PROJECT)
+    here = world.repository({**PROJECT, **FOR_EVERYONE})
     pull = world.mallory.opens_from_a_fork(RETRY, draft=True)
     tests = here.starts_ci(pull.head, "unit tests")
     world.mallory.marks_ready(pull)
@@ -402,7 +409,7 @@ def test_what_is_stacked_on_a_branch_that_was_force_pushed_is_judged_for_what_it
     here = world.repository(PROJECT)
     below = {"upload.py": PROJECT["upload.py"].replace("200", "201")}
     world.github.verb("push", repo=here.name, branch="below", files=below)
-    download = {"download.py": "def download(name):\n    return name\n"}
+    download = {"download.py": "def download(name):\n    return name\n\n\nNEWEST = download('newest')\n"}
     world.github.verb("push", repo=here.name, branch="fix", files=download, **{"from": "below"})
     world.model.answers(accept("download.py:1"))
     proposal = {"title": "Download", "body": "", "head": "fix", "base": "below"}
@@ -438,7 +445,7 @@ def test_the_same_head_in_two_pull_requests_has_a_check_of_each(world: World) ->
 
 
 @pytest.mark.slow
-def test_judging_waits_for_the_quiet_window_unless_a_case_or_a_review_request_ends_it(another_world: Open) -> None:
+def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(another_world: Open) -> None:
     world = another_world({"ASSAY_QUIET_WINDOW": "600", "ASSAY_QUIET_MAX": "600"})
     world.repository(PROJECT)
     world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
@@ -455,6 +462,18 @@ def test_judging_waits_for_the_quiet_window_unless_a_case_or_a_review_request_en
     other = world.agent.opens(RETRY, branch="other", body=CASE)
     world.settles()
     assert other.check.conclusion == "success"
+
+    world.model.answers(accept(RETRY_AT)).answers(accept(RETRY_AT))
+    world.agent.pushes(other, {"note.md": "With a case.\n"})
+    world.settles()
+    assert other.check.conclusion == "success"
+
+    green = world.agent.opens({**RETRY, "note.md": "Without one.\n"}, branch="green")
+    world.until(lambda: bool(green.runs_of(green.head)), "the check is there")
+    assert green.check.status == "queued"
+    world.here.reports_ci(green.head, "unit tests", "success")
+    world.settles()
+    assert green.check.conclusion == "success"
 
 
 @pytest.mark.slow

@@ -43,6 +43,7 @@ WHO_MAY_CALL: Final = {
     "app/asgi.py": "listens",
     "app/commands_up.py": "starts our own commands",
     "app/commands_wait.py": "the Assay that the caller names",
+    "app/connections.py": "listens",
     "app/metrics_port.py": "listens",
     "app/setup_exchange.py": "ASSAY_GITHUB_API_URL",
     "app/webhooks.py": "waits, and calls nobody",

@@ -25,6 +25,7 @@ from tests.worker.store.test_kept import entry
 from worker.config_file import configured, read_config
 from worker.domain.authority import Refusal, Role
 from worker.domain.check import Annotation, CheckContent, Conclusion
+from worker.domain.config import Authors
 from worker.domain.decisions import Contest, Override, Reviewed, Said
 from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.gate import Gate, Installed, Requirement
@@ -298,6 +299,7 @@ def terminals(said: str, page: Page) -> Iterator[str]:
     told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
     yield awaited.awaited_words(told, page)
     verdict = {
+        "subject": {"installation_id": 100},
         "decision": "reject",
         "category": said,
         "abstain_reason": None,
@@ -315,7 +317,7 @@ def terminals(said: str, page: Page) -> Iterator[str]:
     yield effective(configured(texts), {ConfigOrigin.REPOSITORY: said}, page)
     installed = Installed(1, said, {}, said, is_suspended=True)
     gate = Gate(said, installed, said, (Requirement(said, 5),), has_queue=True)
-    lines = [*gate_lines(gate, 4, said), *installation_lines({"merge_queues": "read"}, [installed], said)]
+    lines = [*gate_lines(gate, 4, said, Authors()), *installation_lines({"merge_queues": "read"}, [installed], said)]
     yield doctor_report(lines, page)
 
 

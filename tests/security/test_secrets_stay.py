@@ -199,11 +199,20 @@ def everything_happens(world: World) -> Pull:
     config = f"# {CANARY}\n"
     here = world.repository({**PROJECT, ".github/assay.yml": config, "CODEOWNERS": "* @bob\n"})
     issue = world.alice.writes_issue(f"{ISSUE[0]} {CANARY}", f"{ISSUE[1]}\n{CANARY} {TOKEN}\n")
-    world.model.answers(reject("weak_test", RETRY_AT, concern=f"`{CANARY}` and {TOKEN}.", next_step=f"Drop {TOKEN}."))
+    world.model.answers(
+        reject(
+            "weak_test",
+            RETRY_AT,
+            concern=f"The loop `for _ in range(3)` of `{CANARY}` holds {TOKEN}.",
+            next_step=f"Test the loop without {TOKEN}.",
+        )
+    )
     files = {**RETRY, "notes.py": f'{CANARY} = "{TOKEN}"\n'}
     pull = world.agent.opens(files, body=f"Closes #{issue.number}\n\n{CANARY} {TOKEN}", title=f"{CANARY} {TOKEN}")
     world.settles()
-    world.model.answers(reject("weak_test", RETRY_AT, concern=f"`{CANARY}` and {TOKEN}."))
+    world.model.answers(
+        reject("weak_test", RETRY_AT, concern=f"The loop `for _ in range(3)` of `{CANARY}` holds {TOKEN}.")
+    )
     world.bob.comments(pull, f"/contest {CANARY} {TOKEN}")
     world.settles()
     world.alice.comments(pull, f"/override {CANARY} {TOKEN}")

@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import anyio
@@ -12,8 +13,22 @@ from litestar.types import HTTPRequestEvent
 
 from app.connections import HEAD_SECONDS, LARGEST_HEAD, REST_SECONDS
 from app.health import Outcome, Tally
-from app.webhooks import BODY_SECONDS, LARGEST_BODY, QUICK_BODY, Answer, Crowded, Door, Lock, Refused, Room, read_body
+from app.webhooks import (
+    BODY_SECONDS,
+    LARGEST_BODY,
+    QUICK_BODY,
+    Answer,
+    Crowded,
+    Door,
+    Held,
+    Lock,
+    Refused,
+    Room,
+    read_body,
+)
+from bench.slow_bodies import measure
 from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
+from tests.worker.store.played import becomes
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request import PullRef
@@ -98,44 +113,110 @@ def test_without_a_signature_nobody_can_make_us_hold_a_body(door: ServedDoor) ->
         assert b" 401 " in connection.recv(1000)
 
 
-async def large() -> HTTPRequestEvent:
-    """The next half of a megabyte of a body that goes on."""
-    await anyio.lowlevel.checkpoint()
-    return {"type": "http.request", "body": b"x" * 500_000, "more_body": True}
-
-
-def test_bodies_that_nobody_signed_fill_no_memory_and_short_ones_pass_beside_them() -> None:
+def test_bodies_that_nobody_signed_fill_no_memory_and_those_that_come_whole_pass_beside_them() -> None:
     """Whether the signature fits is not known before all of a body is there."""
-    room = Room(2_000_000)
+    room, held = Room(2_000_000), [Held() for _ in range(5)]
     short: list[HTTPRequestEvent] = [
         {"type": "http.request", "body": b"x" * (QUICK_BODY // 2), "more_body": more} for more in (True, False)
     ]
 
     async def next_of_short() -> HTTPRequestEvent:
         await anyio.lowlevel.checkpoint()
+        assert room.taken <= 2_000_000
         return short.pop(0)
 
     async def read() -> None:
         async with anyio.create_task_group() as together:
-            for _ in range(5):
-                together.start_soon(turned_away)
-        with pytest.raises(Crowded):
-            await read_body({}, large, room=room)
-        assert len(await read_body({}, next_of_short, room=room)) == QUICK_BODY
+            for one in held:
+                together.start_soon(never_whole, one)
+            await anyio.sleep(0.01)
+            mine = Held()
+            assert len(await read_body({}, next_of_short, mine, room)) == QUICK_BODY
+            room.release(mine)
+            together.cancel_scope.cancel()
 
-    async def turned_away() -> None:
-        with pytest.raises(Crowded):
-            await read_body({}, large, room=room)
+    async def never_whole(one: Held) -> None:
+        try:
+            with pytest.raises(Crowded):
+                await read_body({}, pieces_of_half_a_megabyte(2), one, room)
+        finally:
+            room.release(one)
 
     anyio.run(read)
-    assert room.left == 2_000_000
+    assert sum(one.gave_way for one in held) >= 1
+    assert room.taken == 0
 
 
-def test_who_is_turned_away_for_want_of_memory_may_deliver_again() -> None:
-    door = Door(Lock((SECRET.encode(),)), 1, cast("Any", None), Tally(), cast("Any", None), Room(0))
+def pieces_of_half_a_megabyte(count: int) -> Callable[[], Awaitable[HTTPRequestEvent]]:
+    """A body that goes on for so many pieces, and then no further."""
+    left = [b"x" * 500_000] * count
+
+    async def piece() -> HTTPRequestEvent:
+        await (anyio.lowlevel.checkpoint() if left else anyio.sleep_forever())
+        return {"type": "http.request", "body": left.pop(), "more_body": True}
+
+    return piece
+
+
+def test_the_body_that_is_awaited_for_longest_gives_way_and_its_sender_may_deliver_again() -> None:
+    door = Door(Lock((SECRET.encode(),)), 1, cast("Any", None), Tally(), cast("Any", None), Room(1_200_000))
     headers = {b"x-hub-signature-256": b"sha256=" + b"0" * 64}
-    answer = anyio.run(door.answer, headers, large)
-    assert (answer.status, answer.outcome, answer.headers) == (503, Outcome.UNAVAILABLE, {"Retry-After": "30"})
+    answers: list[Answer] = []
+
+    async def send(pieces: int) -> None:
+        answers.append(await door.answer(headers, pieces_of_half_a_megabyte(pieces)))
+
+    async def all_of_them() -> None:
+        async with anyio.create_task_group() as together:
+            together.start_soon(send, 2)
+            await anyio.sleep(0.01)
+            together.start_soon(send, 1)
+            while not answers:
+                await anyio.lowlevel.checkpoint()
+            together.cancel_scope.cancel()
+
+    anyio.run(all_of_them)
+    [answer] = answers
+    assert (answer.status, answer.outcome) == (503, Outcome.UNAVAILABLE)
+    assert answer.headers == {"Retry-After": "30", "Connection": "close"}
+    assert door.room.taken == 0
+
+
+def test_a_body_that_is_alone_may_be_larger_than_the_room_and_one_that_is_whole_does_not_give_way() -> None:
+    room, whole, next_one = Room(1000), Held(), Held()
+    room.grow(whole, 5000)
+    with pytest.raises(Crowded):
+        room.grow(next_one, 1)
+    room.release(next_one)
+    room.release(whole)
+    assert room.taken == 0
+
+
+def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_them() -> None:
+    at_rest, most, took, refused = measure(300, 100)
+    assert most - at_rest < 25, "30 MB were sent"
+    assert took
+    assert refused == []
+
+
+def test_of_too_many_connections_those_that_are_awaited_for_longest_are_closed(
+    door: ServedDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.connections.MOST_CONNECTIONS", 20)
+    monkeypatch.setattr("app.connections.GIVE_WAY", 5)
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
+    slow: list[socket.socket] = []
+    for _ in range(30):
+        slow.append(connected(door))
+        slow[-1].sendall(head.encode() + BODY[:10])
+        assert door.http.get("/livez").is_success, "it has come to this one"
+    assert door.deliver("pull_request", BODY).json() == {"outcome": "queued"}
+    closed = [is_closed(connection, b"x") for connection in slow]
+    assert closed[:5] == [True] * 5
+    assert not closed[-1]
+    for connection in slow:
+        connection.close()
+    assert becomes(lambda: len(door.lines) == len(slow) + 1), "each has its line"
 
 
 NESTED = 100_000
@@ -216,7 +297,7 @@ async def trickling() -> HTTPRequestEvent:
 
 def test_a_body_that_never_comes_whole_is_given_up() -> None:
     async def read() -> None:
-        await read_body({}, trickling, 0.02)
+        await read_body({}, trickling, Held(), Room(), 0.02)
 
     with pytest.raises(Refused, match="did not come whole") as refused:
         anyio.run(read)
