@@ -45,7 +45,7 @@ class Proposed:
 
 
 def deserved(files: Mapping[str, str]) -> str:
-    """A stub is a fact, prose can't be wrong, everything else is for a model that nobody configured."""
+    """A stub is a fact, emphasis can't be wrong, everything else is for a model that is not configured."""
     code = files.get("upload.py", UPLOAD)
     if "def retry" in code:
         return REJECTED
@@ -115,12 +115,21 @@ class Authors:
         return Person(AGENT, self.github, repository)
 
     def _change(self) -> dict[str, str]:
-        """A stub, a solution or words, each time another one."""
+        """A stub, a solution or emphasis, each time another one."""
         self._count += 1
-        change: Files = self.dice.choice((STUB, RETRY, {"README.md": f"# Widgets\n\nUploads file {self._count}.\n"}))
+        change: Files = self.dice.choice(
+            (STUB, RETRY, {"README.md": emphasised(PROJECT["README.md"], self._count % 63 + 1)})
+        )
         return {
             path: f"{text}\n# {self._count}\n" if path == "upload.py" else str(text) for path, text in change.items()
         }
+
+
+def emphasised(document: str, number: int) -> str:
+    """The document with words of its last line in bold, chosen by the bits of *number*."""
+    *above, last = document.rstrip("\n").split("\n")
+    words = [f"**{word}**" if number >> place & 1 else word for place, word in enumerate(last.split())]
+    return "\n".join([*above, " ".join(words), ""])
 
 
 def _installation(github: GitHub, repository: Repository) -> int:
