@@ -93,13 +93,8 @@ def still_open(conditions: Iterable[ClosingCondition]) -> tuple[ClosingCondition
 
 
 def unsettled(hearing: Hearing, standing: Standing) -> tuple[ClosingCondition, ...]:
-    """The open conditions that code alone can't tick, were everything met that was asked for."""
-    met = Ruling("", None, 1.0, 1.0, criteria=tuple(_met(one.id) for one in hearing.criteria))
-    return still_open(_now(one, (), hearing, standing, met) for one in standing.conditions)
-
-
-def _met(name: str) -> CriterionVerdict:
-    return CriterionVerdict(id=name, status=CriterionStatus.MET)
+    """The open conditions that code alone can't tick."""
+    return still_open(_now(one, (), hearing, standing, Ruling("", None, 1.0, 1.0)) for one in standing.conditions)
 
 
 def _now(

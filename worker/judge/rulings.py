@@ -46,9 +46,6 @@ EXPLICIT: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPTANCE_GAP})
 EVIDENCE: Final = 20
 """How many places of a fact or a safe change a verdict names."""
 
-CONSIDERED: Final = 2_000
-"""How many changed lines of a safe change are looked through for one that shows a criterion."""
-
 Signals = Mapping[str, str | int | float | bool | None]
 
 
@@ -233,23 +230,17 @@ def _with_places(criteria: Iterable[CriterionVerdict], hearing: Hearing) -> Iter
 def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
     if not coverage.is_complete:
         return too_large(hearing, coverage)
-    evidence = tuple(islice(changed_places(hearing), CONSIDERED))
+    evidence = tuple(islice(changed_places(hearing), EVIDENCE))
     if not evidence:
         return stopped(hearing, Stop(AbstainReason.UNPROVEN, Skipped.TIER, hearing.opinion.reason))
-    claimed = claimed_ids(hearing.dossier.case, hearing.criteria)
-    criteria = tuple(
-        CriterionVerdict(
-            id=one.id, status=CriterionStatus.MET, claimed=one.id in claimed, evidence=(nearest(one, evidence),)
-        )
-        for one in hearing.criteria
-    )
+    unread = {"note": words.not_looked_at(words.COMPARED)}
     return Ruling(
         concern=_sentence(hearing.opinion.safe or hearing.opinion.reason),
         next_step=None,
         score=max(hearing.opinion.score, SAFE_SCORE),
         confidence=hearing.opinion.confidence,
-        evidence=evidence[:EVIDENCE],
-        criteria=criteria,
+        evidence=evidence,
+        criteria=tuple(one.model_copy(update=unread) for one in _all(hearing, CriterionStatus.UNVERIFIABLE)),
     )
 
 
@@ -272,12 +263,6 @@ def _places_of(file: FileDiff) -> Iterator[EvidencePointer]:
 
 def _side(file: FileDiff) -> Side:
     return Side.BASE if file.change is ChangeKind.DELETED else Side.HEAD
-
-
-def nearest(criterion: Criterion, evidence: tuple[EvidencePointer, ...]) -> EvidencePointer:
-    """The changed line that shares the most words with the criterion; the first where none does."""
-    wanted = frozenset(criterion.text.casefold().split())
-    return max(evidence, key=lambda one: len(wanted.intersection((one.quote or "").casefold().split())))
 
 
 def _sentence(text: str) -> str:

@@ -409,6 +409,9 @@ def not_looked_at(note: str) -> str:
     return f"not looked at; {note}"
 
 
+COMPARED: Final = "code compared the changed sentences alone"
+"""What code looks at where it accepts alone."""
+
 _ABSENT: Final = MappingProxyType({"changelog_entry_missing": "changelog-entry", "cited_file_missing": "cited-file"})
 
 

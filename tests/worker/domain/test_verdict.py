@@ -61,6 +61,11 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
     "an accept on partial reading": {**ACCEPT, "coverage": {"read": [], "partly": [], "unread": ["big.json"]}},
     "an accept with a file read in part": {**ACCEPT, "coverage": {"partly": ["big.json"]}},
     "an accept with an unmet criterion": {**ACCEPT, "criteria": [{**MET, "status": "missing"}]},
+    "an accept that scores what it could not verify": {
+        **ACCEPT,
+        "criteria": [{**MET, "status": "unverifiable"}],
+        "scores": [{"criterion": "c", "score": 9, "reasoning": "", "improvement": ""}],
+    },
     "an accept without evidence": {**ACCEPT, "criteria": [{**MET, "evidence": []}]},
     "a reject without a category": {**REJECT, "category": None},
     "a reject without a next step": {**REJECT, "next_step": ""},

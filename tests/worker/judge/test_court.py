@@ -109,13 +109,12 @@ def test_a_reject_freezes_what_would_close_it() -> None:
     assert verdict.closing_conditions[1].text == "AC1 is met: an upload is retried on 503"
 
 
-def test_documentation_alone_is_accepted_with_the_lines_that_show_each_criterion() -> None:
+def test_documentation_alone_is_accepted_with_the_changed_lines_and_no_criterion_is_called_met() -> None:
     verdict = documented(model_of())
     assert isinstance(verdict, Accept)
     assert (verdict.judge_kind, verdict.judge_cost_usd) == (JudgeKind.HEURISTIC, Decimal(0))
-    shown = verdict.criteria[0].evidence[0]
-    assert (shown.line, shown.quote) == (3, "The server is busy at noon.")
-    assert [one.line for one in verdict.evidence] == [3]
+    assert {one.status for one in verdict.criteria} == {CriterionStatus.UNVERIFIABLE}
+    assert [(one.line, one.quote) for one in verdict.evidence] == [(3, "The server is busy at noon.")]
 
 
 def test_an_abstain_says_which_line_of_documentation_stood_in_the_way() -> None:

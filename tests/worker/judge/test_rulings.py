@@ -6,7 +6,6 @@ import pytest
 
 from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, reply
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Criterion
 from worker.domain.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, EvidencePointer, Finding, Side
 from worker.judge import words
@@ -15,7 +14,7 @@ from worker.judge.escalation import AcceptAsSafe, RejectOnFacts
 from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.reply import read_reply
-from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, nearest, without_model
+from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, without_model
 from worker.judge.validators import read_ci
 from worker.rulebook import load_rubric
 
@@ -103,13 +102,6 @@ def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_fil
     assert all(heard.places.check(one) == one for one in changed_places(heard))
 
 
-def test_a_criterion_is_shown_by_the_line_that_shares_most_words_with_it() -> None:
-    heard = hearing(opinion(safe="docs"), diff=new_file("n.md", "the server", "the busy server"), files=None)
-    places = tuple(changed_places(heard))
-    assert nearest(Criterion(id="AC1", text="Say that the SERVER is busy"), places).line == 2
-    assert nearest(Criterion(id="AC2", text="unrelated"), places).line == 1
-
-
 def test_nothing_changed_is_no_safe_change() -> None:
     ruling = without_model(hearing(opinion(safe="docs"), diff="", files=()), AcceptAsSafe("r"), FULL)
     assert ruling.abstain_reason is AbstainReason.UNPROVEN
@@ -118,7 +110,13 @@ def test_nothing_changed_is_no_safe_change() -> None:
 def test_a_safe_change_is_worded_as_a_sentence() -> None:
     ruling = without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
     assert ruling.concern == "Only docs changed."
-    assert all(one.status is CriterionStatus.MET for one in ruling.criteria)
+
+
+def test_code_alone_calls_nothing_met_that_it_did_not_look_at() -> None:
+    ruling = without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
+    assert ruling.criteria
+    assert {one.status for one in ruling.criteria} == {CriterionStatus.UNVERIFIABLE}
+    assert {one.note for one in ruling.criteria} == {"not looked at; code compared the changed sentences alone"}
 
 
 def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
