@@ -1,7 +1,7 @@
 """Comments that say, in added production code, that work is not done.
 
 Does not flag every TODO: most of them name an idea for later. Invariant: a fact needs a new function, and a note in it
-that the function itself is not finished; a line that was only moved is none.
+that the function itself is not finished; a line that was only moved is none, and neither is work that is planned by release or issue.
 """
 
 import re
@@ -10,12 +10,14 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.issue_links import closing_links
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import reads_like_code
+from worker.judge.heuristics.half_finished.outside import is_honest_refusal, is_platform
 from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.judge.heuristics.half_finished.written import (
@@ -57,7 +59,7 @@ _UNFINISHED: Final = pattern(
 """That work of the function itself is left, not that it could be better."""
 
 _WISH: Final = pattern(
-    r"\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|https?://|\w#\d|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
+    r"\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
     r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
     r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat"
     r"|\b(?:remove|drop|delete|get rid of) (?:this|the|it)\b(?! (?:stub|placeholder|dummy))",
@@ -123,7 +125,7 @@ def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[tupl
             continue
         for note in one.function.comments:
             place = (one.file.path, note.start_byte)
-            if place not in known and _is_admission(note, one) and text_of(note).strip() not in change.removed_texts:
+            if place not in known and _is_admission(note, one, change) and text_of(note).strip() not in change.removed_texts:
                 known.add(place)
                 yield one, note
 
@@ -140,10 +142,12 @@ def is_marked(line: str) -> bool:
     return _MARK.search(line) is not None or _UNFINISHED.search(line) is not None
 
 
-def _is_admission(note: "Node", one: Written) -> bool:
+def _is_admission(note: "Node", one: Written, change: Change) -> bool:
     function = one.function
     words = " ".join(text_of(note)[:_LONGEST].split())
-    if _WISH.search(words) or not _stands_alone(note, function):
+    if _WISH.search(words) or _is_planned(words, change) or not _stands_alone(note, function):
+        return False
+    if is_platform(one) and len(function.statements) == 1 and is_honest_refusal(text_of(function.statements[0])):
         return False
     if not _MARK.search(words) or _is_in_commented_code(note, function):
         return False
@@ -151,6 +155,27 @@ def _is_admission(note: "Node", one: Written) -> bool:
         return True
     # in an example a TODO alone may stand for what its reader does there
     return one.file.role is not Role.EXAMPLE and (_breaks_off(note, function) or bool(unused(function)))
+
+
+def _is_planned(words: str, change: Change) -> bool:
+    """Whether it names a release to come, or another issue than those that this change is for: then it is known, and left on purpose."""
+    if _RELEASE.search(words):
+        return True
+    pull = change.dossier.pull_request
+    links = closing_links(f"{pull.title}\n\n{pull.body}", pull.repository)
+    own = {one.number for one in (*change.dossier.issues, *links)} | {pull.number}
+    tracked = [int(found[1] or found[2]) for found in _TRACKED.finditer(words)]
+    return not own.issuperset(tracked) or ("://" in words and not tracked)
+
+
+_RELEASE: Final = pattern(
+    r"\b(?:in|for|with|by|since|from|until|before|release|version|milestone)(?: (?:the|a|version|release|v))* ?v?\d{1,4}\.(?:\d{1,3}|x)\b"
+    r"|\bv?\d{1,4}\.(?:\d{1,3}|x)(?:\.\d{1,3})? (?:or|and) (?:later|newer|above)\b|\b(?:next|later|future|major|minor|upcoming|following) (?:major |minor )?(?:release|version)s?\b",
+    re.IGNORECASE,
+)
+_TRACKED: Final = pattern(
+    r"(?i:#|\b(?:gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
+)
 
 
 def _stands_alone(note: "Node", function: Function) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.half_finished.written import Written
@@ -49,6 +49,23 @@ def is_platform(one: Written) -> bool:
     if any(map(_may_be_left_out, _modules_around(function))):
         return True
     return _WHOLE_FILE.search("\n".join(function.source.lines[:_BEGINNING])) is not None
+
+
+def is_named_after_a_platform(file: ChangedFile) -> bool:
+    return _OF_A_PLATFORM.search(file.path) is not None
+
+
+def is_honest_refusal(words: str) -> bool:
+    """It refuses by an error, and says that something is not supported or implemented here."""
+    return _REFUSES.search(words) is not None and _HERE.search(words) is not None
+
+
+_OF_A_PLATFORM: Final = pattern(
+    r"(?:^|[/_.-])(?:windows|win(?:32|64)?|unix|linux|darwin|mac(?:os)?|posix|plan9|wasm(?:32)?|android|ios|(?:free|net|open)?bsd|solaris|aix|nacl|cygwin)(?:[/_.-]|$)",
+    2,
+)
+_REFUSES: Final = pattern(r"\braise\b|\bthrow\b|\breturn\b.{0,200}\b[\w.]*[Ee]rr|\bErr\(|\bbail!|\bunimplemented!|\bpanic\b")
+_HERE: Final = pattern(r"\b(?:supported|available|implemented)\b", 2)
 
 
 def _is_the_only_one(function: Function) -> bool:

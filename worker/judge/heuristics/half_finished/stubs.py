@@ -18,7 +18,9 @@ from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.outside import (
     has_types_above,
     is_called_as_it_is,
+    is_honest_refusal,
     is_made,
+    is_named_after_a_platform,
     is_platform,
     is_private_by_word,
     is_the_only_refusal,
@@ -166,10 +168,15 @@ def _oddly_wrapped(change: Change) -> Iterator[Written]:
 
 
 def _stands_in(one: Written, place: "Node") -> bool:
-    """For the same function of another platform, which may be all that there is; one that is still to come stands in for none."""
-    if _LATER.search(text_of(place)) or _YET.search(text_of(place)):
+    """For the same function of another platform, which may be all that there is; one that is still to come stands in for none.
+
+    That this platform is not supported yet is said of the platform, not of the function.
+    """
+    words = text_of(place)
+    if (_LATER.search(words) or _YET.search(words)) and not is_honest_refusal(words):
         return False
-    return one.function.source.language in {Language.GO, Language.RUST} and is_platform(one)
+    is_built_for_one = one.function.source.language in {Language.GO, Language.RUST} and is_platform(one)
+    return is_built_for_one or is_named_after_a_platform(one.file)
 
 
 def _is_doubtful(function: Function, place: "Node", change: Change) -> bool:
@@ -252,7 +259,15 @@ def _words(function: Function) -> str:
 
 
 def _plan(function: Function) -> "Node | None":
-    return next((note for note in function.comments if _PLAN.search(text_of(note))), None)
+    plans = (note for note in function.comments if _PLAN.search(text_of(note)))
+    return next((note for note in plans if not _GOES_LATER.search(text_of(note))), None)
+
+
+_GOES_LATER: Final = pattern(
+    r"\b(?:todo|fixme|xxx)\b\W{0,3}(?:\(.{0,40}?\))?\W{0,3}(?:remove|drop|delete|get rid of|deprecat\w*)\b(?! (?:this |the )?(?:stub|placeholder|dummy))",
+    re.IGNORECASE,
+)
+"""What is to be taken away later is no work that is left."""
 
 
 def _empty(function: Function, change: Change) -> tuple[Sure, "Node"]:

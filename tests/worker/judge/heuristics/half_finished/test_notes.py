@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.judge.heuristics.made import change_of, dossier_of
+from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.notes import is_marked, unfinished_function, unfinished_todo
 
 
@@ -88,6 +89,50 @@ WHOLE = {
     "one more": "def load(path):\n    text = read(path)\n    # TODO: add more encodings\n    return text\n",
     "a stub tells it already": "def load(path):\n    # TODO: implement\n    pass\n",
 }
+
+
+LEFT = "def load(path, mode):\n    text = read(path)\n    # {}\n    return text\n"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "TODO: finish this in 2.14 or later",
+        "TODO: implement the mode, in the next major release",
+        "TODO(2.x): drop the mode with version 3.0",
+        "FIXME: finish this, see https://github.com/acme/widgets/issues/12",
+        "TODO(#12): implement the mode",
+        "TODO: implement the mode (GH-12)",
+        "TODO ACME-123: implement the mode",
+        "TODO: implement the mode, https://bugs.acme.org/show?id=x",
+    ],
+)
+def test_work_that_is_planned_for_a_release_or_by_another_issue_is_no_fact(note: str) -> None:
+    assert admitted("a.py", LEFT.format(note), issue="Load files") == []
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "TODO: implement the mode (#77)",
+        "TODO: finish this, see https://github.com/acme/widgets/issues/77",
+        "TODO(bob): implement the mode",
+        "TODO: implement the mode in 2 steps",
+        "TODO: implement UTF-16",
+    ],
+)
+def test_work_that_this_change_is_for_is_left_whatever_it_links(note: str) -> None:
+    dossier = dossier_of({}, {"a.py": LEFT.format(note)})
+    pull = dossier.pull_request.model_copy(update={"body": "Closes #77"})
+    change = Change(dossier.model_copy(update={"pull_request": pull}))
+    assert [one.line for one in unfinished_function.findings(change)] == [3]
+
+
+def test_a_note_in_what_refuses_work_on_a_platform_is_no_fact() -> None:
+    code = 'package a\n\nfunc Load(p string) error {\n\t// TODO: implement\n\treturn errors.New("not supported")\n}\n'
+    assert admitted("a_windows.go", code) == []
+    works = code.replace('errors.New("not supported")', "read(p).check()")
+    assert admitted("a_windows.go", works) == [4]
 
 
 @pytest.mark.parametrize("code", WHOLE.values(), ids=WHOLE.keys())

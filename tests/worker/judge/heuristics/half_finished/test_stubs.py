@@ -175,6 +175,36 @@ def test_what_is_still_to_come_stands_in_for_nothing_though_it_is_for_one_platfo
     assert kinds("a.rs", "#[cfg(unix)]\nfn load(x: u8) {\n    unimplemented!()\n}\n") == [SUSPECT]
 
 
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("a_windows.go", 'package a\n\nfunc F() error {\n\treturn errors.New("locks are not yet supported")\n}\n'),
+        ("a.go", '//go:build windows\n\npackage a\n\nfunc F() error {\n\treturn errors.New("not implemented yet")\n}\n'),
+        ("sys/windows.rs", 'fn f(x: u8) -> Result<()> {\n    bail!("links are not supported yet")\n}\n'),
+        ("acme/win32.py", "def lock(path):\n    raise NotImplementedError('not implemented')\n"),
+    ],
+)
+def test_that_a_platform_is_not_supported_yet_is_only_suspected(path: str, code: str) -> None:
+    assert kinds(path, code) == [SUSPECT]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("a_windows.go", 'package a\n\nfunc F() {\n\tpanic("TODO")\n}\n'),
+        ("acme/win32.py", "def lock(path) -> int:\n    # TODO: implement\n    return 0\n"),
+        ("acme/window.py", "def lock(path):\n    raise NotImplementedError('not implemented')\n"),
+    ],
+)
+def test_a_body_that_is_still_to_be_written_for_a_platform_is_a_fact(path: str, code: str) -> None:
+    assert kinds(path, code) == [STUB]
+
+
+def test_what_is_to_be_taken_away_later_is_not_left_to_be_written() -> None:
+    assert kinds("a.ts", "export function load(path) {\n  // TODO: remove after 3.0\n}\n") == []
+    assert kinds("a.ts", "export function load(path) {\n  // TODO: remove this stub\n}\n") == [STUB]
+
+
 def test_what_has_to_be_a_copy_is_none_where_it_is_nothing() -> None:
     assert kinds("a.py", "class A:\n    def __deepcopy__(self, memo):\n        pass\n") == [STUB]
 
