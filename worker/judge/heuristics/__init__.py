@@ -89,15 +89,18 @@ def _weighed(finding: Finding, rubric: Rubric) -> Finding:
 
 
 def _ordered(findings: Iterator[Finding]) -> tuple[Finding, ...]:
-    """Facts first, then by weight; of several that name one place in one category, the first is kept."""
+    """Facts first, then by weight; of several that name one place, the first fact and the first of each category are kept."""
     order = sorted(findings, key=lambda one: (not one.fact, -one.weight, one.path or "", one.line or 0))
-    kept: dict[object, Finding] = {}
+    told: set[object] = set()
+    kept: list[Finding] = []
     for one in order:
-        place = (
-            (one.category, one.path, one.line, one.side) if one.line is not None else (one.signal, one.path, one.note)
-        )
-        kept.setdefault(place, one)
-    return tuple(kept.values())
+        place = (one.path, one.line, one.side)
+        keys = {(one.category, place) if one.line is not None else (one.signal, one.path, one.note)}
+        keys |= {place} if one.fact and one.line is not None else set()
+        if told.isdisjoint(keys):
+            kept.append(one)
+        told |= keys
+    return tuple(kept)
 
 
 class _Opinion:

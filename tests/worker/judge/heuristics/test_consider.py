@@ -50,6 +50,13 @@ def test_facts_come_first_and_one_place_is_told_once_per_category() -> None:
     assert len({(one.category, one.path, one.line) for one in found}) == len(found)
 
 
+def test_one_place_is_one_fact_though_two_categories_know_it() -> None:
+    """An early return switches the test off, and what it asserts is not reached: there is one thing to mend."""
+    test = "def test_a():\n    up()\n    assert is_up()\n"
+    stopped = opinion({"tests/test_a.py": test}, {"tests/test_a.py": test.replace("    up()", "    return\n    up()")})
+    assert [one.signal for one in stopped.facts] == ["test_disabled"]
+
+
 def test_a_safe_change_is_sure_and_says_why() -> None:
     safe = opinion({"README.md": "Old\n\nOdl\n"}, {"README.md": "Old\n\nOld\n"}, title="Fix typo")
     assert (safe.score, safe.confidence) == (SAFE_SCORE, 0.9)

@@ -95,13 +95,21 @@ def _written_before(text: str, number: int, file: ChangedFile) -> list[str]:
         above -= 1
     replaced = file.once(_removed_behind).get(above, []) if above < number else []
     for at, line in enumerate(replaced):
-        if condition is not None and line.startswith(condition[0]):
-            rest = line.removeprefix(condition[0])
+        was = _CONDITION.match(line)
+        if condition is not None and was is not None and _unbound(was[0]) == _unbound(condition[0]):
+            rest = line.removeprefix(was[0])
             return [rest.strip(), *replaced[at + 1 :]] if _SAYS.search(rest) else replaced[at + 1 :]
     return []
 
 
-_CONDITION: Final = pattern(r".{1,200}?(?:=>|->|(?<!:):(?!:))")
+def _unbound(condition: str) -> str:
+    """The condition without the names that it binds: an arm that does nothing has no use for them, and some compilers forbid them."""
+    return _BOUND.sub("", condition).translate(_SEPARATORS)
+
+
+_SEPARATORS: Final = str.maketrans("", "", ", ")
+_BOUND: Final = pattern(r"\b(?:\w+, )?\w+ :?= ?(?=<-)|(?<=[(,{ ])(?:ref |mut )*[a-z_]\w*(?=[),} ])|(?<=[(,{ ])\.\.")
+_CONDITION: Final = pattern(r".{1,200}?(?:=>|->|(?<!:):(?![:=]))")
 _HEAD_ENDS: Final = pattern(r"=>|->|[:{]\s*(?:\}|pass|\.\.\.|break;?)?\s*$")
 _OPENS_AN_ARM: Final = pattern(r"(?:case|default|when|else)\b|[^()]{0,200}=>")
 

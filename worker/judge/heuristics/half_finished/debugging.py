@@ -138,11 +138,26 @@ _SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
 _GOES: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")
 _TOOLS: Final = frozenset(
-    {"breakpoint", "pdb", "ipdb", "pudb", "remote_pdb", "wdb", "set_trace", "embed", "dbg", "Breakpoint", "spew", "debugger"}
+    {
+        "breakpoint",
+        "pdb",
+        "ipdb",
+        "pudb",
+        "remote_pdb",
+        "wdb",
+        "set_trace",
+        "embed",
+        "dbg",
+        "Breakpoint",
+        "spew",
+        "debugger",
+    }
     | {"pry", "irb", "byebug", "Debugger", "dd", "ddd", "xdebug_break", "ray"}
 )
 """What statements for debugging are called."""
-_DEBUGGER: Final = pattern(r"(?:^|[._-])(?:[giprw]db|pudb|lldb|debug(?:ger|ging|py)?|dbg|breakpoints?)(?:[._-]|$)", re.IGNORECASE)
+_DEBUGGER: Final = pattern(
+    r"(?:^|[._-])(?:[giprw]db|pudb|lldb|debug(?:ger|ging|py)?|dbg|breakpoints?)(?:[._-]|$)", re.IGNORECASE
+)
 _OWN_DBG: Final = pattern(r"(?<!\bstd)(?<!\bcore)::dbg!\(")
 _DEFINES_DBG: Final = pattern(r"\bmacro_rules! dbg\b|\buse (?!std\b)\w+::[^;\n]{0,200}\bdbg\b")
 _ASKS_FOR_DEBUGGING: Final = pattern(

@@ -125,7 +125,11 @@ def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[tupl
             continue
         for note in one.function.comments:
             place = (one.file.path, note.start_byte)
-            if place not in known and _is_admission(note, one, change) and text_of(note).strip() not in change.removed_texts:
+            if (
+                place not in known
+                and _is_admission(note, one, change)
+                and text_of(note).strip() not in change.removed_texts
+            ):
                 known.add(place)
                 yield one, note
 

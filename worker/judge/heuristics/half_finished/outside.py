@@ -64,7 +64,9 @@ _OF_A_PLATFORM: Final = pattern(
     r"(?:^|[/_.-])(?:windows|win(?:32|64)?|unix|linux|darwin|mac(?:os)?|posix|plan9|wasm(?:32)?|android|ios|(?:free|net|open)?bsd|solaris|aix|nacl|cygwin)(?:[/_.-]|$)",
     2,
 )
-_REFUSES: Final = pattern(r"\braise\b|\bthrow\b|\breturn\b.{0,200}\b[\w.]*[Ee]rr|\bErr\(|\bbail!|\bunimplemented!|\bpanic\b")
+_REFUSES: Final = pattern(
+    r"\braise\b|\bthrow\b|\breturn\b.{0,200}\b[\w.]*[Ee]rr|\bErr\(|\bbail!|\bunimplemented!|\bpanic\b"
+)
 _HERE: Final = pattern(r"\b(?:supported|available|implemented)\b", 2)
 
 

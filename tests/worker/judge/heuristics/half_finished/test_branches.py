@@ -92,6 +92,36 @@ ANSWERS = {
 }
 
 
+GO = "package a\n\nfunc f(c chan int) {\n\tselect {\n%s\tdefault:\n\t\tb()\n\t}\n}\n"
+RUST = "fn f(x: A) {\n    match x {\n%s        _ => b(),\n    }\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "before", "after"),
+    [
+        ("a.go", GO, "\tcase v := <-c:\n\t\ta(v)\n", "\tcase <-c:\n"),
+        ("a.go", GO, "\tcase v, ok := <-c:\n\t\ta(v, ok)\n", "\tcase _, ok = <-c:\n"),
+        ("a.rs", RUST, "        Some(y) => a(y),\n", "        Some(_) => {}\n"),
+        ("a.rs", RUST, "        B { y, ref z } => {\n            a(y, z);\n        }\n", "        B { .. } => {}\n"),
+    ],
+)
+def test_an_arm_that_was_emptied_and_binds_no_name_any_more_is_suspected(
+    path: str, code: str, before: str, after: str
+) -> None:
+    assert len(lines(path, code % after, code % before)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "before", "after"),
+    [
+        ("a.go", GO, "\tcase v := <-c:\n\t\ta(v)\n", "\tcase <-d:\n"),
+        ("a.rs", RUST, "        Some(y) => a(y),\n", "        None => {}\n"),
+    ],
+)
+def test_an_arm_for_something_else_is_not_the_emptied_one(path: str, code: str, before: str, after: str) -> None:
+    assert lines(path, code % after, code % before) == []
+
+
 @pytest.mark.parametrize(("after", "before"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_an_arm_that_answers_is_not_mentioned(after: str, before: str) -> None:
     assert lines("a.py", f"match x:\n{after}", f"match x:\n{before}") == []

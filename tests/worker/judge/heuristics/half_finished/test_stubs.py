@@ -179,7 +179,10 @@ def test_what_is_still_to_come_stands_in_for_nothing_though_it_is_for_one_platfo
     ("path", "code"),
     [
         ("a_windows.go", 'package a\n\nfunc F() error {\n\treturn errors.New("locks are not yet supported")\n}\n'),
-        ("a.go", '//go:build windows\n\npackage a\n\nfunc F() error {\n\treturn errors.New("not implemented yet")\n}\n'),
+        (
+            "a.go",
+            '//go:build windows\n\npackage a\n\nfunc F() error {\n\treturn errors.New("not implemented yet")\n}\n',
+        ),
         ("sys/windows.rs", 'fn f(x: u8) -> Result<()> {\n    bail!("links are not supported yet")\n}\n'),
         ("acme/win32.py", "def lock(path):\n    raise NotImplementedError('not implemented')\n"),
     ],
