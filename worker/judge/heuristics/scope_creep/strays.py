@@ -13,8 +13,8 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.relatedness import NAME, asked_texts, stem, stems_in
-from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code
+from worker.judge.heuristics.relatedness import asked_texts, stem, stems_in
+from worker.judge.heuristics.scope_creep.unrelated import first_change, first_of_several, is_code, is_named
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import is_comment
 
@@ -80,7 +80,7 @@ def stray_file(change: Change) -> Iterator[Place]:
     """
     for file in _strays(change):
         if file not in change.once(_scratch_files):
-            line, side = first_change(file)
+            line, side = first_of_several(file)
             yield Place("this file looks left behind by a tool or a trial run", file.path, line, side=side)
 
 
@@ -93,14 +93,14 @@ def foreign_code_edited(change: Change) -> Iterator[Place]:
     if not any(map(is_code, change.files)) or any(_FETCHED_BY.search(file.path) for file in change.files):
         return
     for file in change.files:
-        if file.diff.change is ChangeKind.MODIFIED and _THEIRS.search(file.path) and not _is_named(file, change):
+        if file.diff.change is ChangeKind.MODIFIED and _THEIRS.search(file.path) and not is_named(file, change):
             line, side = first_change(file)
             yield Place("code of a third party was edited in place", file.path, line, side=side)
 
 
 def _strays(change: Change) -> Iterator[ChangedFile]:
     for file in change.files:
-        if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not _is_named(file, change):
+        if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not is_named(file, change):
             yield file
 
 
@@ -202,9 +202,3 @@ def _is_stray(file: ChangedFile) -> bool:
     if "/" in file.path or len(file.path) > _LONGEST_NAME:
         return False
     return file.diff.is_binary or any(names.fullmatch(file.path) for names in (_SCRATCH, _OF_ONE_RUN))
-
-
-def _is_named(file: ChangedFile, change: Change) -> bool:
-    """Whether somebody speaks of the file."""
-    names = set(NAME.findall(file.path.rpartition("/")[2].partition(".")[0]))
-    return bool(names) and names <= change.once(asked_by).names

@@ -24,7 +24,7 @@ from worker.domain.diff import ChangeKind
 from worker.domain.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role
-from worker.judge.heuristics.relatedness import Asked, asked_of, common_stems, subject_of
+from worker.judge.heuristics.relatedness import NAME, Asked, asked_of, common_stems, subject_of
 from worker.judge.heuristics.scope_creep.ties import Ties, ties_of
 from worker.judge.heuristics.signal import UNMEASURED, Kind, Looks, Place, signal
 
@@ -80,7 +80,7 @@ def unrelated_file(change: Change) -> Iterator[Place]:
     if not apart or _with_lead(apart) <= least:
         return
     for far, file in apart[:1] + [one for one in apart[1:] if one[0] > _NEXT]:
-        line, side = first_change(file)
+        line, side = first_of_several(file)
         yield Place(
             "little ties this file to the rest of the change or to what was asked",
             file.path,
@@ -131,9 +131,23 @@ def asked_by(change: Change) -> Asked:
 
 
 def _is_asked_for(file: ChangedFile, change: Change) -> bool:
-    """Whether somebody spoke of all that the file's name is about."""
+    """Whether somebody named the file, or spoke of all that its name is about."""
+    if is_named(file, change):
+        return True
     subject = subject_of(file.path) - common_stems()
     return bool(subject) and subject <= change.once(asked_by).words
+
+
+def is_named(file: ChangedFile, change: Change) -> bool:
+    """Whether somebody names the file in full."""
+    names = set(NAME.findall(file.path.rpartition("/")[2].partition(".")[0]))
+    return bool(names) and names <= change.once(asked_by).names
+
+
+def first_of_several(file: ChangedFile) -> tuple[int | None, Side]:
+    """The first change, but no line where there is no other one: another line than the suspected one has to answer."""
+    line, side = first_change(file)
+    return (line if len(file.diff.added_texts) + len(file.diff.removed_texts) > 1 else None), side
 
 
 def first_change(file: ChangedFile) -> tuple[int | None, Side]:

@@ -53,6 +53,17 @@ def test_a_file_that_the_issue_asks_for_is_not_named() -> None:
     assert found(change) == []
 
 
+def test_a_file_that_somebody_names_in_full_is_not_named_though_its_name_is_a_common_word() -> None:
+    named = OWN | {"paint/get_main.py": FOREIGN}
+    assert found(change_of({}, named, title=TITLE)) == [("paint/get_main.py", 1, Side.HEAD)]
+    assert found(change_of({}, named, title=TITLE, issue="Upload retries; also change paint/get_main.py")) == []
+
+
+def test_a_file_of_one_line_is_named_without_it_so_that_the_line_can_answer() -> None:
+    change = change_of({}, OWN | {"paint/brush.py": FOREIGN.partition("\n")[0] + "\n"}, title=TITLE)
+    assert found(change) == [("paint/brush.py", None, Side.HEAD)]
+
+
 def test_only_code_is_named() -> None:
     assert found(change_of({}, OWN | {"paint/brush.md": FOREIGN, "dist/brush.js": FOREIGN}, title=TITLE)) == []
 
@@ -71,7 +82,7 @@ def test_one_file_is_the_whole_change() -> None:
 def test_of_two_files_one_must_stand_farther_apart_to_be_named() -> None:
     own = {"net/upload/retry.py": OWN["net/upload/retry.py"]}
     far = change_of({}, own | {"paint/brush.py": FOREIGN * 3}, title=TITLE)
-    near = {"paint/brush.py": "stroke(uploads)\n"}
+    near = {"paint/brush.py": "stroke(uploads)\nstroke(uploads)\n"}
     assert found(far) == [("paint/brush.py", 1, Side.HEAD)]
     assert found(change_of({}, OWN | near, title=TITLE)) == [("paint/brush.py", 1, Side.HEAD)]
     assert found(change_of({}, own | near, title=TITLE)) == []
