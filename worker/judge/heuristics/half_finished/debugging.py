@@ -13,6 +13,8 @@ from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
+from worker.judge.heuristics.functions import functions_of
+from worker.judge.heuristics.overriding import is_declaration
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.relatedness import NAME, asked_texts
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
@@ -100,10 +102,16 @@ def _is_wanted(file: ChangedFile, line: DiffLine, change: Change) -> bool:
     text = line.text[:_LONGEST]
     is_of_rust = file.language is Language.RUST
     tools = {"dbg"} if is_of_rust else _TOOLS.intersection(NAME.findall(text))
-    if is_of_rust and (_OWN_DBG.search(text) or change.once(_defines_dbg)):
+    if is_of_rust and (_OWN_DBG.search(text) or change.once(_defines_dbg) or _is_in_a_test(file, line.head_line or 0)):
         return True
     is_spoken_of = not tools.isdisjoint(change.once(_tools_spoken_of))
     return is_spoken_of or _is_of_a_debugger(file.path) or _is_asked_before(file, line)
+
+
+def _is_in_a_test(file: ChangedFile, number: int) -> bool:
+    """A test of Rust stands beside what it tests; its output is shown where it fails."""
+    functions = (one for source in file.sources for one in functions_of(source))
+    return any(one.first <= number <= one.last and is_declaration(one) for one in functions)
 
 
 def _is_asked_before(file: ChangedFile, line: DiffLine) -> bool:

@@ -30,8 +30,10 @@ _WHOLE_FILE: Final = pattern(
     r"^#!\[cfg\(|^#!\[allow\((?:unused|dead_code)|^//go:build|^// \+build", 8, needs=("#![", "go:build", "+build")
 )
 _BEGINNING: Final = 30
+_PLATFORMS: Final = "windows|win(?:32|64)?|unix|linux|darwin|mac(?:os)?|posix|plan9|wasm(?:32)?|wasi|android|ios|(?:free|net|open)?bsd|dragonfly|solaris|illumos|aix|nacl|cygwin"
+_OF_A_PLATFORM: Final = pattern(rf"(?:^|[/_.-])(?:{_PLATFORMS})(?:[/_.-]|$)", 2)
 _STANDS_IN: Final = pattern(
-    r"(?:^|[/_.-])(?:no_?op|null|dummy|fake|mock|stub|compat|shim|polyfill|windows|unix|linux|darwin|macos|posix|plan9|wasm|nocgo|other|unsupported)s?(?:[/_.-]|$)",
+    rf"(?:^|[/_.-])(?:no_?op|null|dummy|fake|mock|stub|compat|shim|polyfill|{_PLATFORMS}|nocgo|other|unsupported)s?(?:[/_.-]|$)",
     2,
 )
 
@@ -60,10 +62,6 @@ def is_honest_refusal(words: str) -> bool:
     return _REFUSES.search(words) is not None and _HERE.search(words) is not None
 
 
-_OF_A_PLATFORM: Final = pattern(
-    r"(?:^|[/_.-])(?:windows|win(?:32|64)?|unix|linux|darwin|mac(?:os)?|posix|plan9|wasm(?:32)?|android|ios|(?:free|net|open)?bsd|solaris|aix|nacl|cygwin)(?:[/_.-]|$)",
-    2,
-)
 _REFUSES: Final = pattern(
     r"\braise\b|\bthrow\b|\breturn\b.{0,200}\b[\w.]*[Ee]rr|\bErr\(|\bbail!|\bunimplemented!|\bpanic\b"
 )

@@ -161,12 +161,19 @@ def is_asked_for_by_a_framework(function: Function) -> bool:
 
 
 def asks_the_compiler(function: Function) -> bool:
-    """Whether some types fit is all that it asks: it has parameters for them, and no body."""
+    """Whether some types fit is all that it asks: it has parameters for them, and no body. Or its documentation does not compile."""
     types = text_of(function.node.child_by_field_name("type_parameters"))
-    if not types or function.statements or function.type_name:
+    if function.statements or function.type_name:
         return False
+    if _DOES_NOT_COMPILE.search(documentation(function)):
+        return True
+    if not types:
+        given = function.node.child_by_field_name("parameters")
+        is_of_types = given is not None and given.named_child_count > 0 and not parameters(function)
+        return is_of_types and _ASKS.match(function.name) is not None
     is_bound = function.source.language is not Language.RUST or ":" in types
     return is_bound and (not parameters(function) or _ASKS.match(function.name) is not None)
 
 
+_DOES_NOT_COMPILE: Final = pattern(r"```[\w, ]{0,40}compile_fail")
 _ASKS: Final = pattern(r"_*(?:assert|expect|check|ensure|require|static|is|type)(?=[A-Z_]|$)")

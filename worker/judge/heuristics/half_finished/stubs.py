@@ -339,9 +339,16 @@ def _python(function: Function, words: str, change: Change) -> Sure:
             and not is_made(function, change)
             and not (is_called_as_it_is(function, change) and is_the_only_refusal(function))
         )
-        bare = Sure.SUSPICION if is_abstract else Sure.FACT
-        return _says(_message(words), bare, bare)
+        bare = Sure.SUSPICION if is_abstract or is_handed_over(function, change) else Sure.FACT
+        message = _message(words)
+        is_explained = len(_TELLING.findall(message or "")) >= _MANY
+        return _says(message, bare, Sure.SUSPICION if is_explained else bare)
     return _says(_message(words), Sure.NO)
+
+
+_TELLING: Final = pattern(r"[A-Za-z]{2,}")
+_MANY: Final = 4
+"""Words of a message that says why a call is refused."""
 
 
 def _promised(function: Function, change: Change) -> Sure:

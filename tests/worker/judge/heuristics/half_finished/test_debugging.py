@@ -63,6 +63,7 @@ WANTED = {
     "asked for in a line": ("a.py", "if settings.debug_on_error: breakpoint()\n", {}),
     "said in the title": ("a.py", "pdb.set_trace()\n", {"title": "Run pdb on failure"}),
     "asked for by the issue": ("a.js", "debugger;\n", {"issue": "A `debugger` statement in what is compiled"}),
+    "in a test beside the code": ("a.rs", "fn f() {\n}\n#[test]\nfn size() {\n    dbg!(x);\n}\n", {}),
     "a macro of its own": ("a.rs", "macro_rules! dbg {\n}\nfn f() {\n    dbg!(x);\n}\n", {}),
     "a macro of another crate": ("a.rs", "use log::dbg;\nfn f() {\n    dbg!(x);\n}\n", {}),
     "called by its crate": ("a.rs", "fn f() {\n    log::dbg!(x);\n}\n", {}),
@@ -88,6 +89,7 @@ LEFT = {
     "where it is to be removed": ("a.py", "pdb.set_trace()\n", {"issue": "Remove the calls of pdb.set_trace()"}),
     "where another one is asked for": ("a.py", "breakpoint()\n", {"issue": "Run pdb on failure"}),
     "in a database": ("src/db/a.py", "breakpoint()\n", {}),
+    "beside a test": ("a.rs", "#[test]\nfn size() {\n}\nfn f() {\n    dbg!(x);\n}\n", {}),
     "of the standard library": ("a.rs", "use std::{dbg, fs};\nfn f() {\n    std::dbg!(x);\n}\n", {}),
 }
 

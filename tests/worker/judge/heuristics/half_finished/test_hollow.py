@@ -59,6 +59,7 @@ FACTS = {
     "ts private name": ("a.ts", "class A extends B {\n  #load() {\n  }\n}\n"),
     "ts private word": ("a.ts", "class A extends B {\n  private load() {\n  }\n}\n"),
     "js arrow": ("a.js", "const load = (path) => {\n}\n"),
+    "rust of an answer that is not looked at": ("a.rs", "fn _load(_b: &dyn Buf) {}\n"),
     "js commented out": ("a.js", "function load() {\n  // const x = await read()\n  // return x\n}\n"),
 }  # fmt: skip
 
@@ -87,6 +88,10 @@ SUSPECTED = {
     "py argument": ("a.py", "register('x', load)\n\ndef load(path):\n    return []\n"),
     "js exported": ("a.js", "export function deactivate() {\n}\n"),
     "go program": ("main.go", "package main\n\nfunc main() {\n}\n"),
+    "rust asks whether a type can be made": ("a.rs", "fn _assert_object(_b: &dyn Buf) {}\n"),
+    "rust documents what does not compile": ("a.rs", "/// ```compile_fail\n/// #![deny(unused_must_use)]\n/// let mut b = make(); b.split(6);\n/// ```\nfn _must_use() {}\n"),
+    "py stub of a limiter": ("a.py", "import acme\n\n\nclass StubLimiter(Limiter):\n    def release(self, x):\n        pass\n"),
+    "go one of the platforms": ("node_netbsd.go", "package a\n\nfunc Load(p string) error {\n\treturn nil\n}\n"),
     "rust asks the compiler": ("a.rs", "fn assert_send<T: Send>() {}\n"),
     "ts asks the compiler": ("a.ts", "function assertType<T>(value: T): void {}\n"),
     "rust documented answer to a trait": ("a.rs", "impl Visit for A {\n    // Attributes were seen on the way down, by the pass before.\n    fn visit(&mut self) {}\n}\n"),

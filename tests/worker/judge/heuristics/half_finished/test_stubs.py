@@ -325,6 +325,14 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py refuses with a reason": (
+        "a.py",
+        'def refuse(name):\n    raise NotImplementedError("The %s method does not apply to a batch." % name)\n',
+    ),
+    "py one of a table": (
+        "a.py",
+        "def add(x):\n    raise NotImplementedError\n\n\ndef drop(x):\n    return x + 1\n\n\ndef run(kind, x):\n    return {'add': add, 'drop': drop}[kind](x)\n",
+    ),
     "py one of several clients": (
         "a.py",
         "class MailClient:\n    def send(self, x):\n        return post(x)\n\n    def stream(self, x):\n        raise NotImplementedError\n\n\nclient = MailClient()\n",
