@@ -58,45 +58,46 @@ def test_one_in_a_string_or_moved_is_none() -> None:
 
 
 WANTED = {
-    "of a debugger": ("debugger/run.py", "breakpoint()\n", {}),
-    "asked for by an option": ("a.py", "if options.use_pdb:\n    log(x)\n    pdb.set_trace()\n", {}),
-    "asked for in a line": ("a.py", "if settings.debug_on_error: breakpoint()\n", {}),
-    "said in the title": ("a.py", "pdb.set_trace()\n", {"title": "Run pdb on failure"}),
-    "asked for by the issue": ("a.js", "debugger;\n", {"issue": "A `debugger` statement in what is compiled"}),
-    "in a test beside the code": ("a.rs", "fn f() {\n}\n#[test]\nfn size() {\n    dbg!(x);\n}\n", {}),
-    "a macro of its own": ("a.rs", "macro_rules! dbg {\n}\nfn f() {\n    dbg!(x);\n}\n", {}),
-    "a macro of another crate": ("a.rs", "use log::dbg;\nfn f() {\n    dbg!(x);\n}\n", {}),
-    "called by its crate": ("a.rs", "fn f() {\n    log::dbg!(x);\n}\n", {}),
+    "of a debugger": ("debugger/run.py", "breakpoint()\n", None),
+    "asked for by an option": ("a.py", "if options.use_pdb:\n    log(x)\n    pdb.set_trace()\n", None),
+    "asked for in a line": ("a.py", "if settings.debug_on_error: breakpoint()\n", None),
+    "asked for by a person": ("a.py", "pdb.set_trace()\n", "Run pdb on failure"),
+    "asked for by the issue": ("a.js", "debugger;\n", "A `debugger` statement in what is compiled"),
+    "in a test beside the code": ("a.rs", "fn f() {\n}\n#[test]\nfn size() {\n    dbg!(x);\n}\n", None),
+    "a macro of its own": ("a.rs", "macro_rules! dbg {\n}\nfn f() {\n    dbg!(x);\n}\n", None),
+    "a macro of another crate": ("a.rs", "use log::dbg;\nfn f() {\n    dbg!(x);\n}\n", None),
+    "called by its crate": ("a.rs", "fn f() {\n    log::dbg!(x);\n}\n", None),
 }
 
 
-@pytest.mark.parametrize(("path", "code", "asked"), WANTED.values(), ids=WANTED.keys())
-def test_a_debugger_that_somebody_wants_is_not_left_behind(path: str, code: str, asked: dict[str, str]) -> None:
-    assert list(debugger_left.findings(change_of({}, {path: code}, **asked))) == []
+@pytest.mark.parametrize(("path", "code", "issue"), WANTED.values(), ids=WANTED.keys())
+def test_a_debugger_that_somebody_wants_is_not_left_behind(path: str, code: str, issue: str | None) -> None:
+    assert list(debugger_left.findings(change_of({}, {path: code}, issue=issue))) == []
 
 
 def test_a_debugger_that_the_documentation_tells_of_or_that_is_the_product_is_not_left_behind() -> None:
     code = {"a.py": "breakpoint()\n"}
     assert list(debugger_left.findings(change_of({}, code | {"README.md": "Calls `breakpoint()` then.\n"}))) == []
+    assert list(debugger_left.findings(change_of({}, code, title="Call breakpoint on failure"))) == []
     dossier = dossier_of({}, code)
     pull = dossier.pull_request.model_copy(update={"repository": "acme/pudb"})
     assert list(debugger_left.findings(Change(dossier.model_copy(update={"pull_request": pull})))) == []
 
 
 LEFT = {
-    "behind a condition that ended": ("a.py", "def f():\n    if debug:\n        log(x)\n    breakpoint()\n", {}),
-    "behind another condition": ("a.py", "if failed:\n    breakpoint()\n", {}),
-    "where it is to be removed": ("a.py", "pdb.set_trace()\n", {"issue": "Remove the calls of pdb.set_trace()"}),
-    "where another one is asked for": ("a.py", "breakpoint()\n", {"issue": "Run pdb on failure"}),
-    "in a database": ("src/db/a.py", "breakpoint()\n", {}),
-    "beside a test": ("a.rs", "#[test]\nfn size() {\n}\nfn f() {\n    dbg!(x);\n}\n", {}),
-    "of the standard library": ("a.rs", "use std::{dbg, fs};\nfn f() {\n    std::dbg!(x);\n}\n", {}),
+    "behind a condition that ended": ("a.py", "def f():\n    if debug:\n        log(x)\n    breakpoint()\n", None),
+    "behind another condition": ("a.py", "if failed:\n    breakpoint()\n", None),
+    "where it is to be removed": ("a.py", "pdb.set_trace()\n", "Remove the calls of pdb.set_trace()"),
+    "where another one is asked for": ("a.py", "breakpoint()\n", "Run pdb on failure"),
+    "in a database": ("src/db/a.py", "breakpoint()\n", None),
+    "beside a test": ("a.rs", "#[test]\nfn size() {\n}\nfn f() {\n    dbg!(x);\n}\n", None),
+    "of the standard library": ("a.rs", "use std::{dbg, fs};\nfn f() {\n    std::dbg!(x);\n}\n", None),
 }
 
 
-@pytest.mark.parametrize(("path", "code", "asked"), LEFT.values(), ids=LEFT.keys())
-def test_a_debugger_that_nobody_wants_is_left_behind(path: str, code: str, asked: dict[str, str]) -> None:
-    assert len(list(debugger_left.findings(change_of({}, {path: code}, **asked)))) == 1
+@pytest.mark.parametrize(("path", "code", "issue"), LEFT.values(), ids=LEFT.keys())
+def test_a_debugger_that_nobody_wants_is_left_behind(path: str, code: str, issue: str | None) -> None:
+    assert len(list(debugger_left.findings(change_of({}, {path: code}, issue=issue)))) == 1
 
 
 def printed(path: str, code: str, before: str = "a = 1\n", *, texts: bool = True) -> list[float]:
