@@ -57,7 +57,7 @@ class Edit(Value):
 
 
 class Proposed(Value):
-    """What the pull request proposes. `problems`: why its version of the file can't be used. `is_unread`: nobody knows what it says."""
+    """What the pull request proposes. `problems`: the mistakes in its version of the file. `is_unread`: nobody knows what it says."""
 
     edits: tuple[Edit, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -90,11 +90,14 @@ def _with_config(dossier: Dossier, rules: tuple[str, ...]) -> Proposed:
     is_left = any(file.path == PLACE for file in diff_of(dossier.diff).files if file.change is not ChangeKind.DELETED)
     if is_left and PLACE not in texts:
         return Proposed(rules=rules, is_unread=True)
-    if is_left and (problems := read_config(texts[PLACE]).problems):
-        return Proposed(rules=rules, problems=problems)
     others = [one for one in dossier.config if one.origin is not ConfigOrigin.REPOSITORY]
-    own = [ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[PLACE])] if is_left else []
-    return Proposed(tuple(edits(dossier.config, [*others, *own])), rules=rules)
+    if not is_left:
+        return Proposed(tuple(edits(dossier.config, others)), rules=rules)
+    last_good = next((one.last_good or one.text for one in dossier.config if one not in others), None)
+    own = ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[PLACE], last_good=last_good)
+    return Proposed(
+        tuple(edits(dossier.config, [*others, own])), problems=read_config(texts[PLACE]).problems, rules=rules
+    )
 
 
 def edits(before: Sequence[ConfigText], after: Sequence[ConfigText]) -> Iterator[Edit]:

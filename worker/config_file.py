@@ -1,8 +1,8 @@
 """`.github/assay.yml`: its text to configuration, or to what is wrong in it, key by key.
 
-Does not fetch it and does not decide what counts instead (`worker.configuring` does). Invariant: any text gives a reading, in
-bounded time, never an exception; a file with one mistake sets nothing; and each mistake has its line, what was expected there
-and what was found.
+Does not fetch it and does not know its earlier versions (`worker.configuring` does). Invariant: any text gives a reading, in
+bounded time, never an exception; a mistake takes away the entry in which it stands and nothing else; and each mistake has its
+line, what was expected there and what was found.
 """
 
 import json
@@ -15,7 +15,10 @@ from pydantic import ValidationError
 
 from worker.domain.config import RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, to_config
+from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.frozen import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml
 
@@ -52,7 +55,7 @@ class Problem(Value):
 
 
 class Reading(Value):
-    """What a file sets, by its keys; nothing where it has a problem."""
+    """What can be read of a file, by its keys, and what can't."""
 
     given: Mapping[str, object] = MappingProxyType({})
     problems: tuple[Problem, ...] = ()
@@ -70,18 +73,44 @@ def read_config(text: str | None) -> Reading:
     if value is None:
         return Reading()
     try:
-        read = ConfigKeys.model_validate_json(json.dumps(value), strict=True)
+        return Reading(_given(value))
     except ValidationError as error:
         found = sorted(_problems(error, value, marks), key=lambda one: (one.line, one.column))
-        return Reading(problems=tuple(found))
+        return Reading(_readable(value), tuple(found))
+
+
+def _given(value: object) -> Mapping[str, object]:
+    """The keys of a file without a mistake. Raises ValidationError."""
+    read = ConfigKeys.model_validate_json(json.dumps(value), strict=True)
     given = {name: getattr(read, name) for name in ConfigKeys.model_fields if name in read.model_fields_set}
-    return Reading(MappingProxyType(given))
+    return MappingProxyType(given)
+
+
+def _readable(value: object) -> Mapping[str, object]:
+    """The keys of what is left once each entry with a mistake is taken out of *value*."""
+    try:
+        return _given(value)
+    except ValidationError as error:
+        wrong = {
+            _path(one["loc"]) for one in error.errors(include_url=False, include_context=False, include_input=False)
+        }
+    if () in wrong:
+        return MappingProxyType({})
+    for *above, last in sorted(
+        wrong, reverse=True
+    ):  # of a list the last entry first, so that the others keep their numbers
+        del cast("Any", _at(value, above))[last]
+    return _readable(value)
+
+
+def _path(location: Sequence[str | int]) -> tuple[str | int, ...]:
+    return tuple(part for part in location if part != "[key]")
 
 
 def _problems(error: ValidationError, value: object, marks: Marks) -> Iterator[Problem]:
     for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
         is_key = one["loc"][-1:] == ("[key]",) or one["type"] == "extra_forbidden"
-        path = tuple(part for part in one["loc"] if part != "[key]")
+        path = _path(one["loc"])
         stands = marks[path]
         place = stands.key if is_key else stands.value
         context = cast("Mapping[str, Any]", one.get("ctx") or {})
@@ -166,12 +195,16 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]} …"
 
 
+MISPLACED: Final = Problem("", 1, 1, f"`{MISNAMED}` is not read; the file is called `{PLACE}`")
+
+
 class Refused(Value):
-    """A file that could not be used. `is_replaced`: the last one of it that could be counts instead."""
+    """A file with a mistake. `is_replaced`: its last version without one is known, and holds for what can't be read."""
 
     origin: ConfigOrigin
     problems: tuple[Problem, ...]
     is_replaced: bool
+    is_misnamed: bool = False
 
 
 class Configured(Value):
@@ -183,18 +216,46 @@ class Configured(Value):
 
 
 def configured(texts: Sequence[ConfigText]) -> Configured:
-    """The repository's file over its owner's, key by key at the top level."""
+    """The repository's file over its owner's, key by key at the top level.
+
+    As long as a file has a mistake, what was written to switch accepting alone off may be what can't be read: it is off.
+    """
     given: dict[str, object] = {}
     origins: dict[str, ConfigOrigin] = {}
     refused: list[Refused] = []
     for one in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
-        reading = read_config(one.text)
+        reading = Reading(problems=(MISPLACED,)) if one.is_misnamed else read_config(one.text)
+        own = dict(reading.given)
         if reading.problems:
-            refused.append(Refused(one.origin, reading.problems, one.last_good is not None))
-            reading = read_config(one.last_good or "")
-        given |= reading.given
-        origins |= dict.fromkeys(reading.given, one.origin)
+            refused.append(Refused(one.origin, reading.problems, one.last_good is not None, one.is_misnamed))
+            own = _completed(reading, read_config(one.last_good or ""))
+        origins |= dict.fromkeys(own, one.origin)
+        given |= {**own, "accept_alone": False} if reading.problems else own
     return Configured(to_config(given), origins, tuple(refused))
+
+
+def _completed(reading: Reading, last_good: Reading) -> dict[str, object]:
+    """What a file with a mistake sets, and what its last version without one does: entry by entry in a key with a mistake."""
+    wrong = {_KEY.split(one.key)[0] for one in reading.problems}
+    before = last_good.given
+    both = {
+        name: _joined(before[name], value) for name, value in reading.given.items() if name in wrong & before.keys()
+    }
+    return {**before, **reading.given, **both}
+
+
+_KEY: Final = pattern(r"[.\[]")
+
+
+def _joined(before: object, now: object) -> object:
+    match now:
+        case dict():
+            return {**cast("dict[object, object]", before), **cast("dict[object, object]", now)}
+        case tuple():
+            return tuple(dict.fromkeys((*cast("tuple[object, ...]", before), *cast("tuple[object, ...]", now))))
+        case _:
+            one = cast("Frozen", now)
+            return cast("Frozen", before).model_copy(update={name: getattr(one, name) for name in one.model_fields_set})
 
 
 def policy_of(texts: Sequence[ConfigText]) -> Policy | None:

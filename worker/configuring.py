@@ -1,4 +1,4 @@
-"""What counts where a `.github/assay.yml` can't be used: the last one at the same base that could.
+"""What counts where a `.github/assay.yml` has a mistake: the last one at the same base without any.
 
 Does not read the files (`worker.config_file` does) and does not fetch them. Invariant: a mistake in a file stops no judging,
 a file that can be used counts as it is, and none counts for pull requests into another branch.
@@ -15,8 +15,8 @@ from worker.ports import Configs
 
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:
-    """Put the last good text beside each that can't be used, remember those that can, and tell the door. Raises Unavailable."""
-    broken = {one.origin for one in dossier.config if read_config(one.text).problems}
+    """Put the last good text beside each with a mistake, remember those without, and tell the door. Raises Unavailable."""
+    broken = {one.origin for one in dossier.config if one.is_misnamed or read_config(one.text).problems}
     good = {one.origin: one.text for one in dossier.config if one.origin not in broken and one.text is not None}
     base = base_mark(dossier.pull_request.base_ref)
     before = configs.settle(pull, base, good, broken)

@@ -91,7 +91,7 @@ def test_a_mistake_keeps_the_last_configuration_that_could_be_used(world: World)
     world.settles()
     assert later.check.conclusion == "neutral", "as before the mistake"
     said = "line 2, `categories.half_finishd`: there is no such key; is `half_finished` meant?"
-    assert "can't be used, and its last version that could be used counts instead" in later.text
+    assert "gives way to its last version without one, and nothing is accepted without a model" in later.text
     assert said in later.text
 
     fixed = world.agent.opens({**STUB, PLACE: "mode: observ\n"}, branch="third")
@@ -99,6 +99,26 @@ def test_a_mistake_keeps_the_last_configuration_that_could_be_used(world: World)
     [note] = [one for one in fixed.check_run["annotations"] if one["path"] == PLACE]
     assert (note["start_line"], note["annotation_level"]) == (1, "warning")
     assert 'expected block or observe, found "observ"' in note["message"]
+
+
+def test_a_mistake_beside_it_does_not_switch_accepting_alone_on(world: World) -> None:
+    here = world.repository({**PROJECT, PLACE: "accept_alone: false\nci_wiat: 5m\n"})
+    world.model.answers(accept("README.md:3"))
+    pull = world.agent.opens(
+        ONLY_DOCUMENTATION, branch="first", title="Document how uploads work", body="Adds a sentence."
+    )
+    world.settles()
+    assert len(world.model.asked) == 1
+    assert "nothing is accepted without a model as long as it stands" in pull.text
+
+    here.github.verb(
+        "push", repo=here.name, branch="main", files={PLACE: None, ".github/assay.yaml": "accept_alone: false\n"}
+    )
+    world.model.answers(accept("README.md:3"))
+    later = world.agent.opens(ONLY_DOCUMENTATION, branch="second", title="Document uploads", body="Adds a sentence.")
+    world.settles()
+    assert later.verdict["judge_kind"] == "hybrid"
+    assert "`.github/assay.yaml` at the base commit is not read" in later.text
 
 
 @pytest.mark.slow

@@ -108,7 +108,12 @@ def test_a_file_that_is_deleted_gives_way_to_the_defaults() -> None:
 def test_a_new_version_with_a_mistake_is_told_by_its_mistake() -> None:
     found = proposed(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
     assert [(one.line, one.key) for one in found.problems] == [(1, "a"), (2, "mode")]
-    assert (found.edits, found.is_nothing) == ((), False)
+    assert [edit.key for edit in found.edits] == ["accept_alone"]
+
+
+def test_a_mistake_hides_no_other_edit_of_the_same_version() -> None:
+    found = proposed(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
+    assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("require_issue", True), ("accept_alone", False)]
 
 
 def test_a_new_version_that_nobody_read_is_told_too() -> None:

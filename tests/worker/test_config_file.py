@@ -69,7 +69,6 @@ def test_an_empty_file_sets_nothing(text: str) -> None:
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_what_was_expected_and_what_was_found(text: str | None, said: str) -> None:
     assert problems(text) == [said]
-    assert dict(read_config(text).given) == {}
 
 
 def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
@@ -80,10 +79,47 @@ def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
     ]
 
 
-def test_all_mistakes_are_told_in_the_order_of_the_file_and_one_spoils_all_of_it() -> None:
+def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
     reading = read_config("mode: observe\nci_wait: never\nmodel: 3\nx: 1\n")
     assert [(one.line, one.key) for one in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
-    assert dict(reading.given) == {}
+    assert dict(reading.given) == {"mode": "observe"}
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("require_issue: true\nmodel: 3", {"require_issue": True}),
+        ("never_send: [secret/**, 3, '!a', .env*]", {"never_send": ("secret/**", ".env*")}),
+        ("categories:\n  weak_test: observe\n  weak: block\n  half_finished: x", {"categories": {"weak_test": "observe"}}),
+        ("abstains: {paused: block, 3: neutral}", {}),
+        ("- mode", {}),
+        ("mode: observe\nmode: block", {}),
+    ],
+)  # fmt: skip
+def test_a_mistake_takes_away_the_entry_in_which_it_stands_and_nothing_else(
+    text: str, holds: dict[str, object]
+) -> None:
+    reading = read_config(text)
+    assert reading.problems
+    assert dict(reading.given) == holds
+
+
+@pytest.mark.parametrize(
+    "text", ["accept_alone: false\nmodel: 3", "accept_alnoe: false", "accept_alone: no", "accept_alone: true\nmode: x", "mode: [", None]
+)  # fmt: skip
+def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | None) -> None:
+    assert not configured([own(text)]).config.policy.accept_alone
+    assert not configured([own(text, last_good="accept_alone: true")]).config.policy.accept_alone
+    assert configured([own("accept_alone: true"), default("mode: x")]).config.policy.accept_alone
+
+
+def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() -> None:
+    misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
+    found = configured([misnamed])
+    assert not found.config.policy.accept_alone
+    (refused,) = found.refused
+    assert refused.is_misnamed
+    assert refused.problems[0].message == "`.github/assay.yaml` is not read; the file is called `.github/assay.yml`"
 
 
 def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
@@ -123,13 +159,29 @@ def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
 
 def test_a_file_that_cannot_be_used_leaves_the_rest_as_it_is() -> None:
     found = configured([own("mode: x"), default("ci_wait: 5m")])
-    assert found.config == RepositoryConfig(ci_wait=300)
+    assert found.config == RepositoryConfig(policy=Policy(accept_alone=False), ci_wait=300)
     assert [(one.origin, one.is_replaced) for one in found.refused] == [(ConfigOrigin.REPOSITORY, False)]
 
 
 def test_the_last_good_one_counts_instead_of_one_that_cannot_be_used_and_of_no_other() -> None:
     found = configured([own("mode: x", last_good="mode: observe")])
     assert (found.config.policy.mode, found.refused[0].is_replaced) == ("observe", True)
+    newer = configured([own("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
+    assert (newer.config.policy.mode, newer.config.policy.require_issue) == ("block", True)
+
+
+def test_a_key_with_a_mistake_is_completed_by_its_last_good_value_and_any_other_is_not() -> None:
+    last_good = (
+        "categories: {weak_test: observe}\nnever_send: [a/**]\nauthors: {people: judge}\nsignals: {stub_body: off}\n"
+    )
+    wrong = "categories: {weak: block, half_finished: observe}\nnever_send: [b/**, 3]\nauthors: {bots: skip, x: skip}\nsignals: {}\n"
+    config = configured([own(wrong, last_good=last_good)]).config
+    assert config.policy == Policy(
+        categories={Category.WEAK_TEST: "observe", Category.HALF_FINISHED: "observe"},
+        never_send=("a/**", "b/**"),
+        accept_alone=False,
+    )
+    assert config.authors == Authors(people=Handling.JUDGE, bots=Handling.SKIP)
     assert configured([own("", last_good="mode: observe")]).config == RepositoryConfig()
 
 

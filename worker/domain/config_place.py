@@ -11,4 +11,7 @@ PLACE: Final = ".github/assay.yml"
 MISNAMED: Final = ".github/assay.yaml"
 """What it is called by mistake. Nothing reads it."""
 
+CONFIG_PLACES: Final = (PLACE, MISNAMED)
+"""What is asked for: the file, and whether it stands where nothing reads it."""
+
 DEFAULTS: Final = ".github"

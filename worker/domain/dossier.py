@@ -211,7 +211,9 @@ class ConfigText(Frozen):
     text: str | None
     """None: it is there, and is no text or too long."""
     last_good: str | None = None
-    """The last one of it that could be used, where this one can't be."""
+    """The last one of it without a mistake, where this one has one."""
+    is_misnamed: bool = False
+    """It is called `.github/assay.yaml`, which is not read, and there is no `.github/assay.yml`."""
 
 
 class Seed(Frozen):

@@ -15,10 +15,13 @@ def has_default(repository: RepositoryName) -> bool:
     return repository.rpartition("/")[2] != DEFAULTS
 
 
-def config_texts(own: Blob | None, default: Blob | None) -> tuple[ConfigText, ...]:
-    """The files that are there, the repository's own first."""
+def config_texts(own: Blob | None, default: Blob | None, misnamed: Blob | None = None) -> tuple[ConfigText, ...]:
+    """The files that are there, the repository's own first. *misnamed*: what stands under the wrong name."""
     found = ((ConfigOrigin.REPOSITORY, own), (ConfigOrigin.ORGANISATION, default))
-    return tuple(ConfigText(origin=origin, text=text_of(blob)) for origin, blob in found if blob and is_file(blob))
+    texts = [ConfigText(origin=origin, text=text_of(blob)) for origin, blob in found if blob and is_file(blob)]
+    if misnamed and is_file(misnamed) and not (own and is_file(own)):
+        texts.insert(0, ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True))
+    return tuple(texts)
 
 
 def is_file(blob: Blob) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import CONFIG_PLACES
 from worker.domain.diff import DiffError, diff_of, parse_diff
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.ids import Sha, base_mark
@@ -70,7 +70,7 @@ class Have:
 
 def had(guess: Guess, answered: Answered) -> Have:
     """What is known once the guess is known to be right. A text that is not there is asked for again."""
-    texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + 1 :], strict=True)
+    texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + len(CONFIG_PLACES) :], strict=True)
     return Have({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, guess.issues, answered)
 
 
@@ -142,7 +142,7 @@ def tip_of(base_ref: str) -> str:
 
 def rules_asked(at: str, ruled_by: Sequence[str], issues: Sequence[int], request: JudgeRequest) -> Asked:
     """The rules files, the configuration, and issues. *at*: a commit, or a branch."""
-    rules = [f"{at}:{path}" for path in (*ruled_by, PLACE)]
+    rules = [f"{at}:{path}" for path in (*ruled_by, *CONFIG_PLACES)]
     return Asked(rules, issues, [f"{at}:{folder}" for folder in FOLDERS], has_default(request.repository))
 
 

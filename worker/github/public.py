@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import CONFIG_PLACES, MISNAMED, PLACE
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import (
     Ci,
@@ -49,7 +49,7 @@ from worker.github.texts import wanted
 from worker.github.validators import Around, Ourselves, ci_of
 
 MOST_TEXTS: Final = 20
-MOST_FILES: Final = MOST_TEXTS - len(NAMES) - 1
+MOST_FILES: Final = MOST_TEXTS - len(NAMES) - len(CONFIG_PLACES)
 PER_PAGE: Final = 100
 REMEDY: Final = "Set GITHUB_TOKEN to read it all."
 SNIFFED: Final = 8000
@@ -189,8 +189,9 @@ class PublicReading:
         found = self._file(sha, PLACE)
         if isinstance(found, HeadFile):
             return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found.text),)
-        is_there = found.reason is not UnreadReason.OVER_LIMIT
-        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None),) if is_there else ()
+        is_misnamed = found.reason is UnreadReason.OVER_LIMIT and isinstance(self._file(sha, MISNAMED), HeadFile)
+        is_there = found.reason is not UnreadReason.OVER_LIMIT or is_misnamed
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=is_misnamed),) if is_there else ()
 
     def _pull_request(self, pull: RestPull, commits: tuple[Commit, ...]) -> PullRequest:
         return PullRequest(

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from worker.domain.authority import Role, roles_from
 from worker.domain.check import CHECK_NAME
+from worker.domain.config_place import CONFIG_PLACES
 from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.ids import Sha
@@ -397,7 +398,8 @@ class Rest:
         texts[at_the_root:at_the_root] = inside
         self.guidance = distinct(Guidance(path=path, text=text) for path, text in texts if text)
         self.issues = tuple(issue for issue in found.issues if issue is not None)
-        self.config = config_texts(found.blobs[len(self.ruled_by)], found.owners_default)
+        own, misnamed = found.blobs[len(self.ruled_by) :][: len(CONFIG_PLACES)]
+        self.config = config_texts(own, found.owners_default, misnamed)
 
 
 def rules_in(name: str, folder: Folder | None) -> list[tuple[str, str | None]]:

@@ -4,7 +4,7 @@ Does not read what stands in it. Invariant: only the base commit's file counts; 
 no mistake.
 """
 
-from worker.domain.config_place import PLACE
+from worker.domain.config_place import CONFIG_PLACES, PLACE
 from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import Sha
 from worker.local.changes import entries_at, texts_of
@@ -13,8 +13,13 @@ from worker.local.git import Repository
 
 def config_at(repository: Repository, base: Sha) -> tuple[ConfigText, ...]:
     """The file, if it is there; without its text where it is none."""
-    entry = entries_at(repository, base, [PLACE]).get(PLACE)
-    if entry is None or not entry.mode.startswith("100"):
-        return ()
+    entries = {
+        path: entry
+        for path, entry in entries_at(repository, base, CONFIG_PLACES).items()
+        if entry.mode.startswith("100")
+    }
+    entry = entries.get(PLACE)
+    if entry is None:
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if entries else ()
     found = texts_of(repository, [(PLACE, entry.name)]).files
     return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found[0].text if found else None),)

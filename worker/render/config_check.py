@@ -25,7 +25,10 @@ def mistakes(problems: Sequence[Problem], text: str, name: str, page: Page) -> s
     lines = text.removeprefix("\ufeff").split("\n")
     told = [line for one in problems for line in _mistake(one, lines, name, page)]
     count = f"{len(problems)} mistake{'' if len(problems) == 1 else 's'}"
-    end = wrapped(f"{count}. As long as a file has one it sets nothing: the last version without any holds.", page)
+    end = wrapped(
+        f"{count}. What has one sets nothing: the last version without any holds there, and nothing is accepted without a model.",
+        page,
+    )
     return "\n".join([*told, *end, ""])
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from worker.domain.config import RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, to_keys
-from worker.domain.config_place import DEFAULTS, PLACE
+from worker.domain.config_place import DEFAULTS, MISNAMED, PLACE
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 TITLE: Final = f"Assay: {PLACE}"
@@ -25,8 +25,10 @@ not edit (`assay config reference`).
   private `{DEFAULTS}` needs the App installed on it. What whoever runs Assay set for caps, tier and models stays above all of it.
 - **A pull request that edits the file** is judged by the base's version. The check lists what would change, from which value
   to which, and says where that is weaker.
-- **A mistake stops no judging.** A file with one sets nothing: the last version of it that could be used holds, or else the
-  defaults; every check says so. On a pull request that edits the file the mistake is an annotation at its line.
+- **A mistake stops no judging.** It takes away the entry in which it stands: all else that can be read holds. For the rest the
+  last version without a mistake holds, or else the defaults. As long as a mistake stands, nothing is accepted without a model, as
+  with `accept_alone: false`. Every check says so. On a pull request that edits the file the mistake is an annotation at its line.
+- **The name is `{PLACE}`.** `{MISNAMED}` is not read. Every check says so, and nothing is accepted without a model.
 - **Before you merge it**: `assay config check` names each mistake with its line and column, or prints what would hold and who
   sets it. Exit code 0 or 2.
 - **In an editor** with YAML support, put `# yaml-language-server: $schema=assay.schema.json` on the first line, with the path or

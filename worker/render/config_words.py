@@ -31,6 +31,9 @@ WEAKER: Final[Mapping[str, str]] = {
     "signals": "the code checks would make less of it",
     "authors": "less would be judged, or could fail",
 }
+NOT_ALONE: Final = "nothing is accepted without a model as long as it stands"
+"""What a mistake costs."""
+
 VALUE_BYTES: Final = 120
 MOST_PROBLEMS: Final = 3
 
@@ -46,7 +49,7 @@ def proposals(dossier: Dossier) -> list[str]:
     if made.is_misnamed:
         rows.append(f"`{MISNAMED}`: not read; the file is called `{PLACE}`")
     if made.problems:
-        rows.append(f"`{PLACE}`: its new version can't be used, and would set nothing: {_listed(made.problems)}")
+        rows.append(f"`{PLACE}`: its new version has a mistake, and {NOT_ALONE}: {_listed(made.problems)}")
     return [*rows, *(f"`{path}`: rules for agents and judge" for path in made.rules)]
 
 
@@ -79,9 +82,14 @@ def _refused(one: "Refused") -> str:
     """What is wrong in the owner's file is told by its lines alone: it may be private, and a check be read by anybody."""
     is_own = one.origin is ConfigOrigin.REPOSITORY
     where = "at the base commit" if is_own else "of the owner's `.github` repository"
-    instead = "its last version that could be used counts instead" if one.is_replaced else "it sets nothing"
+    instead = "its last version without one" if one.is_replaced else "the defaults"
+    if one.is_misnamed:
+        return f"`{MISNAMED}` {where} is not read, and {NOT_ALONE}: rename it to `{PLACE}`"
     wrong = _listed(one.problems) if is_own else ", ".join(f"line {problem.line}" for problem in one.problems)
-    return f"`{PLACE}` {where} can't be used, and {instead}: {wrong}. `assay config check` shows what is wrong"
+    return (
+        f"`{PLACE}` {where} has a mistake: {wrong}. What can't be read of it gives way to {instead}, and {NOT_ALONE}. "
+        "`assay config check` shows what is wrong"
+    )
 
 
 def _other_model(verdict: Verdict) -> Iterator[str]:

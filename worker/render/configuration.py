@@ -10,7 +10,7 @@ from worker.domain.check import Annotation, AnnotationLevel
 from worker.domain.config_place import PLACE
 from worker.domain.dossier import Dossier
 from worker.domain.verdict import Verdict
-from worker.render.config_words import notes, proposals, read
+from worker.render.config_words import NOT_ALONE, notes, proposals, read
 from worker.render.markdown import bullets, prose
 from worker.render.visible import fit, visible
 
@@ -43,7 +43,7 @@ def annotations(dossier: Dossier) -> tuple[Annotation, ...]:
             end_line=one.line,
             level=AnnotationLevel.WARNING,
             title="Configuration of Assay",
-            message=fit(f"{visible(one.message)}. As long as it stands, this file sets nothing.", MESSAGE_BYTES),
+            message=fit(f"{visible(one.message)}. It sets nothing, and {NOT_ALONE}.", MESSAGE_BYTES),
         )
         for one in (made.problems if made else ())
     )

@@ -44,6 +44,17 @@ def test_what_is_no_text_is_there_all_the_same(place: Place, source: GitHubPullS
     assert source.dossier(place.pull(CHANGE).request).config == (config(None),)
 
 
+def test_a_file_under_the_wrong_name_is_told_in_the_same_request_and_only_beside_no_right_one(
+    place: Place, source: GitHubPullSource
+) -> None:
+    place.push("main", {".github/assay.yaml": "mode: observe\n"})
+    misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
+    assert source.dossier(place.pull(CHANGE).request).config == (misnamed,)
+    assert len(place.asked()) == 3
+    place.push("main", {PLACE: "mode: block\n"})
+    assert source.dossier(place.pull({"b.py": "x = 1\n"}).request).config == (config("mode: block\n"),)
+
+
 def test_a_folder_of_that_name_is_none(place: Place, source: GitHubPullSource) -> None:
     place.push("main", {f"{PLACE}/x": "mode: observe\n"})
     assert source.dossier(place.pull(CHANGE).request).config == ()

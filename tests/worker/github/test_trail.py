@@ -287,7 +287,7 @@ def test_a_diff_alone_is_a_guess_where_both_commits_are_known() -> None:
 def test_a_text_that_github_did_not_find_is_asked_for_again() -> None:
     guess = Guess(HEAD, BASE, ("f.py", "new.py"), ("AGENTS.md",))
     head = PullState(state="OPEN", head_ref_oid=HEAD)
-    have = had(guess, Answered(head, (None, None, Blob(text=NEW), None), ()))
+    have = had(guess, Answered(head, (None, None, None, Blob(text=NEW), None), ()))
     assert {path: blob.text for path, blob in have.texts.items()} == {"f.py": NEW}
 
 

@@ -37,6 +37,16 @@ def test_what_is_no_text_is_there_all_the_same(laptop: Laptop, content: bytes) -
     assert [one.text for one in laptop.dossier().config] == [None]
 
 
+def test_a_file_under_the_wrong_name_is_told_and_not_read(laptop: Laptop) -> None:
+    laptop.git("switch", "--quiet", "main")
+    laptop.commits({".github/assay.yaml": "mode: observe\n"}, "Configure")
+    laptop.git("switch", "--quiet", "--create", "later")
+    laptop.commits({"a.py": "one\n"})
+    dossier = complete(laptop.dossier())
+    assert dossier.config == (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),)
+    assert dossier.policy == Policy(accept_alone=False)
+
+
 def test_a_link_is_no_file(laptop: Laptop) -> None:
     laptop.git("switch", "--quiet", "main")
     (laptop.folder / ".github").mkdir()

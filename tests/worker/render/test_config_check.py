@@ -25,7 +25,8 @@ assay.yml:2:24: `never_send[1]`: expected a text, found 3
   2 | never_send: ["ünï 漢字", 3]
     |                          ^
 
-2 mistakes. As long as a file has one it sets nothing: the last version without any holds.
+2 mistakes. What has one sets nothing: the last version without any holds there, and
+nothing is accepted without a model.
 """
     )
 
@@ -37,7 +38,8 @@ assay.yml:1:14: expected the node content, but found '<stream end>'
   1 | never_send: [
     |              ^
 
-1 mistake. As long as a file has one it sets nothing: the last version without any holds.
+1 mistake. What has one sets nothing: the last version without any holds there, and
+nothing is accepted without a model.
 """
     )
     assert "^" not in told(f"{'#' * 10}\n{' ' * 300}x: 1")

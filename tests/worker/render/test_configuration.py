@@ -143,21 +143,21 @@ def test_who_set_what_is_told() -> None:
             "mode: x",
             None,
             snapshot(
-                '`.github/assay.yml` at the base commit can\'t be used, and it sets nothing: line 1, `mode`: expected block or observe, found "x". `assay config check` shows what is wrong'
+                '`.github/assay.yml` at the base commit has a mistake: line 1, `mode`: expected block or observe, found "x". What can\'t be read of it gives way to the defaults, and nothing is accepted without a model as long as it stands. `assay config check` shows what is wrong'
             ),
         ),
         (
             None,
             "ci_wait: 5m",
             snapshot(
-                "`.github/assay.yml` at the base commit can't be used, and its last version that could be used counts instead: line 1, not a text of up to 64 KB. `assay config check` shows what is wrong"
+                "`.github/assay.yml` at the base commit has a mistake: line 1, not a text of up to 64 KB. What can't be read of it gives way to its last version without one, and nothing is accepted without a model as long as it stands. `assay config check` shows what is wrong"
             ),
         ),
         (
             "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n" * 1,
             None,
             snapshot(
-                "`.github/assay.yml` at the base commit can't be used, and it sets nothing: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. `assay config check` shows what is wrong"
+                "`.github/assay.yml` at the base commit has a mistake: line 1, `a`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 2, `b`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; line 3, `c`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore; and 2 more. What can't be read of it gives way to the defaults, and nothing is accepted without a model as long as it stands. `assay config check` shows what is wrong"
             ),
         ),
     ],
@@ -168,11 +168,22 @@ def test_a_file_that_cannot_be_used_is_told_with_what_counts_instead(
     assert notes(rejected(), dossier(config=texts(own, last_good)))[-1] == said
 
 
+def test_a_file_under_the_wrong_name_is_told_on_the_check_and_in_the_terminal() -> None:
+    judged = dossier(config=(ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),))
+    assert notes(rejected(), judged) == snapshot(
+        [
+            "`.github/assay.yaml` at the base commit is not read, and nothing is accepted without a model as long as it stands: rename it to `.github/assay.yml`"
+        ]
+    )
+    assert "assay.yaml" in check_content(rejected(), judged).text
+    assert "assay.yaml" in report(rejected(), judged, Page(width=200))
+
+
 def test_the_owners_file_is_told_apart() -> None:
     """That file may be private, and a check be read by anybody: its words stay where they are."""
     (_, said) = notes(rejected(), dossier(config=texts("mode: block", default="mode: secret")))
     assert said == snapshot(
-        "`.github/assay.yml` of the owner's `.github` repository can't be used, and it sets nothing: line 1. `assay config check` shows what is wrong"
+        "`.github/assay.yml` of the owner's `.github` repository has a mistake: line 1. What can't be read of it gives way to the defaults, and nothing is accepted without a model as long as it stands. `assay config check` shows what is wrong"
     )
     theirs = texts("", default="mode: observe\nnever_send: [secret/**]\nmodel: secret\n")
     own = HeadFile(path=PLACE, text="mode: block\nnever_send: []\nmodel: x\n")
@@ -228,7 +239,8 @@ def test_a_mistake_in_the_new_version_is_told_and_marked_at_its_line() -> None:
     judged = editing("\nmode: x\n", "mode: block\n")
     assert proposals(judged) == snapshot(
         [
-            '`.github/assay.yml`: its new version can\'t be used, and would set nothing: line 2, `mode`: expected block or observe, found "x"'
+            "`accept_alone`: `true` → `false`",
+            '`.github/assay.yml`: its new version has a mistake, and nothing is accepted without a model as long as it stands: line 2, `mode`: expected block or observe, found "x"',
         ]
     )
     assert annotations(judged) == snapshot(
@@ -239,7 +251,7 @@ def test_a_mistake_in_the_new_version_is_told_and_marked_at_its_line() -> None:
                 end_line=2,
                 level=AnnotationLevel.WARNING,
                 title="Configuration of Assay",
-                message='`mode`: expected block or observe, found "x". As long as it stands, this file sets nothing.',
+                message='`mode`: expected block or observe, found "x". It sets nothing, and nothing is accepted without a model as long as it stands.',
             ),
         )
     )

@@ -132,7 +132,7 @@ def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(stor
         configs=store.configs,
     )
     found = assemble(wish(), deps)
-    assert found.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"})
+    assert found.policy == Policy(signals={"stub_body": "off", "test_empty": "suspicion"}, accept_alone=False)
     assert [one.last_good for one in found.config] == ["signals: {stub_body: off}"]
     assert assemble(wish(), replace(deps, source=RecordedSource(found))).config == found.config
 
