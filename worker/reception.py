@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from worker.domain.check import CheckContent
-from worker.domain.config import Authors
+from worker.domain.config import Authors, Handling
 from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.standing import About, Judge, Skip, Standing, kind_of, standing, with_operators
+from worker.domain.standing import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.domain.value import Value
-from worker.errors import Unreadable
+from worker.errors import Gone, Unreadable
 from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import failed, judging
@@ -169,10 +169,23 @@ class Reception(Value):
                 continue
             if written == MOST_AT_ONCE:
                 return False
-            self.desk.open(request, one.head_sha, old())
-            self.pulls.greeted(pull, one.head_sha)
-            written += 1
+            content = of_before(request, self.look, self.operators)
+            if content is not None:
+                self.desk.open(request, one.head_sha, content)
+                self.pulls.greeted(pull, one.head_sha)
+                written += 1
         return True
+
+
+def of_before(request: JudgeRequest, look: Look, operators: Authors) -> CheckContent | None:
+    """What the check of a pull request from before Assay says; None: it is closed by now. Raises as PullSource does."""
+    try:
+        looked = look.look(request)
+    except Gone:
+        return None
+    author = kind_of(looked.pull, request.author)
+    handling = handling_of(author, with_operators(looked.authors or Authors(), operators))
+    return old(is_blocking=looked.is_required and not looked.lets_pass and handling is Handling.JUDGE)
 
 
 def late(request: JudgeRequest) -> JudgeRequest:

@@ -10,7 +10,7 @@ from worker.domain.check import CheckContent
 from worker.domain.config import Authors
 from worker.domain.dossier import Dossier, Policy
 from worker.domain.request import AuthorKind, JudgeRequest
-from worker.domain.standing import About, Hold, Judge, Old, Skip, Standing, kind_of, standing, with_operators
+from worker.domain.standing import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators
 
 
 def scope_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Standing:
@@ -42,16 +42,14 @@ def observed(dossier: Dossier, author: AuthorKind) -> Dossier:
     return dossier.model_copy(update={"policy": policy, "observed_as": author})
 
 
-def shown(left: Hold | Skip | Old) -> CheckContent:
+def shown(left: Hold | Skip) -> CheckContent:
     """What the check of a head says that nobody judges."""
-    from worker.render.standing import draft, old, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
+    from worker.render.standing import draft, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
 
     match left:
         case Hold():
             return draft()
         case Skip(author=author):
             return skipped(author)
-        case Old():
-            return old()
         case _:
             assert_never(left)

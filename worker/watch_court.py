@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker import measuring
 from worker.catching_up import Redelivering, Sweeping
+from worker.domain.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import Repository
@@ -20,12 +21,12 @@ from worker.forgotten import Forgotten
 from worker.github.client import Api, key_api
 from worker.github.deliveries import GitHubDeliveries
 from worker.github.installations import pages
+from worker.github.listing import GitHubListing
 from worker.github.repositories import GitHubRepositories
 from worker.github.shown import GitHubShown
 from worker.ports import Clock
 from worker.publish import CheckDesk
-from worker.reception import was_heard_of
-from worker.render.standing import old
+from worker.reception import of_before, was_heard_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.door import Outcome
@@ -63,7 +64,8 @@ class WatchCourt(Value):
 
     def _with(self, api: Api) -> None:
         progress = RedisProgress(self.store.wire)
-        heads = _Heads(self.store, self.desk, self.clock)
+        listing, operators = GitHubListing(self.access), self.settings.authors
+        heads = _Heads(self.store, self.desk, self.clock, listing, operators)
         shown = GitHubShown(self.access, self.settings.require_app().app_id)
         forgotten = Forgotten(shown, RedisEnds(self.store))
         sweeping = Sweeping(GitHubRepositories(self.access), heads, progress, self.clock, forgotten)
@@ -93,6 +95,8 @@ class _Heads(Value):
     store: Store
     desk: CheckDesk
     clock: Clock
+    listing: GitHubListing
+    operators: Authors
 
     def stays(self, pull: PullRef, head_sha: Sha) -> bool:
         return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
@@ -115,8 +119,10 @@ class _Heads(Value):
         self.store.pulls.want(request)
 
     def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
-        self.desk.open(request, head_sha, old())
-        self.store.pulls.greeted(request.pull, head_sha)
+        content = of_before(request, self.listing, self.operators)
+        if content is not None:
+            self.desk.open(request, head_sha, content)
+            self.store.pulls.greeted(request.pull, head_sha)
 
 
 class RedisEnds(Value):

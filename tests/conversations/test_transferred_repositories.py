@@ -95,7 +95,9 @@ def test_a_check_that_was_open_as_its_repository_was_transferred_is_ended_by_the
     pull = went_to_globex(world, pull)
     thought.arrives()
     world.settles()
-    assert [(one.conclusion, one.title[: len(OLDER)]) for one in pull.checks_of(pull.head)] == [("neutral", OLDER)]
+    assert [(one.conclusion, one.title[: len(OLDER)]) for one in pull.checks_of(pull.head)] == [
+        ("action_required", OLDER)
+    ]
     refused = {one["status"] for one in written(world.github, pull.repository.name)}
     assert refused == {HTTPStatus.FORBIDDEN}, "who lost it passes nothing there"
     assert waited(world, here.name, pull.head) == ("done", "accept")

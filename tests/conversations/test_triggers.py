@@ -477,8 +477,11 @@ def test_judging_waits_for_the_quiet_window_unless_a_case_or_green_ci_ends_it(an
 
 
 @pytest.mark.slow
-def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(world: World) -> None:
-    here = world.repository(PROJECT)
+@pytest.mark.parametrize(("protect", "concludes"), [([], "neutral"), (["Assay"], "action_required")])
+def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(
+    world: World, protect: list[str], concludes: str
+) -> None:
+    here = world.repository(PROJECT, protect=protect)
     world.github.verb("hooks", paused=True)
     pull = world.agent.opens(RETRY)
     world.github.settle()  # what the push brings comes after its answer, and is dropped with it
@@ -490,7 +493,7 @@ def test_installing_judges_nothing_old_and_says_how_to_have_it_judged(world: Wor
     world.github.verb("install", repositories=[here.name])
     world.until(lambda: bool(pull.runs_of(pull.head)), "the old pull request has its check")
     world.settles()
-    assert (pull.check.conclusion, pull.check.title) == ("neutral", "Opened before Assay was installed")
+    assert (pull.check.conclusion, pull.check.title) == (concludes, "Opened before Assay was installed")
     assert world.model.asked == []
 
     world.model.answers(accept(RETRY_AT))

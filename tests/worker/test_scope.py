@@ -9,9 +9,9 @@ from worker.domain.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Pol
 from worker.domain.ids import DeliveryId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.standing import Hold, Judge, Old, Skip
+from worker.domain.standing import Hold, Judge, Skip
 from worker.domain.verdict import Category
-from worker.render.standing import draft, old, skipped
+from worker.render.standing import draft, skipped
 from worker.scope import observed, scope_of, shown
 
 NOBODY = Authors(agents=Handling.SKIP)
@@ -88,7 +88,7 @@ def test_what_is_observed_neither_passes_nor_blocks_in_any_category() -> None:
 
 @pytest.mark.parametrize(
     ("left", "content"),
-    [(Hold(), draft()), (Skip(AuthorKind.BOT), skipped(AuthorKind.BOT)), (Old(), old())],
+    [(Hold(), draft()), (Skip(AuthorKind.BOT), skipped(AuthorKind.BOT))],
 )
-def test_each_way_of_not_being_judged_has_its_words(left: Hold | Skip | Old, content: object) -> None:
+def test_each_way_of_not_being_judged_has_its_words(left: Hold | Skip, content: object) -> None:
     assert shown(left) == content

@@ -13,10 +13,15 @@ from worker.domain.value import Value
 
 
 class Looked(Value):
-    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here."""
+    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here.
+
+    `is_required`: merges into its base wait for our check. `lets_pass`: the repository lets it pass where nothing was judged.
+    """
 
     pull: PullRequest
     authors: Authors | None
+    is_required: bool = False
+    lets_pass: bool = False
 
 
 class OpenPull(Value):

@@ -34,21 +34,16 @@ class Skip(Value):
     author: AuthorKind
 
 
-class Old(Value):
-    """It was there before Assay, and nothing has happened to it since."""
-
-
-Standing = Judge | Hold | Skip | Old
+Standing = Judge | Hold | Skip
 
 
 class About(Frozen):
-    """What is known of a pull request. `was_judged`: its head was, for whatever reason. `is_old`: opened before Assay came."""
+    """What is known of a pull request. `was_judged`: its head was, for whatever reason."""
 
     author: AuthorKind
     trigger: Trigger
     draft: bool = False
     was_judged: bool = False
-    is_old: bool = False
 
 
 def standing(about: About, authors: Authors) -> Standing:
@@ -59,8 +54,6 @@ def standing(about: About, authors: Authors) -> Standing:
         return judged
     if handling is Handling.SKIP:
         return Skip(about.author)
-    if about.is_old and about.trigger is Trigger.SWEEP:
-        return Old()
     if about.draft and about.trigger not in DRAFT_TOO:
         return Hold()
     return judged

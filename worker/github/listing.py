@@ -8,18 +8,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from worker.domain.check import CHECK_NAME
 from worker.domain.config_place import PLACE
 from worker.domain.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import JudgeRequest
 from worker.domain.standing import kind_of_account
+from worker.domain.verdict import AbstainReason
 from worker.errors import Gone
 from worker.github.client import Access
 from worker.github.configs import config_texts, has_default
-from worker.github.queries import BLOB, OWNERS_DEFAULT, WHO
-from worker.github.replies import Actor, Blob, GraphReply, Nodes, OfRepository, PullCommit, PullState
+from worker.github.queries import BLOB, OWNERS_DEFAULT, REQUIRED, WHO
+from worker.github.replies import Actor, Blob, GraphReply, Nodes, OfRepository, PullCommit, PullState, RuledRef
 from worker.github.source import commits, login
+from worker.github.validators import required_checks
 
 MOST_PAGES: Final = 30
 """3,000 open pull requests of one repository."""
@@ -31,7 +34,7 @@ query AssayAuthor($owner: String!, $name: String!, $number: Int!, $place: String
       state isDraft body headRefName headRefOid
       author { ...who }
       commits(last: 100) { nodes { commit { oid message author { name user { login } } } } }
-      baseRef { target { ... on Commit { file(path: $place) { object { ...blob } } } } }
+      baseRef { ...required target { ... on Commit { file(path: $place) { object { ...blob } } } } }
     }
   }
 """
@@ -59,7 +62,7 @@ class ConfigTip(GraphReply):
     file: ConfigEntry | None = None
 
 
-class ConfigBase(GraphReply):
+class ConfigBase(RuledRef):
     target: ConfigTip | None = None
 
 
@@ -110,7 +113,7 @@ class GitHubListing:
         from worker.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
 
         owner, _, name = request.repository.partition("/")
-        document = f"{AUTHOR}{OWNERS_DEFAULT if has_default(request.repository) else ''}}}{WHO}{BLOB}"
+        document = f"{AUTHOR}{OWNERS_DEFAULT if has_default(request.repository) else ''}}}{WHO}{BLOB}{REQUIRED}"
         variables = {"owner": owner, "name": name, "number": request.pull.number, "place": PLACE}
         api = self._access.api(request.pull.installation_id)
         found = api.query(document, variables, FoundAuthor)
@@ -120,7 +123,13 @@ class GitHubListing:
         tip = pull.base_ref.target if pull.base_ref else None
         own = tip.file.object if tip and tip.file else None
         said = configured(config_texts(own, found.defaults.object if found.defaults else None))
-        return Looked(pull_request(pull, request), None if said.refused else said.config.authors)
+        policy = said.config.policy
+        return Looked(
+            pull_request(pull, request),
+            None if said.refused else said.config.authors,
+            is_required=pull.base_ref is not None and CHECK_NAME in required_checks(pull.base_ref),
+            lets_pass=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
+        )
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         """The open pull requests of a repository, the newest first. Raises as PullSource does."""

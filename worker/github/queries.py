@@ -60,6 +60,15 @@ LISTING: Final = """
 fragment folder on Tree { entries { name object { ...blob } } }
 """
 
+REQUIRED: Final = """
+fragment required on Ref {
+  refUpdateRule { requiredStatusCheckContexts }
+  rules(first: 100) {
+    nodes { parameters { ... on RequiredStatusChecksParameters { requiredStatusChecks { name: context } } } }
+  }
+}
+"""
+
 PULL: Final = """
 query AssayPull({parameters}) {{
   repository(owner: $owner, name: $name) {{
@@ -71,10 +80,7 @@ query AssayPull({parameters}) {{
       closingIssuesReferences(first: 20) {{ nodes {{ ...issue }} }}
       baseRepository {{ nameWithOwner isPrivate }}
       baseRef {{
-        refUpdateRule {{ requiredStatusCheckContexts }}
-        rules(first: 100) {{
-          nodes {{ parameters {{ ... on RequiredStatusChecksParameters {{ requiredStatusChecks {{ name: context }} }} }} }}
-        }}
+        ...required
         target {{ ... on Commit {{ statusCheckRollup {{ contexts(first: 1) {{ totalCount }} }} }} }}
       }}
       tip: commits(last: 1) {{ nodes {{ commit {{ checkSuites(first: 50) {{ nodes {{ ...suite }} }} }} }} }}
@@ -290,6 +296,6 @@ def pull(beside: Aliased, head: str = "", traced: Sequence[str] = ()) -> Query:
         else beside.fields,
         default=beside.default,
     )
-    fragments = {*beside.fragments, ISSUE, WHO, CONTEXT, SUITE}
+    fragments = {*beside.fragments, ISSUE, WHO, CONTEXT, SUITE, REQUIRED}
     variables = {**beside.variables, **({"head": head, **paths} if traced else {})}
     return Query(document + "".join(sorted(fragments)), variables)

@@ -230,11 +230,14 @@ class BaseTip(GraphReply):
     status_check_rollup: CountedRollup | None = None
 
 
-class BaseRef(GraphReply):
+class RuledRef(GraphReply):
     """`ref_update_rule`: of branch protection. `rules`: of rulesets, the repository's and its organization's."""
 
     ref_update_rule: UpdateRule | None = None
     rules: Nodes[BranchRule] | None = None
+
+
+class BaseRef(RuledRef):
     target: BaseTip | None = None
 
 

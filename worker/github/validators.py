@@ -15,7 +15,7 @@ from worker.domain.check import CHECK_NAME
 from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
-from worker.github.replies import BaseRef, CheckNote, GraphContext, GraphPull, Nodes, TipSuite
+from worker.github.replies import CheckNote, GraphContext, GraphPull, Nodes, RuledRef, TipSuite
 
 REPORT_CHARACTERS: Final = 4000
 """Of one failing check's report; a log belongs to its own page."""
@@ -65,14 +65,14 @@ class Around:
 
 def around(pull: GraphPull) -> Around:
     """What GitHub told of a pull request's CI beside the reports."""
-    required = tuple(dict.fromkeys(_required(pull.base_ref))) if pull.base_ref else ()
+    required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
     suites = tuple(suite for tip in (pull.tip.seen if pull.tip else ()) for suite in _suites(tip.commit.check_suites))
     message = next((one.commit.message for one in pull.commits.seen if one.commit.oid == pull.head_ref_oid), "")
     has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
     return Around(required, held=_held(suites), silencing=_silencing(message) if has_ci else None)
 
 
-def _required(base: BaseRef) -> Iterator[str]:
+def required_checks(base: RuledRef) -> Iterator[str]:
     """What branch protection requires, and what rulesets do: neither tells of the other."""
     rule = base.ref_update_rule
     yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)

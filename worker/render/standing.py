@@ -12,6 +12,7 @@ from worker.domain.request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES, judging
 from worker.render.markdown import blocks, joined
+from worker.render.words import REQUIRED_UNPROVEN
 
 ANYHOW: Final = "Somebody with write access can have it judged all the same: comment `/rejudge`."
 SET_IN: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
@@ -85,11 +86,13 @@ def skipped(author: AuthorKind) -> CheckContent:
     )
 
 
-def old() -> CheckContent:
+def old(*, is_blocking: bool = False) -> CheckContent:
+    """*is_blocking*: merges wait for this check, and the repository does not let pass what was not judged."""
+    step = "**Next step:** push a commit, or comment `/rejudge`."
     return CheckContent(
         title="Opened before Assay was installed",
-        summary="Opened before Assay was installed. Push, or comment `/rejudge`.",
-        conclusion=Conclusion.NEUTRAL,
+        summary=f"{REQUIRED_UNPROVEN}\n\n{step}" if is_blocking else f"This pull request was not judged.\n\n{step}",
+        conclusion=Conclusion.ACTION_REQUIRED if is_blocking else Conclusion.NEUTRAL,
         gives_way=True,
         block=none_coming(Reason.OPENED_BEFORE_ASSAY),
     )

@@ -12,7 +12,6 @@ from worker.domain.standing import (
     About,
     Hold,
     Judge,
-    Old,
     Skip,
     kind_of,
     kind_of_account,
@@ -48,7 +47,7 @@ def test_by_default_agents_are_judged_and_people_and_other_bots_are_observed(tri
 def test_what_is_asked_for_by_hand_is_judged_whoever_wrote_it_draft_or_not(
     trigger: Trigger, author: AuthorKind
 ) -> None:
-    asked = about(author, trigger, draft=True, is_old=True)
+    asked = about(author, trigger, draft=True)
     assert standing(asked, Authors(agents=Handling.SKIP, people=Handling.SKIP, bots=Handling.SKIP)) == Judge()
 
 
@@ -60,12 +59,6 @@ def test_a_draft_waits_until_somebody_asks() -> None:
 def test_a_head_that_was_judged_once_stays_judged() -> None:
     later = about(BOT, Trigger.CI, draft=True, was_judged=True)
     assert standing(later, Authors(bots=Handling.SKIP)) == Judge()
-
-
-def test_what_was_there_before_is_left_alone_until_something_happens_to_it() -> None:
-    assert standing(about(trigger=Trigger.SWEEP, is_old=True), Authors()) == Old()
-    assert standing(about(trigger=Trigger.SWEEP), Authors()) == Judge()
-    assert standing(about(trigger=Trigger.PUSHED, is_old=True), Authors()) == Judge()
 
 
 def test_who_is_only_observed_is_judged_and_never_blocked() -> None:

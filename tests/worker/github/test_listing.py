@@ -46,6 +46,21 @@ def test_a_configuration_that_can_not_be_used_tells_nothing(place: Place, listin
     assert listing.look(place.pull({"a.py": "x = 2\n"}).request).authors is None
 
 
+@pytest.mark.parametrize(
+    ("config", "lets_pass"),
+    [("", False), ("mode: observe\n", True), ("abstains: {unproven: neutral}\n", True), ("abstains: {unproven: block}\n", False)],
+)  # fmt: skip
+def test_whether_merges_wait_for_the_check_is_told_with_what_the_repository_lets_pass(
+    place: Place, listing: GitHubListing, config: str, *, lets_pass: bool
+) -> None:
+    place.push("main", {".github/assay.yml": config})
+    opened = place.pull({"a.py": "x = 2\n"})
+    assert not listing.look(opened.request).is_required
+    place.github.verb("ruleset", repo=place.name, required=["Assay"])
+    looked = listing.look(opened.request)
+    assert (looked.is_required, looked.lets_pass) == (True, lets_pass)
+
+
 def test_a_closed_one_is_gone(place: Place, listing: GitHubListing) -> None:
     opened = place.pull({"a.py": "x = 2\n"})
     opened.edit(state="closed")

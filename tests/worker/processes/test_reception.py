@@ -16,6 +16,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
 from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.errors import Gone
 from worker.publish import CheckDesk, no_lease
 from worker.reception import MOST_AT_ONCE, Reception
 from worker.render.standing import draft
@@ -39,9 +40,14 @@ class Looks:
     authors: Authors | None = field(default_factory=Authors)
     listed: tuple[OpenPull, ...] = ()
     asked: int = 0
+    is_required: bool = False
+    lets_pass: bool = False
+    is_closed: bool = False
 
     def look(self, request: JudgeRequest) -> Looked:
         self.asked += 1
+        if self.is_closed:
+            raise Gone("closed")
         told = PullRequest(
             repository=request.repository,
             number=request.pull.number,
@@ -53,7 +59,7 @@ class Looks:
             draft=self.draft,
             commits=(Commit(sha=HEAD, message=self.message, author=self.author),),
         )
-        return Looked(told, self.authors)
+        return Looked(told, self.authors, self.is_required, self.lets_pass)
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         assert (installation, repository) == (100, "acme/widgets")
@@ -194,9 +200,9 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
     assert store.pulls.plan(pull()) is not None, "also of a draft: who was told so late asks GitHub"
 
 
-def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1) -> OpenPull:
+def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1, author: AuthorKind = AuthorKind.AGENT) -> OpenPull:
     opened_at = AT - timedelta(days=days)
-    return OpenPull(number, head_sha, opened_at, draft=False, author=AuthorKind.AGENT, base=base_mark("main"))
+    return OpenPull(number, head_sha, opened_at, draft=False, author=author, base=base_mark("main"))
 
 
 def greeting(delivery_id: str = "") -> Greeting:
@@ -213,6 +219,36 @@ def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_d
     assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
     assert store.pulls.greeted_head(pull()) == HEAD
     assert reception.greet(greeting())
+
+
+SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
+
+
+@pytest.mark.parametrize(
+    ("told", "concludes"),
+    [
+        ({"author": "Copilot"}, "action_required"),
+        ({"author": "Copilot", "authors": None}, "action_required"),
+        ({"message": SIGNED}, "action_required"),
+        ({"authors": Authors(people=Handling.JUDGE)}, "action_required"),
+        ({"authors": Authors(people=Handling.OBSERVE)}, "neutral"),
+        ({"author": "Copilot", "authors": Authors(agents=Handling.OBSERVE)}, "neutral"),
+        ({"author": "Copilot", "lets_pass": True}, "neutral"),
+    ],
+)
+def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
+    store: Store, reception: Reception, looks: Looks, told: dict[str, Any], concludes: str
+) -> None:
+    vars(looks).update(told, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
+    assert reception.greet(greeting())
+    assert World(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
+    assert store.pulls.greeted_head(pull()) == HEAD
+
+
+def test_what_was_closed_since_it_was_listed_is_not_greeted(store: Store, reception: Reception, looks: Looks) -> None:
+    looks.listed, looks.is_closed = (old_pull(1),), True
+    assert reception.greet(greeting())
+    assert World(store).checks() == {}
 
 
 def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(

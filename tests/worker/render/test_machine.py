@@ -75,7 +75,10 @@ SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] 
     standing.skipped: [
         (standing.skipped(one), {"state": "none", "reason": "skipped", "conclusion": "skipped"}) for one in AuthorKind
     ],
-    standing.old: [(standing.old(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"})],
+    standing.old: [
+        (standing.old(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"}),
+        (standing.old(is_blocking=True), {"reason": "opened_before_assay", "conclusion": "action_required"}),
+    ],
     standing.begun: [(standing.begun(one), {"state": "pending", "reason": "judging"}) for one in Trigger],
     standing.said_why: [
         (standing.said_why(of(rejected()), Trigger.RULES), {"state": "done", "decision": "reject"}),

@@ -56,7 +56,9 @@ def test_what_is_not_judged_yet_holds_what_would_pass() -> None:
             summary="""\
 **Passes here. #13 has the same commit and is not judged yet: GitHub shows one check of a name for each commit, so this one waits for it.** This one shows its own state once #13 passes, is closed or gets another commit.
 
-Opened before Assay was installed. Push, or comment `/rejudge`.\
+This pull request was not judged.
+
+**Next step:** push a commit, or comment `/rejudge`.\
 """,
         )
     )

@@ -88,7 +88,16 @@ def test_what_was_open_before_says_how_to_have_it_judged() -> None:
     assert said(old()) == snapshot("""\
 neutral
 Opened before Assay was installed
-Opened before Assay was installed. Push, or comment `/rejudge`.\
+This pull request was not judged.
+
+**Next step:** push a commit, or comment `/rejudge`.\
+""")
+    assert said(old(is_blocking=True)) == snapshot("""\
+action_required
+Opened before Assay was installed
+The base branch requires this check, so a change that nobody judged does not pass. `abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass.
+
+**Next step:** push a commit, or comment `/rejudge`.\
 """)
 
 
