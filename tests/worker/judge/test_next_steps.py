@@ -140,7 +140,7 @@ READER: dict[str, tuple[list[str], str, str]] = {
     "failure_swallowed": (
         ["tests/test_a.py:2 (head)"],
         "tests/test_a.py:2: what these assertions raise is caught and ignored.",
-        "Remove the handler at tests/test_a.py:2 that catches what the assertions raise, so that the test can fail.",
+        "Remove the handler at tests/test_a.py:2, or let it catch no more than the error that is meant, so that a failed assertion fails the test.",
     ),
     "assertion_unreached": (
         ["tests/test_a.py:3 (head)"],
@@ -160,7 +160,7 @@ READER: dict[str, tuple[list[str], str, str]] = {
     "test_shadowed": (
         ["tests/test_a.py:6 (head)"],
         "tests/test_a.py:6: `test_load` is defined 2 times, and only the last one runs.",
-        "Give the test at tests/test_a.py:6 a name that no other test of this file has, so that all of them run.",
+        "Rename the test at tests/test_a.py:6, so that all tests of this file run, or delete the one that it replaces.",
     ),
     "scratch_file": (
         ["reproduce_issue.py:1 (head)"],

@@ -5,6 +5,7 @@ Does not evaluate a condition, but for literals. Invariant: a mark whose conditi
 
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Source
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.syntax import ancestors, text_of
@@ -41,6 +42,16 @@ def unconditional_marks(test: Test) -> str:
 def is_one_of_two(test: Test) -> bool:
     """Whether the file decides between this callback and something else: `if (isWindows) { it.skip(...) } else { it(...) }`."""
     return test.source.language in SCRIPTS and _is_in_branch(test.node)
+
+
+def skipped_suite(node: "Node") -> "Node | None":
+    """The call around this one that skips a whole suite: `describe.skip(...)`."""
+    calls = (one for one in ancestors(node) if one.type == "call_expression")
+    return next((one for one in calls if _SUITES.match(text_of(one)[:_LONGEST])), None)
+
+
+_LONGEST: Final = 80
+_SUITES: Final = pattern(r"(?:x(?:describe|context|suite)|(?:describe|context|suite|test\.describe)\.(?:skip|fixme))\(")
 
 
 def _is_in_branch(node: "Node | None") -> bool:

@@ -19,7 +19,13 @@ def is_declared(change: Change, test: Test | None = None) -> bool:
     issues = change.dossier.issues
     texts = [text for issue in issues for text in (issue.title, issue.body[:_MOST])]
     asking = (found[0] for text in texts or [_subject(change)] for found in _ASKS.finditer(text))
-    return any(_TESTS.search(line) or (test is not None and test.name in line) for line in asking)
+    return any(_TESTS.search(line) or (test is not None and _names(line, test)) for line in asking)
+
+
+def _names(line: str, test: Test) -> bool:
+    """Whether the line says the test's name, or a long word of it: what is taken away is what it tests."""
+    words = {word.casefold() for word in _WORDS.findall(test.name) if len(word) >= _LONG}
+    return test.name in line or not words.isdisjoint(map(str.casefold, _WORDS.findall(line)))
 
 
 def is_ci_declared(change: Change) -> bool:
@@ -33,6 +39,8 @@ def _subject(change: Change) -> str:
     return _PARTS.split(change.dossier.pull_request.title)[-1]
 
 
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LONG: Final = 6
 _MOST: Final = 20_000
 _PARTS: Final = pattern(r"[:,;] ")
 _ASKS: Final = pattern(

@@ -120,8 +120,14 @@ def _of_sizes(name: str, texts: list[str]) -> Proof | None:
     if not (is_least or is_above) or _SIZE.fullmatch(texts[0]) is None:
         return None
     bound = texts[1] if len(texts) >= _PAIR else "0"
+    if _COUNTER.search(texts[0]) and bound != "1":
+        return None
     proofs = {"0": Proof.NOTHING, "1": Proof.PRESENCE} if is_least else {"-1": Proof.NOTHING, "0": Proof.PRESENCE}
     return proofs.get(bound)
+
+
+_COUNTER: Final = pattern(r"\.(?:size|len|count)$")
+"""A field that the code under test counts by itself may fall below nothing."""
 
 
 def _of_margins(name: str, texts: list[str]) -> Proof | None:

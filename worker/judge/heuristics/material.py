@@ -15,14 +15,18 @@ from worker.judge.heuristics.syntax import ancestors, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TRIED_ON: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/")
-_COLLECTED: Final = pattern(r"^tests?(?:[_.-]|$)|_tests?\.py$|^conftest\.py$", 2)
+_TRIED_ON: Final = pattern(
+    r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
+    r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
+)
+"""What tests read, and what a compiler must take or refuse."""
+_COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
 _FRAMEWORK: Final = pattern(r"\b(?:pytest|unittest|nose|hypothesis|trial|testing|TestCase|asynctest)\b")
 _PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
 
 
 def is_material(file: ChangedFile) -> bool:
-    """Whether it only looks like tests: a fixture, Python that no runner collects, a whole program in Rust's folder of tests."""
+    """Whether it only looks like tests: a fixture, Python that no runner collects (`tests.py`), a whole program in Rust's folder of tests."""
     return file.once(_look)
 
 

@@ -327,7 +327,8 @@ def _java(spine: Spine) -> Oracle | None:
         return fluent(spine, spine.links[at], spine.links[at + 1 :], JAVA_NEUTRAL)
     last = spine.links[-1]
     if last.name == "assertTrue" and last.given:
-        return of_boolean(spine.node, text_of(last.given[-1]))
+        asked = [one for one in last.given if one.type != "string_literal"] or last.given  # a message is first or last
+        return of_boolean(spine.node, text_of(asked[-1]))
     if last.given is not None and last.name.startswith("assert"):
         has_message = len(last.given) > 1 and last.given[0].type == "string_literal" and _PRESENCES.fullmatch(last.name)
         return asserted(spine, last, last.given[1:] if has_message else last.given)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LONGEST_NAME: Final = 200
+_COMMENTS: Final = ("#", "//", "/*", "*")
 
 
 class Test(Value):
@@ -73,10 +74,9 @@ class Test(Value):
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether it reaches the end of a fragment, so that more of it may follow."""
-        source = self.source
-        last = len(source.lines) - 1 - source.text.endswith("\n")
-        return not source.whole and self.node.end_point.row >= last
+        """Whether it reaches the end of a fragment, but for comments, so that more of it may follow."""
+        below = (line.strip() for line in self.source.lines[self.node.end_point.row + 1 :])
+        return not self.source.whole and not any(line and not line.startswith(_COMMENTS) for line in below)
 
 
 class Pair(NamedTuple):
@@ -391,9 +391,14 @@ def _callbacks(source: Source) -> Iterator[Test]:
         given = _arguments(call)
         function = _callback(given[1:])
         body = function.child_by_field_name("body") if function is not None else None
-        if function is not None and body is not None:
+        if function is not None and body is not None and not _is_an_argument(given, body):
             outer = tuple(_titles(call))
             yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
+
+
+def _is_an_argument(given: "list[Node]", body: "Node") -> bool:
+    """Behind a function by its name, one without a body is what that is called with: `test("a", macro, () => {})`."""
+    return given[1].type == "identifier" and body.named_child_count == 0
 
 
 def _runs_a_test(called: "Node") -> bool:

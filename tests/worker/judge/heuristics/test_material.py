@@ -14,6 +14,11 @@ CASES = {
     "a program for a compiler": ("tests/fail/a.rs", "#[tokio::test]\nfn test_a() {}\n\nfn main() {}\n", True),
     "a test of Rust": ("tests/a.rs", "#[test]\nfn a() {}\n", False),
     "a program of Rust": ("src/main.rs", "fn main() {}\n", False),
+    "what a compiler must refuse": ("lib/src/neg-tests-compile/scala/a_test.rs", "#[test]\nfn a() {}\n", True),
+    "what a macro is tried on": ("tests/ui/a_test.rs", "#[test]\nfn a() {}\n", True),
+    "a test of a screen": ("src/ui/a.test.ts", "it('a', b)\n", False),
+    "a module of production by that name": ("shop/tests.py", "def test_odd(value):\n    return value % 2 == 1\n", True),
+    "a module of tests by that name": ("shop/tests.py", "from django.test import TestCase\n", False),
     "a test of Java": ("src/test/Helper.java", "class Helper {\n}\n", False),
 }
 

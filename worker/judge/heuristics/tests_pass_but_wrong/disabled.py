@@ -11,13 +11,14 @@ from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.conditional_skips import is_conditional_skip, unconditional_marks
+from worker.judge.heuristics.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
 from worker.judge.heuristics.declared import is_declared
+from worker.judge.heuristics.material import modifiers
 from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
 from worker.judge.heuristics.reverts import is_certain_revert
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.skip_reasons import states_reason
-from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.tests import Pair, Test, all_paired, may_hold_tests, names_a_report
 from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
     Language.PYTHON: pattern(
-        r"\s*@(?:pytest\.)?mark\.(?:skip\b|skipif\b|parametrize\([^\[\]]{1,80}, ?(?:\[\]|\(\))|xfail\b)"
+        r"\s*@(?:pytest\.)?mark\.(?:skip\b|skipif\b|parametrize\(\s*(?:[\"'][^\"']{1,80}[\"']|[(\[][^()\[\]]{1,80}[)\]]), ?(?:\[\]|\(\))\s*[,)]|xfail\b)"
         r"|\s*@(?:unittest\.)?(?:skip\(|skipIf\(|skipUnless\(|expectedFailure\b)|\s*@skip\b",
         needs=("@",),
     ),
@@ -131,7 +132,7 @@ def test_disabled(change: Change) -> Iterator[Place]:
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
 def test_disabled_explained(change: Change) -> Iterator[Place]:
-    """A test that ran before is skipped with a reason or a link, as its own documentation says, or as the issue or the title asks.
+    """A test that ran before is skipped with a reason, beside a new test of its file, or as its text, the issue or the title asks.
 
     Or it is expected to fail: then it still runs.
 
@@ -209,13 +210,17 @@ def _disabled(change: Change) -> Iterator[_Off]:
 
 
 def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:
-    """It was foreseen or asked for, means some machines only, says why or where it is looked after, or still runs."""
+    """It was foreseen or asked for, means some machines only, has a new test beside it, says why, or still runs."""
     text = line.text.strip()
     if _STILL_RUNS.search(text) or states_reason(file, line.head_line or 0):
         return True
-    if any(f"{comment}{text}" in change.removed_texts for comment in ("# ", "#", "// ", "//")):
+    if any(found[1] == text for found in map(_COMMENTED.fullmatch, file.diff.removed_texts) if found is not None):
         return True
-    if _links(line.head_line or 0, file) or is_declared(change, test):
+    if (
+        any(pair.file is file and pair.base is None for pair in all_paired(change))
+        or _links(line.head_line or 0, file)
+        or is_declared(change, test)
+    ):
         return True
     if test is None:
         return False
@@ -224,6 +229,7 @@ def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: 
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
+_COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
 _STILL_RUNS: Final = pattern(r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b")
 _FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
 _CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
@@ -292,10 +298,18 @@ def _ran(pair: Pair) -> bool:
 
 
 def ran_before(test: Test) -> bool:
-    """Whether nothing switched off this test of the base."""
-    mark, call = _MARK[test.source.language], _CALL[test.source.language]
-    is_marked = any(mark.match(part) for part in unconditional_marks(test).split("\n"))
+    """Whether nothing switched off this test of the base, nor what it stands in."""
+    language = test.source.language
+    mark, call = _MARK[language], _CALL[language]
+    if language in SCRIPTS and skipped_suite(test.node) is not None:
+        return False
+    marks = (unconditional_marks(test), *(modifiers(one) for one in ancestors(test.function.node)))
+    is_marked = any(mark.match(part) for text in marks for part in _EACH.split(text))
     return not is_marked and not any(call.match(f" {text_of(one)}") for one in test.function.statements[:1])
+
+
+_EACH: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
+"""Between the marks of a test, which may stand on one line."""
 
 
 def _is_same(base: Test, head: Test) -> bool:

@@ -33,6 +33,12 @@ def still_there(test: Test, file: ChangedFile) -> int | None:
     return _other_name(test, file) or _commented_out(test, file) or _enclosed(test, file)
 
 
+def stands_in_comment(file: ChangedFile, line: int) -> bool:
+    """Whether this line of the head, at which a test stands, is a comment or in one."""
+    texts = (source.lines[line - source.first] for source in file.sources if source.holds(line))
+    return any(map(_COMMENT.match, texts)) or (file.language is not Language.PYTHON and file.is_quoted(line))
+
+
 def left_collection(file: ChangedFile) -> bool:
     """Whether a file that a runner collected was renamed so that it does not, with its tests."""
     collected = _COLLECTED.get(file.language) if file.language is not None else None

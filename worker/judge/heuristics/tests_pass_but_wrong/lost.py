@@ -21,7 +21,7 @@ from worker.judge.heuristics.skip_reasons import is_explained_above
 from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.tests import Test, all_paired, base_sources, may_hold_tests, tests_of
 from worker.judge.heuristics.tests_pass_but_wrong.disabled import ran_before
-from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, still_there
+from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, stands_in_comment, still_there
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
@@ -41,7 +41,7 @@ def test_deleted_alone(change: Change) -> Iterator[Place]:
 def test_deleted(change: Change) -> Iterator[Place]:
     """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
 
-    Or a test is hidden whose code went with it, that says why, or that the issue or the title asks to remove.
+    Or a test is hidden whose code went with it, that says why, that the issue or the title asks to remove, or beside a new one.
 
     False alarms: 58 of 3558 clean changes with tests (1.6 %, at most 2.10 %).
     """
@@ -112,14 +112,25 @@ def _hidden(change: Change) -> tuple[tuple[Test, ChangedFile, int], ...]:
 
 
 def _is_accounted_for(test: Test, file: ChangedFile, line: int, change: Change) -> bool:
-    """The change is meant to take it away, takes away what it calls, or says beside it why."""
+    """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
     if is_declared(change) or not _called(test).isdisjoint(change.once(_withdrawn_words)):
         return True
-    return is_explained_above(file, line)
+    return file.path in change.once(_gaining) or is_explained_above(file, line)
+
+
+def _gaining(change: Change) -> frozenset[str]:
+    """Files with a new test, be it one that was hidden until now."""
+    return frozenset(pair.file.path for pair in all_paired(change) if pair.base is None)
 
 
 def _hidden_place(test: Test, file: ChangedFile, line: int) -> Place:
-    return Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    place = Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    if not stands_in_comment(file, line):
+        return place
+    note = f"the test `{test.name}` is commented out"
+    return place._replace(
+        note=note, step="Take the comment marks away from the test at {place}, and make it pass, or delete it."
+    )
 
 
 _MANY: Final = 3

@@ -41,7 +41,9 @@ class Look(Value):
     @property
     def is_cut(self) -> bool:
         """Whether more of it may follow below what is shown: behind an added line at the end of a hunk nothing does."""
-        return self.test.may_be_cut and self.test.last not in self.file.added_lines
+        source = self.test.source
+        last = source.first + len(source.lines) - 1 - source.text.endswith("\n")
+        return self.test.may_be_cut and last not in self.file.added_lines
 
 
 def _oracles(test: Test) -> Iterator[Oracle]:
@@ -63,7 +65,7 @@ def _of_pairs(change: Change) -> Iterator[Look]:
         if test is None or file.once(_is_foreign) or _may_be_text(test):
             continue
         base = pair.base
-        if (base is None or base.name != test.name) and is_all_added(test, file):
+        if (base is None or (base.name != test.name and base.text != test.text)) and is_all_added(test, file):
             if not _stood_elsewhere(test, change):
                 yield Look(test, file, base, is_new=True)
         elif base is not None and base.text != test.text:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Category.WEAK_TEST,
     Kind.FACT,
     Looks.TESTS,
-    "Remove the handler at {place} that catches what the assertions raise, so that the test can fail.",
+    "Remove the handler at {place}, or let it catch no more than the error that is meant, so that a failed assertion fails the test.",
 )
 def failure_swallowed(change: Change) -> Iterator[Place]:
     """An added assertion whose failure is caught right there, and ignored, in a test that did so less often before.

@@ -39,14 +39,36 @@ def test_empty(change: Change) -> Iterator[Place]:
 
     False alarms: 4 of 3558 clean changes with tests (0.1 %, at most 0.29 %).
     """
-    for look in looks(change):
-        is_emptied = look.base is not None and bool(look.base.function.statements)
-        is_meant = turns_off_an_inherited_one(look.test) or _is_started_for(look.test)
-        is_looked_at = is_emptied or (look.is_new and not is_meant)
-        is_run_by_others = _is_extended(look.test) and proves_by_running(look.test)
-        may_rest = look.is_cut or marks_prove(look.test) or is_one_of_two(look.test) or is_run_by_others
-        if is_looked_at and not may_rest and _does_nothing(look):
+    for look in change.once(_empty):
+        if not _takes_a_fixture(look.test):
             yield _place(look, f"{_named(look)} does nothing")
+
+
+def _empty(change: Change) -> tuple[Look, ...]:
+    return tuple(look for look in looks(change) if _may_be_blamed(look) and _does_nothing(look))
+
+
+def _may_be_blamed(look: Look) -> bool:
+    """It is new or was emptied, is all shown, and nothing around it makes it more than its body."""
+    is_emptied = look.base is not None and bool(look.base.function.statements)
+    is_meant = turns_off_an_inherited_one(look.test) or _is_started_for(look.test)
+    is_run_by_others = _is_extended(look.test) and proves_by_running(look.test)
+    may_rest = look.is_cut or marks_prove(look.test) or is_one_of_two(look.test) or is_run_by_others
+    return (is_emptied or (look.is_new and not is_meant)) and not may_rest
+
+
+def _takes_a_fixture(test: Test) -> bool:
+    """A fixture of the repository may do the work: it is taken by its name, and pytest knows none of that name."""
+    if test.source.language is not Language.PYTHON:
+        return False
+    given = _WORD.findall(_parameters(test.function.node))
+    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in given)
+
+
+_KNOWN_TO_PYTEST: Final = frozenset(
+    {"self", "cls", "monkeypatch", "tmp_path", "tmpdir", "tmp_path_factory", "request", "recwarn", "pytestconfig"}
+    | {"capsys", "capfd", "caplog", "mocker", "None", "pytest", "MonkeyPatch", "Path"}
+)
 
 
 def _is_started_for(test: Test) -> bool:
@@ -79,9 +101,13 @@ def _does_nothing(look: Look) -> bool:
     is_still = (
         language in _WITH_CALLS
         and not look.oracles
+        and not (language is Language.JAVA and _MAKES.search(look.test.text))
         and next(spines(body, language, nodes=look.test.source.nodes), None) is None
     )
     return is_still and all(one.type in _STILL and not _keeps(one) for one in look.test.function.statements)
+
+
+_MAKES: Final = pattern(r"\bnew\s+\w")
 
 
 def _keeps(statement: "Node") -> bool:
@@ -109,6 +135,8 @@ _STILL: Final = frozenset(
 def test_result_unread(change: Change) -> Iterator[Place]:
     """A new test that computes something, never looks at it again, and asserts nothing else.
 
+    A thing that is only made, and what is looked up by a call that throws where there is none, is no such value.
+
     False alarms: 1 of 3558 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for look in unasserted(change):
@@ -121,20 +149,47 @@ def test_result_unread(change: Change) -> Iterator[Place]:
 def test_without_assertion(change: Change) -> Iterator[Place]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 
+    Or one that does nothing but take a fixture of the repository, which may do the work.
+
     False alarms: 73 of 3558 clean changes with tests (2.1 %, at most 2.57 %).
     """
     for look in unasserted(change):
         if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
             yield _place(look, f"{_named(look)} asserts nothing")
+    for look in change.once(_empty):
+        if _takes_a_fixture(look.test):
+            yield _place(look, f"{_named(look)} does nothing, unless what it takes does")
 
 
 def _thrown_away(look: Look) -> str | None:
     """A value that it computes and does not look at: bound to a name, or returned by what other tests hold to account."""
-    name = next(unread(look), None)
+    name = next((name for name, binding in _unread(look) if not _proves_itself(binding)), None)
     if name is not None:
         return f"its `{name}`"
     called = next(_dropped(look), None)
     return None if called is None else f"what `{called}` returns"
+
+
+def _proves_itself(binding: "Node") -> bool:
+    """Whether it binds a thing that is only made, or what throws where there is none: that it comes to be is asked."""
+    bound = next((one for one in map(binding.child_by_field_name, ("right", "value")) if one is not None), None)
+    value = bound.named_children[0] if bound is not None and bound.type == "expression_list" else bound
+    if value is None or value.type in _MADE:
+        return value is not None
+    called = text_of(value.child_by_field_name("function"))[-_TAIL:]
+    is_maker = (_MAKERS_OF_GO if binding.type == "short_var_declaration" else _MAKERS).fullmatch(called) is not None
+    return is_maker or _THROWS.search(text_of(value)[:_TAIL]) is not None
+
+
+_MADE: Final = frozenset(
+    {"object_creation_expression", "new_expression", "composite_literal", "struct_expression", "unary_expression"}
+)
+_MAKERS: Final = pattern(r"(?:\w+(?:\.|::))*(?:[A-Z]\w*|(?:\w+::)(?:new|default|builder))")
+_MAKERS_OF_GO: Final = pattern(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
+_THROWS: Final = pattern(
+    r"\b(?:get|find|lookup|look_up)(?:_?[A-Z]\w*)?\([^()\n]{1,80}\)\.\w|\bMust[A-Z]\w*\(|(?:[oO]r|_)_?(?:[eE]lse_?)?(?:[tT]hrow|[fF]ail|[rR]aise)\("
+)
+"""A lookup whose result is asked for more, and calls that say that they throw."""
 
 
 def _dropped(look: Look) -> Iterator[str]:
@@ -142,7 +197,8 @@ def _dropped(look: Look) -> Iterator[str]:
     test = look.test
     asserted = look.file.once(_asserted)
     for spine in spines(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
-        if len(spine.links) == 1 and spine.is_dropped and spine.links[0].name in asserted:
+        is_plain = len(spine.links) == 1 and spine.is_dropped and spine.links[0].name in asserted
+        if is_plain and not is_within_definition(spine.node, test.body):
             yield spine.links[0].name
 
 
@@ -310,6 +366,11 @@ _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Lo
 
 def unread(look: Look) -> Iterator[str]:
     """Names that are bound and not read again, be it to print them."""
+    return (name for name, _ in _unread(look))
+
+
+def _unread(look: Look) -> Iterator[tuple[str, "Node"]]:
+    """They and what binds each."""
     body, language = look.test.body, look.test.source.language
     if _ELSEWHERE.search(look.test.text) or language not in BINDINGS:
         return
@@ -329,7 +390,9 @@ def unread(look: Look) -> Iterator[str]:
             if around is not None and around.id not in blocks:
                 blocks[around.id] = Counter(_WORD.findall(text_of(around)))
             told = words if around is None else blocks[around.id]
-            yield from (name for name in names if 1 in {words[name], told[name]} and not name.startswith("_"))
+            yield from (
+                (name, binding) for name in names if 1 in {words[name], told[name]} and not name.startswith("_")
+            )
 
 
 _SCOPED: Final = frozenset({*SCRIPTS, Language.RUST, Language.GO, Language.JAVA})

@@ -15,7 +15,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.asserting import marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle
-from worker.judge.heuristics.paths import SCRIPTS
+from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, outermost, text_of
 from worker.judge.heuristics.truths import Proof
@@ -85,9 +85,20 @@ def _is_idle(body: Body, oracle: Oracle) -> bool:
         return True
     if oracle.why == ITSELF and (_IS_MADE.search(oracle.text[:_LONGEST_LINE]) or _is_called_twice(oracle)):
         return True
+    if oracle.why == ITSELF and oracle.pair is not None and _is_more_than_a_name(oracle.pair[0], body):
+        return True
     if _says_nothing(oracle) and _is_counted(body):
         return True
     return oracle.why in {TRUE, *_SAME} and not _is_all(body)
+
+
+def _is_more_than_a_name(side: str, body: Body) -> bool:
+    """A constant of a type, whose own equality may be asked for, or in Python an attribute, which a descriptor answers."""
+    is_attribute = body.source.language is Language.PYTHON and "." in side
+    return is_attribute or _CONSTANT.fullmatch(side) is not None
+
+
+_CONSTANT: Final = pattern(r"(?:\w{1,60}(?:\.|::)){0,3}[A-Z][A-Z\d_]{2,60}")
 
 
 def _is_called_twice(oracle: Oracle) -> bool:
@@ -311,12 +322,30 @@ def _find_nothing(change: Change) -> tuple[tuple[Body, Oracle], ...]:
     found: dict[tuple[str, int], tuple[Body, Oracle]] = {}
     for body in bodies(change):
         for oracle in body.oracles:
-            is_new = oracle.proof is Proof.NOTHING and body.is_added(oracle.node) and oracle.text not in body.known
-            if is_new and not _is_on_purpose(body, oracle) and not _marks_a_place(body, oracle):
+            is_added = oracle.proof is Proof.NOTHING and body.is_added(oracle.node)
+            if (
+                is_added
+                and not _stood_before(body, oracle, change)
+                and not _is_on_purpose(body, oracle)
+                and not _marks_a_place(body, oracle)
+            ):
                 at = (body.file.path, body.line_of(oracle.node))
                 if at not in found or is_handed_over(found[at][1].node, found[at][0].node):  # a test within a test
                     found[at] = (body, oracle)
     return tuple(found.values())
+
+
+def _stood_before(body: Body, oracle: Oracle, change: Change) -> bool:
+    """Word for word, here or elsewhere, or another that proves as little stood here and is gone."""
+    line = body.source.lines[oracle.node.start_point.row].strip()
+    if oracle.text in body.known or (line in change.removed_texts and oracle.text.rstrip(";") in line):
+        return True
+    before = body.look.base_oracles if body.look is not None else ()
+    return _count_nothing(before) >= _count_nothing(body.oracles) > 0
+
+
+def _count_nothing(oracles: tuple[Oracle, ...]) -> int:
+    return sum(one.proof is Proof.NOTHING for one in oracles)
 
 
 def _marks_a_place(body: Body, oracle: Oracle) -> bool:
@@ -333,7 +362,7 @@ def _says_nothing(oracle: Oracle) -> bool:
 
 _QUOTED: Final = pattern(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`")
 _OF_LITERALS: Final = pattern(
-    r"t|self|ok|chai|pass|true|false|none|null|nil|undefined|or|and|in|expr|object|typeof", re.IGNORECASE
+    r"t|self|ok|chai|pass|[tT]rue|[fF]alse|[nN]one|null|nil|undefined|or|and|in|expr|[oO]bject|typeof"
 )
 
 
@@ -345,7 +374,8 @@ def _is_on_purpose(body: Body, oracle: Oracle) -> bool:
     names = {name for name in _WORD.findall(compared) if not _COMPARES.match(name)}
     others = [one for one in body.oracles if one is not oracle and _DIFFERS.search(one.text)]
     telling = (one.text for one in others if one.why not in _SAME or "hash" in one.text)
-    return is_about_equality(body.name) or any(not names.isdisjoint(_WORD.findall(text)) for text in telling)
+    around = body.look.test.key if body.look is not None else ()
+    return is_about_equality(" ".join(around)) or any(not names.isdisjoint(_WORD.findall(text)) for text in telling)
 
 
 _WORD: Final = pattern(r"[A-Za-z_]\w*")

@@ -137,6 +137,27 @@ HONEST = {
     ),
     "at the end": ("tests/test_a.py", PY, PY + "    return\n"),
     "off before": ("tests/test_a.py", "@pytest.mark.skip\n" + PY, "@pytest.mark.skip(reason='x')\n" + PY),
+    "off before, and now without a reason": (
+        "src/a.rs",
+        '#[test]\n#[ignore = "waits for 500 ms"]\nfn works() {\n    assert!(up());\n}\n',
+        "#[test]\n#[ignore]\nfn works() {\n    assert!(up());\n}\n",
+    ),
+    "off before, on one line": (
+        "ATest.java",
+        'class ATest {\n  @Test @Ignore("x")\n  void a() {\n    assertThat(up());\n  }\n}\n',
+        "class ATest {\n  @Test\n  @Ignore\n  void a() {\n    assertThat(up());\n  }\n}\n",
+    ),
+    "in a suite that was off": (
+        "a.test.ts",
+        f"describe.skip('b', () => {{\n{TS}}})\n",
+        f"describe.skip('b', () => {{\n{TS.replace('it(', 'it.skip(')}}})\n",
+    ),
+    "in a class that was off": (
+        "ATest.java",
+        "@Disabled\nclass ATest {\n  @Test\n  void a() {\n    assertThat(up());\n  }\n}\n",
+        "@Disabled\nclass ATest {\n  @Test\n  @Disabled\n  void a() {\n    assertThat(up());\n  }\n}\n",
+    ),
+    "cases that hold brackets": ("tests/test_a.py", PY, f"@pytest.mark.parametrize('x', (1, f('a', (), b)))\n{PY}"),
     "call before": (
         "a_test.go",
         'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("a")\n\tup()\n}\n',
@@ -270,6 +291,8 @@ def test_another_test_in_the_place_of_an_old_one_did_not_run_before() -> None:
 
 FORESEEN = {
     "commented out until now": ("# @pytest.mark.skip('until 10')\n" + PY, "@pytest.mark.skip('until 10')\n" + PY, 1),
+    "commented out with a margin until now": (f"#    @pytest.mark.skip\n{PY}", f"@pytest.mark.skip\n{PY}", 1),
+    "a new test beside it": (PY, f"@pytest.mark.skip\n{PY}\n\ndef test_new():\n    assert more(2) == 3\n", 1),
     "its own docstring": (
         PY.replace("    x =", '    """Skipped between major releases."""\n    x ='),
         "@pytest.mark.skip\n" + PY.replace("    x =", '    """Skipped between major releases."""\n    x ='),
@@ -344,6 +367,13 @@ def test_a_skip_that_the_title_announces_is_suspected() -> None:
     )
     assert not list(disabled.test_disabled.findings(Change(dossier)))
     assert [one.line for one in disabled.test_disabled_explained.findings(Change(dossier))] == [1]
+
+
+@pytest.mark.parametrize(("title", "is_fact"), [("Disable the fastpath for reads", False), ("Disable the path", True)])
+def test_a_skip_of_what_the_title_switches_off_is_suspected(title: str, *, is_fact: bool) -> None:
+    before = PY.replace("test_a", "test_fastpath_of_path")
+    dossier = dossier_of({"tests/test_a.py": before}, {"tests/test_a.py": f"@pytest.mark.skip\n{before}"}, title=title)
+    assert bool(list(disabled.test_disabled.findings(Change(dossier)))) is is_fact
 
 
 def test_a_set_up_method_of_a_class_that_spring_starts_is_no_test() -> None:

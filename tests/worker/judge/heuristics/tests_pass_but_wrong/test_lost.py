@@ -202,6 +202,23 @@ def test_a_hidden_test_is_suspected_where_its_code_goes_too_or_a_reason_is_state
     assert names(before, after) == ["test_deleted"]
 
 
+def test_a_hidden_test_beside_a_new_one_is_suspected() -> None:
+    hidden, new = GONE.replace("test_gone", "_gone"), "\n\ndef test_new():\n    assert parse('b') == 3\n"
+    assert names({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + hidden + new}) == ["test_deleted"]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [HIDDEN["commented"][:3], HIDDEN["block comment"][:3]],
+    ids=["each line", "a block"],
+)
+def test_a_test_that_is_commented_out_is_called_so(path: str, before: str, after: str) -> None:
+    above = KEPT if path.endswith(".py") else "\n\n\n\n"
+    (found,) = lost.test_hidden.findings(change_of({path: above + before}, {path: above + after}))
+    assert found.note.endswith(" is commented out")
+    assert found.step.startswith("Take the comment marks away from the test at ")
+
+
 @pytest.mark.parametrize("remark", ["", "# TODO: fix this test later\n", "# @mark('a long name of data')\n"])
 def test_a_hidden_test_without_a_reason_is_a_fact(remark: str) -> None:
     mark = "@mark('a long name of data')\n" if "@" in remark else ""

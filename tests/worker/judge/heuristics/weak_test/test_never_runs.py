@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.worker.judge.heuristics.made import Texts, dossier_of
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.weak_test import never_runs
 
 CHECK = "    assert run() == 1\n"
 SKIPPED = [
@@ -13,7 +16,6 @@ SKIPPED = [
     ("a.test.ts", "xit('a', () => {\n  expect(run()).toBe(1)\n})\n", 1),
     ("a.test.ts", "describe.skip('x', () => {\n  it('a', () => {\n    expect(run()).toBe(1)\n  })\n})\n", 1),
     ("a.test.ts", "it('a', (t) => {\n  t.skip()\n  expect(run()).toBe(1)\n})\n", 2),
-    ("tests/a.rs", "#[ignore]\n#[test]\nfn a() {\n    assert_eq!(run(), 1);\n}\n", 1),
     ("ATest.java", 'class ATest {\n  @Disabled("x")\n  @Test void a() {\n    assertEquals(run(), 1);\n  }\n}\n', 2),
     ("ATest.java", "class ATest {\n  @Test(\n      enabled = false)\n  void a() {\n    assertEquals(run(), 1);\n  }\n}\n", 4),
     ("a_test.go", 'package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip("x")\n\tif run() != 1 { t.Error(1) }\n}\n', 4),
@@ -43,6 +45,46 @@ def test_a_new_test_that_nobody_runs_is_a_fact_at_what_skips_it(path: str, text:
 @pytest.mark.parametrize(("path", "text"), RUNNING, ids=range(len(RUNNING)))
 def test_a_test_that_runs_somewhere_is_not_skipped(path: str, text: str) -> None:
     assert seen_new(path, text) == []
+
+
+AFTER = "@pytest.mark.skip\ndef test_a():\n    assert run() == 1\n"
+LATER: dict[str, tuple[Texts, Texts, str]] = {
+    "beside one that runs": ({}, {"test_a.py": AFTER + "\n\ndef test_b():\n    assert run() == 2\n"}, "Count"),
+    "beside a changed one": (
+        {"test_b.py": "def test_b():\n    assert run() == 2\n"},
+        {"test_b.py": "def test_b():\n    assert run() == 3\n", "test_a.py": AFTER},
+        "Count",
+    ),
+    "in a file that skipped before": (
+        {"test_a.py": AFTER.replace("_a", "_b")},
+        {"test_a.py": f"{AFTER.replace('_a', '_b')}\n\n{AFTER}"},
+        "Count",
+    ),
+    "announced": ({}, {"test_a.py": AFTER}, "Count, skip test_a for now"),
+    "a report in its body": (
+        {},
+        {"test_a.py": AFTER.replace("    assert", "    # make it pass, see #820\n    assert")},
+        "Count",
+    ),
+    "ignored in Rust": ({}, {"src/a.rs": "#[test]\n#[ignore]\nfn a() {\n    assert_eq!(run(), 1);\n}\n"}, "Count"),
+}
+
+
+def test_a_new_test_that_is_said_to_fail_is_a_fact_beside_others_too() -> None:
+    text = AFTER.replace("skip", "skip(reason='flaky')") + "\n\ndef test_b():\n    assert run() == 2\n"
+    assert names(seen_new("test_a.py", text)) == ["new_test_skipped"]
+
+
+@pytest.mark.parametrize(("before", "after", "title"), LATER.values(), ids=LATER.keys())
+def test_a_new_test_that_is_left_for_later_is_only_suspected(before: Texts, after: Texts, title: str) -> None:
+    change = Change(dossier_of(before, after, title=title))
+    assert not list(never_runs.new_test_skipped.findings(change))
+    assert list(never_runs.new_test_may_fail.findings(change))
+
+
+def test_two_new_tests_of_which_none_runs_are_a_fact() -> None:
+    both = f"{AFTER}\n\n{AFTER.replace('_a', '_b')}"
+    assert names(seen_new("test_a.py", both)).count("new_test_skipped") == len("ab")
 
 
 def test_a_new_test_in_a_suite_that_was_skipped_before_is_not_blamed() -> None:
@@ -140,6 +182,7 @@ SKIPPED_ANYHOW = [
     ("test_a.py", "@pytest.mark.skipif(True, reason='x')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@pytest.mark.skipif('True')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@unittest.skipUnless(False, 'x')\ndef test_a():\n    assert run() == 1\n"),
+    ("test_a.py", "@pytest.mark.parametrize(('x', 'y'), [], ids=str)\ndef test_a(x, y):\n    assert run(x) == y\n"),
     ("test_a.py", "@pytest.mark.parametrize('x', [])\ndef test_a(x):\n    assert run(x) == 1\n"),
     ("test_a.py", "def test_a():\n    pytest.xfail('x')\n    assert run() == 1\n"),
     ("test_a.py", "def test_a():\n    raise pytest.skip.Exception('x')\n    assert run() == 1\n"),
@@ -154,6 +197,8 @@ SKIPPED_SOMEWHERE = [
     ("test_a.py", "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@unittest.skipUnless(HAS_SSL, 'x')\ndef test_a():\n    assert run() == 1\n"),
     ("test_a.py", "@pytest.mark.parametrize('x', [1])\ndef test_a(x):\n    assert run(x) == 1\n"),
+    ("test_a.py", "@pytest.mark.parametrize('x', (1, type('a', (), {})()))\ndef test_a(x):\n    assert run(x) == 1\n"),
+    ("test_a.py", "@pytest.mark.parametrize('x', (skip, make('skip', [])))\ndef test_a(x):\n    assert run(x) == 1\n"),
     ("a.test.ts", "it.skipIf(isWindows)('a', () => {\n  expect(run()).toBe(1)\n})\n"),
     ("ATest.java", "class ATest {\n  @Test void a() {\n    assumeTrue(isLinux());\n    assertEquals(run(), 1);\n  }\n}\n"),
 ]  # fmt: skip

@@ -288,6 +288,70 @@ def test_an_empty_test_for_which_a_framework_starts_the_application_does_somethi
     assert "test_empty" not in names(seen_new("ATest.java", text))
 
 
+MADE = {
+    "test_a.py": "def test_a():\n    client = api.Client('x')\n",
+    "a.test.ts": "it('a', () => {\n  const client = new Client('x')\n})\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    let client = api::Client::new(1);\n}\n",
+    "tests/b.rs": "#[test]\nfn a() {\n    let client = Client { x: run() };\n}\n",
+    "ATest.java": JAVA.format("    Client client = new Client(1);\n"),
+    "a_test.go": GO.format("\tclient := api.NewClient(1)\n"),
+    "b_test.go": GO.format("\tre := api.MustCompile(1)\n"),
+    "src/test/BTest.java": JAVA.format('    Gauge gauge = registry.get("size").gauge();\n'),
+    "src/test/CTest.java": JAVA.format("    User user = users.byId(1).orElseThrow();\n"),
+    "src/test/DTest.java": JAVA.format("    new Client(1);\n"),
+}
+COMPUTED = {
+    "ATest.java": JAVA.format("    String json = new Client(1).send();\n"),
+    "a_test.go": GO.format("\tgot := api.Render(1)\n"),
+    "test_a.py": "def test_a():\n    reply = client.get('x')\n",
+    "tests/a.rs": "#[test]\nfn a() {\n    let got = Client::new(1).send();\n}\n",
+}
+
+
+@pytest.mark.parametrize("path", MADE)
+def test_a_test_that_only_makes_or_looks_up_a_thing_is_suspected(path: str) -> None:
+    assert names(seen_new(path, MADE[path])) == ["test_without_assertion"]
+
+
+@pytest.mark.parametrize("path", COMPUTED)
+def test_what_a_thing_that_was_made_returns_is_a_value(path: str) -> None:
+    assert names(seen_new(path, COMPUTED[path])) == ["test_result_unread"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("started_app", "test_without_assertion"),
+        ("monkeypatch", "test_empty"),
+        ("self", "test_empty"),
+        ("tmp_path: Path", "test_empty"),
+    ],
+)
+def test_an_empty_test_that_takes_a_fixture_of_the_repository_is_suspected(given: str, told: str) -> None:
+    assert names(seen_new("test_a.py", f'def test_a({given}):\n    """It starts."""\n')) == [told]
+
+
+def test_an_empty_test_is_a_fact_whatever_its_parameters_are_filled_with() -> None:
+    text = "@pytest.mark.parametrize('size', [1, 2])\ndef test_a(size):\n    ...\n"
+    assert "test_empty" in names(seen_new("test_a.py", text))
+
+
+@pytest.mark.parametrize(("given", "is_told"), [("testError, ", False), ("", True), ("{timeout: 5}, ", True)])
+def test_what_a_macro_is_called_with_is_no_test(given: str, *, is_told: bool) -> None:
+    assert ("test_empty" in names(seen_new("a.test.ts", f"test('a', {given}() => {{}})\n"))) is is_told
+
+
+def test_a_function_of_a_test_that_nobody_calls_computes_nothing() -> None:
+    text = "it('a', () => {\n  expect(size(1)).toBe(1)\n})\nit('b', () => {\n  function check(x: Day) {\n    size(x)\n  }\n})\n"
+    assert "test_result_unread" not in names(seen_new("a.test.ts", text))
+
+
+def test_a_renamed_test_that_a_fragment_shows_up_to_its_comments_is_not_empty() -> None:
+    rest = "".join(f"    # and {n}\n" for n in range(6))
+    before = f"x = 1\n\n\ndef test_labled():\n{rest}    assert run() == 1\n"
+    assert seen({"test_a.py": before}, {"test_a.py": before.replace("labled", "labeled")}, texts=False) == []
+
+
 def test_an_empty_test_is_a_fact_where_nothing_is_started_and_where_it_was_emptied() -> None:
     emptied = "@SpringBootTest\nclass ATest {\n  @Test void a() {%s}\n}\n"
     assert "test_empty" in names(seen_new("ATest.java", '@Tag("a")\nclass ATest {\n  @Test void a() {}\n}\n'))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.worker.judge.heuristics.made import Texts
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
 
 ALWAYS = {
@@ -265,8 +266,65 @@ def test_what_can_not_fail_in_a_test_that_a_fragment_shows_whole_is_told_once_an
     ("name", "is_told"), [("test_repeated_header", True), ("test_repeated_calls", False), ("test_reordering", True)]
 )
 def test_a_name_with_a_word_like_equality_speaks_for_no_comparison_with_itself(name: str, *, is_told: bool) -> None:
-    found = names(seen_new("test_a.py", f"def {name}():\n    x = run()\n    assert x.a == x.a\n"))
+    found = names(seen_new("test_a.py", f"def {name}():\n    x = run()\n    assert x == x\n"))
     assert ("assertion_always_true" in found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("test_a.py", "def test_a():\n    assert user.id == user.id\n"),
+        ("ATest.java", "class ATest {\n  @Test void a() { assertSame(Things.NULL, Things.NULL); }\n}\n"),
+        ("ATest.java", "class ATest {\n  @Test void a() { assertEquals(NULL, NULL); }\n}\n"),
+        ("tests/a.rs", "#[test]\nfn a() {\n    assert_eq!(Level::INFO, Level::INFO);\n}\n"),
+    ],
+)
+def test_a_constant_or_an_attribute_may_have_an_equality_of_its_own(path: str, text: str) -> None:
+    assert names(seen_new(path, text)) == ["assertion_idle"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "is_told"), [("Things", True), ("EqualityTests", False), ("ThingHashCodeTests", False)]
+)
+def test_a_test_in_a_class_of_equality_may_compare_a_thing_with_itself(owner: str, *, is_told: bool) -> None:
+    text = f"class Test{owner}:\n    def test_self(self):\n        x = run()\n        assert x == x\n"
+    assert ("assertion_always_true" in names(seen_new("test_a.py", text))) is is_told
+
+
+JUNIT = "class ATest {\n  @Test void a() {\n    %s\n  }\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "is_told"),
+    [
+        ('assertTrue(is.available() == 3, "wrong number");', False),
+        ('assertTrue("wrong number", is.available() == 3);', False),
+        ('assertTrue(true, "mark is not supported");', True),
+        ('assertTrue("mark is not supported", true);', True),
+        ('assertTrue("it");', True),
+        ("assertThat(cache.size).isAtLeast(0);", False),
+        ("assertThat(cache.size()).isAtLeast(0);", True),
+    ],
+)
+def test_a_message_is_no_condition_and_a_counter_may_fall_below_nothing(check: str, *, is_told: bool) -> None:
+    assert ("assertion_always_true" in names(seen_new("ATest.java", JUNIT % check))) is is_told
+
+
+OLD = "def test_a():\n    run()\n    assert True\n"
+RESPELLED = {
+    "respelled": ({"test_a.py": OLD}, {"test_a.py": OLD.replace("True", "1 == 1")}),
+    "renamed": ({"test_a.py": OLD}, {"test_a.py": OLD.replace("_a", "_b")}),
+    "moved": ({"test_a.py": OLD}, {"test_a.py": "x = 1\n", "test_b.py": "def test_c():\n    assert True\n"}),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), RESPELLED.values(), ids=RESPELLED.keys())
+def test_what_proved_nothing_before_and_is_only_said_otherwise_is_not_blamed(before: Texts, after: Texts) -> None:
+    assert "assertion_always_true" not in names(seen(before, after))
+
+
+def test_one_more_that_proves_nothing_is_a_fact() -> None:
+    assert "assertion_always_true" in names(seen({"test_a.py": OLD}, {"test_a.py": OLD + "    assert 1 == 1\n"}))
 
 
 @pytest.mark.parametrize(
