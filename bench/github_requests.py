@@ -48,8 +48,6 @@ from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 3, 60, 46
-LOOKED_UP = 2
-"""More, where a function is looked up in the head tree before it is a fact."""
 QUIET = ("0", "3")
 """Seconds. A window of less than `worker.reception.SOON` is not told of."""
 SIZES = (1, 10, 100)
@@ -64,9 +62,10 @@ EARLIER = timedelta(hours=1)
 
 def files(count: int, start: int = 1) -> dict[str, str]:
     """A change that no rule of code decides on: *count* modules, of which the last is a test."""
-    made = {f"src/m{at}.py": f"def number():\n    return {at + start}\n" for at in range(max(1, count - 1))}
+    made = {f"src/m{at}.py": f"def number():\n    return {at + start}\n" for at in range(count - 1)}
     test = "from src.m0 import number\n\n\ndef test_number():\n    assert number() == " + f"{start}\n"
-    return made if count == 1 else {**made, "tests/test_m0.py": test}
+    alone = {"src/m0.py": f"# The number of this module.\nNUMBER = {start + 1}\n"}
+    return alone if count == 1 else {**made, "tests/test_m0.py": test}
 
 
 def word(one: Exchange) -> str:
@@ -127,8 +126,8 @@ def verdicts(quiet: str) -> list[str]:
     return [f"{one} (quiet window {quiet} s)" for one in counting.missed]
 
 
-def opens(world: World, changed: Files, branch: str = "fix") -> Pull:
-    issue = world.alice.writes_issue("Numbers", BODY)
+def opens(world: World, changed: Files, branch: str = "fix", asked: str = BODY) -> Pull:
+    issue = world.alice.writes_issue("Numbers", asked)
     return world.agent.opens(changed, body=f"Closes #{issue.number}", branch=branch, ci={"test": "success"})
 
 
@@ -165,12 +164,13 @@ def of_one_pull(counting: Counting) -> None:
     world.settles()
     counting.of("next verdict, files: 10", NEXT, lambda: world.agent.pushes(pull, files(10, 7)))
     ends_as("success", pull)
-    counting.of("next verdict, a file more", NEXT, lambda: world.agent.pushes(pull, {"src/more.py": "MORE = 1\n"}))
+    more = {"src/m9.py": "def number():\n    return 16\n"}
+    counting.of("next verdict, a file more", NEXT, lambda: world.agent.pushes(pull, more))
     ends_as("success", pull)
     counting.of("carried over (an empty commit)", CARRIED, lambda: world.agent.pushes(pull, {}))
     ends_as("success", pull)
     moves_on(world)
-    rebased = {**files(10, 7), "src/more.py": "MORE = 1\n"}
+    rebased = {**files(10, 7), **more}
     counting.of("carried over (rebased onto a newer base)", CARRIED, lambda: world.agent.force_pushes(pull, rebased))
     ends_as("success", pull)
     assert pull.verdict["carried_from"], "a rebase changes nothing"
@@ -208,16 +208,12 @@ def of_a_reject(counting: Counting) -> None:
 
 
 def of_a_lookup(counting: Counting) -> None:
-    """A new private function that nothing calls: it is looked up in the head tree before it is a fact."""
+    """A criterion names a file that the change leaves alone: it is looked up in the head tree before it is called missing."""
     world = counting.world
     stage(world)
     world.model.decides(lambda _: accept(AT))
-    uncalled = {**files(10), "src/more.py": "def _load(path):\n    return open(path).read()\n"}
-    made: list[Pull] = []
-    counting.of(
-        "first verdict, a reject that is looked up", FIRST + LOOKED_UP, lambda: made.append(opens(world, uncalled))
-    )
-    ends_as("failure", made[0])
+    asked = f"{BODY}- [ ] `docs/numbers.md` lists them\n"
+    counting.of("first verdict, a file is looked up", FIRST, lambda: opens(world, files(10), asked=asked))
 
 
 class Heads:

@@ -37,12 +37,12 @@ from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as abo
 from worker.assemble import complete  # noqa: E402 - as above
 from worker.domain.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
-from worker.judge.heuristics import definitions_in  # noqa: E402 - as above
+from worker.judge.heuristics import sought_in  # noqa: E402 - as above
 from worker.local.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
 from worker.local.checkout import repository_name  # noqa: E402 - as above
 from worker.local.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
 from worker.local.guidance import guidance_at  # noqa: E402 - as above
-from worker.local.lookups import lookups_at  # noqa: E402 - as above
+from worker.local.lookups import looked_up_at  # noqa: E402 - as above
 
 FILE_BYTES: Final = 200 * 1024
 DOSSIER_BYTES: Final = 600 * 1024
@@ -125,7 +125,7 @@ def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = 
         return None
     paths = commit.touched
     linked = issues(commit, name, is_listed=is_listed)
-    dossier = {
+    dossier: dict[str, Any] = {
         "dossier_version": 1,
         "pull_request": pull_request(commit, name),
         "issues": linked,
@@ -135,8 +135,9 @@ def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = 
         "ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success"}]},
     }
     whole = complete(Dossier.model_validate(dossier))
-    lookups = lookups_at(repository, whole, definitions_in(whole))
-    dossier["lookups"] = [lookup.model_dump() for lookup in lookups]
+    found = looked_up_at(repository, whole, sought_in(whole))
+    dossier["lookups"] = [lookup.model_dump() for lookup in found.names]
+    dossier["files"] += [{"path": path, "exists": False} for path in found.absent]
     expect = {
         "decision": "accept",
         "why": "clean",

@@ -16,7 +16,7 @@ from worker.domain.audit import Heard
 from worker.domain.author_text import author_text
 from worker.domain.config import Authors
 from worker.domain.decisions import NOTHING, Said, asks_a_person
-from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, Policy
+from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn
@@ -29,7 +29,7 @@ from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import content_of, docket, hear
 from worker.judge.escalation import Skipped
-from worker.judge.heuristics import definitions_in
+from worker.judge.heuristics import sought_in
 from worker.judge.trail import carried_over
 from worker.outage import Outages
 from worker.ports import Clock, Configs, Ledger, LookUp, PullSource
@@ -288,11 +288,15 @@ def assemble(request: JudgeRequest, deps: Deps) -> Dossier:
 
 
 def with_lookups(request: JudgeRequest, dossier: Dossier, look_up: LookUp | None) -> Dossier:
-    """Look up in the head tree what a finding would say that nothing there calls. A recorded lookup stands."""
+    """Look up in the head tree what a finding would say is not there. A recorded lookup stands."""
     if look_up is None or "lookups" in dossier.model_fields_set:
         return dossier
-    definitions = definitions_in(dossier)
-    return dossier.model_copy(update={"lookups": look_up(request, dossier, definitions)}) if definitions else dossier
+    sought = sought_in(dossier)
+    if not (sought.definitions or sought.paths):
+        return dossier
+    found = look_up(request, dossier, sought)
+    files = (*(dossier.files or ()), *(HeadFile(path=path, exists=False) for path in found.absent))
+    return dossier.model_copy(update={"lookups": found.names} | ({"files": files} if found.absent else {}))
 
 
 def with_frozen_text(dossier: Dossier, request: JudgeRequest, deps: Deps) -> Dossier:

@@ -19,7 +19,7 @@ from worker.domain.events import Begun, Event
 from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.lookups import Definition, NameLookup
+from worker.domain.lookups import LookedUp, Sought
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together
@@ -50,8 +50,8 @@ class PullSource(Protocol):
         ...
 
 
-LookUp = Callable[[JudgeRequest, Dossier, Sequence[Definition]], tuple[NameLookup, ...]]
-"""Searches the dossier's head tree for functions. One that can't be looked up is left out. Raises as PullSource does."""
+LookUp = Callable[[JudgeRequest, Dossier, Sought], LookedUp]
+"""Searches the dossier's head tree for functions and files. What can't be looked up is left out. Raises as PullSource does."""
 
 Fence = Callable[[], object]
 """Asked right before each request that writes, sent again or not. It is not sent where this raises LeaseLost (a group: Unsettled)."""

@@ -243,6 +243,16 @@ def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(
     assert (recorded.returncode, VERDICT.validate_json(recorded.stdout).findings) == (3, (finding,))
 
 
+def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Path, tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path / "widgets")
+    laptop.commits({"store.py": "SIZE = 2\n", "docs/deep/there.md": "It is there.\n"}, "Store")
+    (tmp_path / "issue.md").write_text("# Store\n\n- [ ] `docs/store.md` explains it\n- [ ] See `deep/there.md`\n")
+    done = judge(state, "--issue", str(tmp_path / "issue.md"), "--tier", "heuristic", "--json", cwd=laptop.folder)
+    criteria = VERDICT.validate_json(done.stdout).criteria
+    found = [(one.status.value, one.note) for one in criteria]
+    assert found == [("missing", "there is no docs/store.md"), ("unverifiable", "")]
+
+
 def test_an_empty_range_and_a_case_file_without_a_case_are_the_callers_to_mend(
     example: Example, tmp_path: Path
 ) -> None:

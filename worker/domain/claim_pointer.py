@@ -8,8 +8,11 @@ The documented forms (docs/case.md) are exact: `path`, `path:12`, `path:12-30`, 
 """
 
 import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Final
 
+from worker.domain.case import Case
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 
@@ -73,6 +76,22 @@ def read_pointer(text: str) -> ClaimPointer | None:
         return replace(documented, words=remark)
     return _documented(_MARKS.sub("", bare).strip("\"'").strip()) or _natural(bare[:_LONGEST])
 
+
+def cited_paths(case: Case) -> Iterator[str]:
+    """The files of the repository that a case points at."""
+    for claim in case.ac_coverage:
+        for text in (claim.addressed_by, claim.evidence or ""):
+            pointer = read_pointer(text)
+            if pointer is not None and _is_inside(pointer.path):
+                yield pointer.path.rstrip("/")
+
+
+def _is_inside(path: str) -> bool:
+    is_named = 0 < len(path) <= _LONGEST_PATH and "\0" not in path and path.strip("/") != ""
+    return is_named and not path.startswith("/") and ".." not in PurePosixPath(path).parts
+
+
+_LONGEST_PATH: Final = 500
 
 _QUOTED_PLACE: Final = pattern(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
 """A place in backticks that does not go on behind them."""

@@ -1,9 +1,9 @@
-"""What is looked up in the head tree before a finding says that nothing there names a function.
+"""What is looked up in the head tree before a finding says that nothing there names a function, or that a file is not there.
 
 Does not look. Invariant: a lookup covers the whole head tree but for the files whose text the dossier holds.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -29,6 +29,13 @@ class Definition(Value):
         return pattern(self.callers).search(path) is not None
 
 
+class Sought(Value):
+    """What to look up: functions, and the paths of files that somebody names."""
+
+    definitions: tuple[Definition, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
 class NameLookup(Frozen):
     """A name, and the first files of the head tree that could call it, hold it as a word, and have no text in the dossier."""
 
@@ -36,7 +43,23 @@ class NameLookup(Frozen):
     paths: tuple[str, ...] = ()
 
 
+class LookedUp(Value):
+    """What was found. A name that could not be looked up is left out; `absent` are the paths at which nothing stands."""
+
+    names: tuple[NameLookup, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
 def lookup_of(definition: Definition, paths: Iterable[str], known: Collection[str]) -> NameLookup:
     """Reduce the *paths* that hold the name to those that could call it. *known*: files whose text the dossier holds."""
     callers = dict.fromkeys(path for path in paths if path not in known and definition.may_be_called_in(path))
     return NameLookup(name=definition.name, paths=tuple(callers)[:MOST_PATHS])
+
+
+def absent_from(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of *paths* that are no file of the *tree*, nor the end of one, nor a folder."""
+    return tuple(path for path in paths if not any(map(_stands_at(path), tree)))
+
+
+def _stands_at(path: str) -> Callable[[str], bool]:
+    return lambda known: known == path or known.endswith(f"/{path}") or known.startswith(f"{path}/")

@@ -19,7 +19,7 @@ from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
-from worker.domain.lookups import Definition, NameLookup
+from worker.domain.lookups import LookedUp, Sought
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
@@ -44,7 +44,7 @@ from worker.github.known import (
     tip_of,
 )
 from worker.github.logs import JobLogs, with_logs
-from worker.github.lookups import lookups_at
+from worker.github.lookups import looked_up_at
 from worker.github.patches import PatchedDiff, joined
 from worker.github.replies import (
     Blob,
@@ -112,10 +112,8 @@ class GitHubPullSource:
         still_open(head, self._looking)
         return head.head_ref_oid
 
-    def look_up(
-        self, request: JudgeRequest, dossier: Dossier, definitions: Sequence[Definition]
-    ) -> tuple[NameLookup, ...]:
-        return lookups_at(self._access.api(request.pull.installation_id), request, dossier, definitions)
+    def look_up(self, request: JudgeRequest, dossier: Dossier, sought: Sought) -> LookedUp:
+        return looked_up_at(self._access.api(request.pull.installation_id), request, dossier, sought)
 
     def may_write(self, request: JudgeRequest, login: str) -> bool:
         """Whether an account may write in the pull request's repository."""

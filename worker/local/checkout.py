@@ -7,7 +7,6 @@ inputs give the same dossier.
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from worker.domain.case import Case
 from worker.domain.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.issue_links import closing_links
-from worker.domain.lookups import Definition, NameLookup
+from worker.domain.lookups import LookedUp, Sought
 from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
@@ -27,7 +26,7 @@ from worker.local.commits import commits_between
 from worker.local.config import config_at
 from worker.local.git import GitFailedError, Repository, open_repository
 from worker.local.guidance import guidance_at
-from worker.local.lookups import lookups_at
+from worker.local.lookups import looked_up_at
 from worker.local.reverts import reverted_commit
 
 BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
@@ -125,10 +124,10 @@ class CheckoutSource:
         self,
         request: JudgeRequest,  # noqa: ARG002 - this source has one pull request
         dossier: Dossier,
-        definitions: Sequence[Definition],
-    ) -> tuple[NameLookup, ...]:
+        sought: Sought,
+    ) -> LookedUp:
         try:
-            return lookups_at(self._repository, dossier, definitions)
+            return looked_up_at(self._repository, dossier, sought)
         except GitFailedError as error:
             raise _refused(error) from error
 

@@ -1,6 +1,6 @@
-"""Looks names up in the head tree of a checkout.
+"""Looks names and paths up in the head tree of a checkout.
 
-Does not decide which names. Invariant: a name is reported as looked up only if git searched the whole tree for it.
+Does not decide which. Invariant: a name is reported as looked up only if git searched the whole tree for it.
 """
 
 from collections import defaultdict
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.lookups import Definition, NameLookup, lookup_of
+from worker.domain.lookups import Definition, LookedUp, NameLookup, Sought, absent_from, lookup_of
 from worker.errors import Unavailable
+from worker.local.changes import paths_at
 from worker.local.git import NO_REASON, GitFailedError, Repository
 
 MOST_BYTES: Final = 2_000_000
@@ -17,6 +18,12 @@ SEARCH: Final = (
     *("grep", "-z", "-I", "--word-regexp", "--fixed-strings", "--only-matching"),
     *("--full-name", "--no-color", "--no-textconv"),
 )
+
+
+def looked_up_at(repository: Repository, dossier: Dossier, sought: Sought) -> LookedUp:
+    names = lookups_at(repository, dossier, sought.definitions) if sought.definitions else ()
+    tree = paths_at(repository, dossier.pull_request.head_sha) if sought.paths else ()
+    return LookedUp(names, absent_from(tree, sought.paths))
 
 
 def lookups_at(repository: Repository, dossier: Dossier, definitions: Sequence[Definition]) -> tuple[NameLookup, ...]:

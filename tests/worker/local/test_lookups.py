@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.local.laptop import NOW, Laptop
-from worker.domain.lookups import Definition
+from worker.domain.lookups import Definition, LookedUp, Sought
 from worker.errors import InputError
 from worker.local.git import Program, Repository, open_repository
 from worker.local.lookups import lookups_at
@@ -16,9 +16,9 @@ ANYWHERE = r"\.(?:py|cfg)$"
 def looked_up(laptop: Laptop, *names: str, callers: str = ANYWHERE) -> dict[str, tuple[str, ...]]:
     source = laptop.source()
     request = source.request(NOW)
-    definitions = [Definition(name, callers, is_private=True) for name in names]
-    found = source.look_up(request, source.dossier(request), definitions)
-    return {lookup.name: lookup.paths for lookup in found}
+    definitions = tuple(Definition(name, callers, is_private=True) for name in names)
+    found = source.look_up(request, source.dossier(request), Sought(definitions))
+    return {lookup.name: lookup.paths for lookup in found.names}
 
 
 def test_the_whole_head_tree_is_searched_for_words(laptop: Laptop) -> None:
@@ -80,7 +80,7 @@ def test_a_commit_that_is_gone_is_told(laptop: Laptop) -> None:
         source.look_up(
             request,
             dossier.model_copy(update={"pull_request": gone}),
-            [Definition("_load", ANYWHERE, is_private=True)],
+            Sought((Definition("_load", ANYWHERE, is_private=True),)),
         )
 
 
@@ -91,3 +91,11 @@ def test_a_lookup_names_few_files(laptop: Laptop) -> None:
     laptop.git("switch", "--quiet", "--create", "next")
     laptop.commits({"a.py": "def _load(x):\n    return x\n"})
     assert len(looked_up(laptop, "_load")["_load"]) == 10
+
+
+def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(laptop: Laptop) -> None:
+    laptop.commits({"docs/deep/b.md": "b\n"})
+    source = laptop.source()
+    request = source.request(NOW)
+    sought = Sought(paths=("docs/c.md", "deep/b.md", "docs"))
+    assert source.look_up(request, source.dossier(request), sought) == LookedUp(absent=("docs/c.md",))

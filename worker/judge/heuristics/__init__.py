@@ -24,11 +24,11 @@ from typing import Final, Literal
 
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
-from worker.domain.lookups import Definition
+from worker.domain.lookups import Sought
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import Finding
-from worker.judge.heuristics.acceptance_gap.shortfall import in_doubt, note_of, seen_of, shortfall
+from worker.judge.heuristics.acceptance_gap.shortfall import in_doubt, note_of, paths_to_look_up, seen_of, shortfall
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
 from worker.judge.heuristics.lifecycle import doubt_of
@@ -64,12 +64,13 @@ def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
     return _Opinion(change, findings, switches).formed()
 
 
-def definitions_in(dossier: Dossier) -> tuple[Definition, ...]:
-    """The new functions to look up in the head tree before a finding says that nothing there calls them."""
+def sought_in(dossier: Dossier) -> Sought:
+    """The new functions and the named files to look up in the head tree before a finding says that nothing is there."""
     try:
-        return definitions_to_look_up(Change(dossier))
+        change = Change(dossier)
+        return Sought(definitions_to_look_up(change), paths_to_look_up(change))
     except DiffError:
-        return ()
+        return Sought()
 
 
 def found_in(change: Change, switches: dict[str, Switch]) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple, assert_never
 
+from worker.domain.claim_pointer import cited_paths
 from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
@@ -95,15 +96,48 @@ def _proven_absent(wish: Wish, change: Change) -> str:
 
     A file that the change deletes proves nothing: to move, merge or drop it may be what is asked for.
     """
-    touched = [path for file in change.files for path in (file.path, file.diff.old_path) if path is not None]
     absent = {file.path for file in change.dossier.files or () if not file.exists}
-    for wanted in () if wish.goes else wish.paths:
-        if wanted in absent and not any(is_at(path, wanted) for path in touched):
+    for wanted in _demanded(wish, change):
+        if wanted in absent:
             return f"there is no {wanted}"
-    return "it asks for a test, and this change holds none" if wish.needs_test and change.once(_is_testless) else ""
+    return "it asks for a test, and this change holds none" if wish.needs_test and change.once(is_testless) else ""
 
 
-def _is_testless(change: Change) -> bool:
+def paths_to_look_up(change: Change) -> tuple[str, ...]:
+    """The files that criteria or the case name, and of which nobody knows whether they are there."""
+    known = {file.path for file in change.dossier.files or ()} | {file.path for file in change.dossier.files_unread}
+    case = change.dossier.case
+    cited = (path for path in (cited_paths(case) if case is not None else ()) if not _is_touched(path, change))
+    named = (path for wish in change.once(wishes_of) for path in _demanded(wish, change))
+    return tuple(path for path in dict.fromkeys((*named, *cited)) if path not in known)[:_MOST_PATHS]
+
+
+_MOST_PATHS: Final = 50
+
+
+def _demanded(wish: Wish, change: Change) -> Iterator[str]:
+    """The files that a criterion wants to be there and the change does not touch.
+
+    None that the program reads or writes where it runs, and no name that may be a product's (`Node.js`).
+    """
+    text = wish.criterion.text
+    if wish.goes or _AT_WORK.search(text):
+        return
+    for wanted in wish.paths:
+        if ("/" in wanted or f"`{wanted}`" in text) and not _is_touched(wanted, change):
+            yield wanted
+
+
+def _is_touched(wanted: str, change: Change) -> bool:
+    return any(path and is_at(path, wanted) for file in change.files for path in (file.path, file.diff.old_path))
+
+
+_AT_WORK: Final = pattern(
+    r"(?i)\b(?:reads?|loads?|writes|wrote|written to|generates?|generated|saves?|outputs?|prints?|parses?|produces?|emits?|finds?|opens?|imports?|given|if|when|where|called|named|ignores?|skips?|e\.g|for example|such as|like)\b"
+)
+
+
+def is_testless(change: Change) -> bool:
     """Whether the change is known to hold no test: all of it is read, and neither a path nor an added line has a word of one."""
     if change.dossier.files_unread or change.unparsed or change.meanwhile(shown_by).has_tests:
         return False

@@ -1,9 +1,12 @@
 """How much of a criterion a change shows."""
 
+from typing import Any
+
 import pytest
 
 from tests.worker.judge.heuristics.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict import CriterionStatus
+from worker.judge.heuristics import sought_in
 from worker.judge.heuristics.acceptance_gap.shortfall import gaps, in_doubt, note_of, seen_of, settles, shortfall
 from worker.judge.heuristics.acceptance_gap.shown import shown_by
 from worker.judge.heuristics.change import Change
@@ -296,3 +299,43 @@ def test_a_document_settles_that_no_document_changed_and_any_line_what_is_no_cri
 @pytest.mark.parametrize(("line", "holds"), [("print(invoice, colour)", True), ("send(payload)", False)])
 def test_a_line_about_a_criterion_settles_that_no_line_speaks_of_all_of_it(line: str, *, holds: bool) -> None:
     assert settles(change("Invoices are printed in colour"), "AC1", "a.py", line) is holds
+
+
+def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None) -> tuple[str, ...]:
+    criteria = [{"id": "AC1", "text": text}]
+    return sought_in(
+        dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files, case=case)
+    ).paths
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Describe it in `docs/upload.md`", "Update docs/upload.md", "docs/upload.md explains it", "See docs/upload.md."],
+)
+def test_a_file_that_a_criterion_names_is_looked_up(text: str) -> None:
+    assert sought(text) == ("docs/upload.md",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Works with Node.js",
+        "Remove `docs/upload.md`",
+        "`acme init` writes `.github/acme.yml`",
+        "A file named `a.toml` is found",
+        "`net/upload.py` retries",
+        "`upload.py` retries",
+    ],
+)
+def test_what_is_no_file_of_the_repository_or_changed_is_not_looked_up(text: str) -> None:
+    assert sought(text) == ()
+
+
+def test_what_is_known_of_a_file_is_not_looked_up_again() -> None:
+    assert sought("Update `docs/upload.md`", files=[{"path": "docs/upload.md", "exists": False}]) == ()
+
+
+def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() -> None:
+    coverage = [{"criterion": "AC1", "addressed_by": "net/upload.py:1", "evidence": "tests/test_upload.py::test_retry"}]
+    case = {"summary": "Retries.", "ac_coverage": coverage, "work_arounds": [], "uncertainties": []}
+    assert sought("Retry a payload", case=case) == ("tests/test_upload.py",)

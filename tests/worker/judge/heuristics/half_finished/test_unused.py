@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of, dossier_of, plain_dossier
-from worker.judge.heuristics import definitions_in
+from worker.judge.heuristics import sought_in
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import (
     function_uncalled,
@@ -71,7 +71,7 @@ def test_what_other_files_can_call_is_a_fact_only_once_it_was_looked_up_there(
     assert uncalled(path, code, paths=None) == "suspected"
     assert uncalled(path, code) == "fact"
     assert uncalled(path, code, paths=[caller]) == ""
-    (definition,) = definitions_in(dossier_of({}, {path: code}))
+    (definition,) = sought_in(dossier_of({}, {path: code})).definitions
     assert definition.is_private
     assert definition.may_be_called_in(caller)
     assert not definition.may_be_called_in("logo.png")
@@ -82,7 +82,7 @@ def test_what_other_files_can_call_is_a_fact_only_once_it_was_looked_up_there(
     ["x.html", "x.html.j2", "a/x.json", "x.txt", "docs/x.rst", "run.sh", "Makefile", "x.xml", "x.mako", "README.md", "bin/x"],
 )  # fmt: skip
 def test_any_file_but_a_binary_one_may_name_a_private_function(path: str) -> None:
-    (definition,) = definitions_in(dossier_of({}, {"a.py": FACTS["py"][1]}))
+    (definition,) = sought_in(dossier_of({}, {"a.py": FACTS["py"][1]})).definitions
     assert definition.may_be_called_in(path)
     assert uncalled(*FACTS["py"], paths=[path]) == ""
 
@@ -115,7 +115,7 @@ def commands(
     dossier = dossier_of(before, after, lookups=lookups)
     facts = "fact" * len(list(function_uncalled.findings(Change(dossier))))
     suspicions = "suspected" * len(list(function_uncalled_suspected.findings(Change(dossier))))
-    return facts + suspicions, [definition.name for definition in definitions_in(dossier)]
+    return facts + suspicions, [definition.name for definition in sought_in(dossier).definitions]
 
 
 def test_beside_a_function_that_begins_alike_and_that_nothing_names_a_new_one_is_suspected() -> None:
@@ -156,7 +156,7 @@ def test_the_beginning_of_a_private_name_is_looked_up_too() -> None:
 def test_what_its_own_file_alone_can_call_needs_no_lookup(kind: str) -> None:
     path, code = FACTS[kind]
     assert uncalled(path, code, paths=None) == "fact"
-    assert definitions_in(dossier_of({}, {path: code})) == ()
+    assert sought_in(dossier_of({}, {path: code})).definitions == ()
 
 
 def test_a_module_of_a_script_keeps_its_functions() -> None:
@@ -165,13 +165,13 @@ def test_a_module_of_a_script_keeps_its_functions() -> None:
 
 
 def test_private_functions_of_go_are_called_in_their_own_folder_alone() -> None:
-    (definition,) = definitions_in(dossier_of({}, {"a/a.go": FACTS["go"][1]}))
+    (definition,) = sought_in(dossier_of({}, {"a/a.go": FACTS["go"][1]})).definitions
     assert [definition.may_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
 
 
 def test_a_public_function_is_looked_up_too_and_stays_a_suspicion() -> None:
     path, code = SUSPECTED["py"]
-    (definition,) = definitions_in(dossier_of({}, {path: code}))
+    (definition,) = sought_in(dossier_of({}, {path: code})).definitions
     assert not definition.is_private
     assert (uncalled(path, code), uncalled(path, code, paths=["b.py"])) == ("suspected", "")
 
@@ -181,7 +181,7 @@ def test_a_file_of_the_change_is_no_caller_elsewhere() -> None:
 
 
 def test_nothing_is_looked_up_for_a_diff_that_can_t_be_read() -> None:
-    assert definitions_in(plain_dossier("no diff")) == ()
+    assert sought_in(plain_dossier("no diff")).definitions == ()
 
 
 SUSPECTED = {
