@@ -16,6 +16,7 @@ from worker.domain.claim_pointer import ClaimPointer, quoted_line, read_pointer
 from worker.domain.diff import text_lines
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
+from worker.judge.heuristics.acceptance_gap.shortfall import is_testless
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 
@@ -27,25 +28,33 @@ _NEAR: Final = 2
 
 _FENCED: Final = pattern(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
 _ENDING: Final = r"(?:py|pyi|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|toml|ya?ml|json|xml|proto)"
+_BY_WHOM: Final = r"(?:\b(?:I|we|this (?:pr|pull request|change|commit|patch))(?:'ve| have)? (?:also |now |just )?|^\s{0,6}[-*+] (?:\[x\] )?)"
 _SAYS: Final = pattern(
-    r"(?:\b(?:I|we)(?:'ve| have)? (?:also |now |just )?|^\s{0,6}[-*+] (?:\[x\] )?)(?P<verb>changed|modified|updated|edited|rewrote|rewritten|extended|refactored|adjusted|touched)"
-    rf" (?:(?:the|file|files|module|source|our|my) ){{0,3}}`?(?P<path>(?:[\w.@-]{{1,80}}/){{1,12}}[\w.@-]{{1,80}}\.{_ENDING})`?(?![\w/(]|\.\w)(?P<behind>.{{0,40}})",
+    rf"{_BY_WHOM}(?P<verb>change[sd]?|modif(?:y|ies|ied)|update[sd]?|edit(?:s|ed)?|rewrote|rewritten|rewrites?|extend(?:s|ed)?|refactor(?:s|ed)?|adjust(?:s|ed)?|touched|add(?:s|ed)? [\w -]{{1,40}} (?:to|in))"
+    rf" (?:(?:the|file|files|module|source|our|my) ){{0,3}}`?(?P<path>(?:[\w.@-]{{1,80}}/){{1,12}}[\w.@-]{{1,80}}\.{_ENDING}|(?:README|CHANGELOG|CHANGES|HISTORY|NEWS|UPGRADING|CONTRIBUTING)\.(?:md|rst|txt|adoc))`?(?![\w/(]|\.\w)(?P<behind>.{{0,40}})",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SAYS_TESTS: Final = pattern(
+    rf"{_BY_WHOM}(?:add(?:s|ed)?|include[sd]?|wrote|writes?|extend(?:s|ed)?) (?:(?:an?|some|new|more|the|unit|regression|integration|automated|corresponding|missing|additional) ){{0,4}}(?:tests?|test cases?)\b(?! (?:data|fixtures?|helpers?|files?|plan|utils?|utilit\w+|infrastructure|runner|output|class(?:es)?|command|target|script|step|job|mode|env\w*|dependenc\w+))(?P<behind>.{{0,60}})",
     re.MULTILINE | re.IGNORECASE,
 )
 _BEFORE: Final = pattern(
-    r"\b(?:earlier|previous|already|before|last|upstream|another|#\d+)\b|^ (?:to|in|into|from) `", re.IGNORECASE
+    r"\b(?:earlier|previous|already|before|last|upstream|another|later|separate|follow-?up|next|#\d+)\b|^ (?:to|in|into|from) `",
+    re.IGNORECASE,
 )
 
 
 @signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.ANYTHING)
 def claimed_change_missing(change: Change) -> Iterator[Place]:
-    """The author says that a file was changed, by its path, and the change does not touch it.
+    """The author says that a file was changed, by its path, and the change does not touch it; or that tests were added, and it holds none.
 
     False alarms: 0 of 5054 clean changes with anything (0.0 %, at most 0.08 %).
     """
     for path in dict.fromkeys(_said_to_be_changed(change)):
         if not _is_changed(path, change):
             yield Place(f"the author says that {path} was changed, and this change does not touch it")
+    if _says_that_tests_were_added(change) and change.once(is_testless):
+        yield Place("the author says that tests were added, and this change holds none")
 
 
 def _said_to_be_changed(change: Change) -> Iterator[str]:
@@ -53,6 +62,10 @@ def _said_to_be_changed(change: Change) -> Iterator[str]:
         for found in _SAYS.finditer(text):
             if not _BEFORE.search(found["behind"]):
                 yield found["path"].removeprefix("./")
+
+
+def _says_that_tests_were_added(change: Change) -> bool:
+    return any(not _BEFORE.search(found["behind"]) for text in _told(change) for found in _SAYS_TESTS.finditer(text))
 
 
 def _told(change: Change) -> Iterator[str]:

@@ -47,11 +47,25 @@ def test_a_claim_about_a_file_that_the_change_does_not_touch_is_told() -> None:
         "We have refactored lib/deep/b.rs",
         "- Updated `src/b.py`",
         "* [x] Rewrote src/b.py: it is faster",
+        "- Update CHANGELOG.md",
+        "This PR updates `README.md`",
+        "I added an entry to CHANGELOG.md",
+        "- Adds tests",
+        "- Add unit tests for the loader",
+        "I have added a regression test.",
+        "This change includes new test cases",
     ],
 )
 def test_a_file_that_is_said_to_be_changed_and_is_not_is_told(words: str) -> None:
     assert told(change(body=f"Hello\n\n{words}\n")) == [MISSING]
     assert told(change(summary=words.removeprefix("- "))) in ([MISSING], [])
+
+
+def test_tests_that_are_said_to_be_added_may_stand_where_code_does_not_know_them() -> None:
+    diff = diff_of({}, {"src/a.rs": "#[test]\nfn loads() {}\n"})
+    dossier = plain_dossier(diff)
+    pull = dossier.pull_request.model_copy(update={"body": "- Adds tests"})
+    assert list(claimed_change_missing.findings(Change(dossier.model_copy(update={"pull_request": pull})))) == []
 
 
 @pytest.mark.parametrize(
@@ -61,13 +75,18 @@ def test_a_file_that_is_said_to_be_changed_and_is_not_is_told(words: str) -> Non
         "I moved and updated ./other/a.py.",
         "I updated src/gone.py",
         "I updated src/b.py in an earlier pull request.",
-        "This updated src/b.py",
+        "Somebody updated src/b.py",
         "> I changed src/b.py",
         "```\nI changed src/b.py\n```",
         "<!-- I changed src/b.py -->",
         "I changed b.py",
         "I changed src/b.py/c",
         "I did not change src/b.py",
+        "- [ ] Update CHANGELOG.md",
+        "- No tests added",
+        "- Add tests in a follow-up",
+        "I added test data",
+        "Please add tests",
     ],
 )
 def test_what_is_changed_or_not_said_of_this_change_is_nothing(words: str) -> None:
