@@ -55,8 +55,13 @@ REPOSITORIES, PULLS, FEW = 10, 100, 20
 AT = "src/m0.py:2"
 PROJECT = {"AGENTS.md": "Test first.\n", "src/__init__.py": ""}
 BODY = "- [ ] each module tells its own number\n"
-LARGE: dict[str, Any] = {"what_works": "Each module has a number.", "what_does_not": "Nothing but the first is tested."}
-"""What a reject of a change over many files has to say."""
+LARGE: dict[str, Any] = {
+    "what_works": "Each module has a number.",
+    "what_does_not": "Nothing but the first is tested.",
+    "concern": "The number that it returns is not tested.",
+    "next_step": "Test the number that it returns.",
+}
+"""What a reject of a change over many files has to say, of the line that it points at."""
 EARLIER = timedelta(hours=1)
 
 
