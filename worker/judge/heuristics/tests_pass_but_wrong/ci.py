@@ -301,14 +301,22 @@ def _is_named_for_tests(number: int, file: ChangedFile) -> bool:
         return _TEST_SCRIPT.match(text) is not None
     if not _RECIPES.search(file.path) or not text[:1].isspace():
         return False
-    above = (view.lines[row] for row in range(number - view.first - 1, -1, -1))
-    target = next((line for line in above if line.strip() and not line[0].isspace()), "")
-    return _TEST_TARGET.match(target) is not None
+    return _TEST_TARGET.match(_target_of(number, file)[1]) is not None
+
+
+def _target_of(number: int, file: ChangedFile) -> tuple[int, str]:
+    """The line with the target that the recipe on line *number* is of, and what it says."""
+    view = view_of(file, number)
+    above = ((row + view.first, view.lines[row]) for row in range(number - view.first - 1, -1, -1))
+    return next(((at, line) for at, line in above if line.strip() and not line[0].isspace()), (0, ""))
 
 
 _TEST_SCRIPT: Final = pattern(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
 _RECIPES: Final = pattern(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
 _TEST_TARGET: Final = pattern(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
+
+
+_PREREQUISITES: Final = pattern(r"@?[\w.-]{1,60}\s*:(?!=)\s*[\w./$-]")
 
 
 def _is_idle(line: DiffLine) -> bool:
@@ -329,7 +337,10 @@ _BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s
 
 
 def _waits_for_others(number: int, file: ChangedFile) -> bool:
-    """The line is of a job that needs others from now on: that these passed is all that such a job says."""
+    """The line is of a job or a target that needs others from now on: that these passed is all that such a one says."""
+    if _RECIPES.search(file.path):
+        above, target = _target_of(number, file)
+        return above in file.added_lines and _PREREQUISITES.match(target) is not None
     view = view_of(file, number)
     at = number - view.first
     steps: int | None = None

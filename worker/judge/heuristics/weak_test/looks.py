@@ -167,14 +167,20 @@ SMOKE: Final = pattern(
 
 
 def proves_by_running(test: Test) -> bool:
-    """Whether the test says that something is allowed or does not fail, or it makes a call fail that is retried."""
+    """Whether the test says that something is allowed, can be made or does not fail, or it makes a call fail that is retried."""
     words = {word.lower() for word in _WORDS.findall(test.name)}
     remarks = (test.function.docstring, *map(text_of, test.function.comments))
     if not words.isdisjoint(_PERMITS) or any(SMOKE.search(text) for text in (test.name, *remarks)):
         return True
+    if _COMES_TO_BE.search(test.name):
+        return True
     return _RETRIES.search(test.name) is not None and _FAILS_FIRST.search(test.text) is not None
 
 
+_COMES_TO_BE: Final = pattern(
+    r"can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
+    re.IGNORECASE,
+)
 _WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERMITS: Final = frozenset(
     {

@@ -359,6 +359,7 @@ NOTHING_RUN = {
         3,
     ),
     "no test for any command": ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q --collect-only\n", 2),
+    "a target that needs nothing": ("Makefile", "test: bin\n\tpytest tests\n", "test: # later\n\t@true\n", 2),
     "no keyword": ("Makefile", "test:\n\tpytest tests\n", "test:\n\tpytest -k nothing tests\n", 2),
 }
 
@@ -390,6 +391,11 @@ STILL_RUN = {
     "a new target": ("Makefile", "docs:\n\tbin/docs\n", "docs:\n\tbin/docs\ntest:\n\t@true\n"),
     "a recipe without its target": ("Makefile", "\tbin/everything\n", "\t@true\n"),
     "a comment beside it": ("Makefile", "test:\n\tpytest tests\n", "test:\n\t@echo tests\n\t./everything\n"),
+    "a target that needs others from now on": (
+        "Makefile",
+        "unit:\n\tbin/unit\n\ntest:\n\tpytest tests\n",
+        "unit:\n\tbin/unit\n\ntest: unit lint\n\t@echo all passed\n",
+    ),
     "an early end on a condition": (
         "scripts/test.sh",
         "set -e\npytest tests\n",

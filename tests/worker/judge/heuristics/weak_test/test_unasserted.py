@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.weak_test import SIGNALS
 
 GO = "package a\n\nfunc TestA(t *testing.T) {{\n{}}}\n"
 JAVA = "class ATest {{\n  @Test void a() {{\n{}  }}\n}}\n"
@@ -212,6 +215,8 @@ RUNNING = {
         "test_a.py",
         "def test_close():\n    # closing it twice should not raise\n    close()\n    close()\n",
     ),
+    "can be built": ("test_a.py", "def test_app_can_be_built():\n    app = build(CONFIG)\n"),
+    "can create": ("a.test.ts", "it('can create a client', () => {\n  const client = make(1)\n})\n"),
     "a docstring": ("test_a.py", 'def test_close():\n    """It does not hang."""\n    close()\n'),
     "valid": ("ATest.java", JAVA.format("    parse(FULL);\n").replace("void a", "void validStyle")),
     "allows": (
@@ -329,6 +334,17 @@ def test_what_a_thing_that_was_made_returns_is_a_value(path: str) -> None:
 )
 def test_an_empty_test_that_takes_a_fixture_of_the_repository_is_suspected(given: str, told: str) -> None:
     assert names(seen_new("test_a.py", f'def test_a({given}):\n    """It starts."""\n')) == [told]
+
+
+@pytest.mark.parametrize(
+    ("title", "is_told"),
+    [("Add a CLI with test stub", False), ("Add skeletons for tests", False), ("Test the stub", True), ("Add", True)],
+)
+def test_an_empty_test_that_the_title_calls_a_stub_is_suspected(title: str, *, is_told: bool) -> None:
+    change = Change(dossier_of({}, {"test_a.py": EMPTY["test_a.py"]}, title=title))
+    found = [one.name for one in SIGNALS if list(one.findings(change))]
+    assert ("test_empty" in found) is is_told
+    assert ("test_without_assertion" in found) is not is_told
 
 
 def test_an_empty_test_is_a_fact_whatever_its_parameters_are_filled_with() -> None:
