@@ -1,7 +1,7 @@
 """Same content, same verdict: a recorded accept or reject is carried over to a head that changes nothing.
 
 Does not decide anew. Invariant: an abstain is never carried, and neither is a verdict with a pointer whose line does
-not stand in the new head; what was carried says from where, and cost nothing this time.
+not stand in the new head; what was carried says from where, cost nothing this time, and turns no round back.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,6 +45,9 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
             "eval_id": docket.eval_id,
             "carried_from": known.carried_from or known.eval_id,
             "subject": docket.subject,
+            "round": max(
+                [known.round, *(one.verdict.round for one in dossier.ledger if isinstance(one.verdict, Reject))]
+            ),
             "case_error": dossier.case_error,
             "created_at": docket.created_at,
             "evidence": evidence,

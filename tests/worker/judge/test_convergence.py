@@ -463,6 +463,17 @@ def test_an_empty_change_keeps_its_criteria() -> None:
     assert [one.status for one in verdict.criteria] == ["missing", "missing"]
 
 
+def test_content_of_an_earlier_round_turns_no_round_back() -> None:
+    history = History()
+    for number in (0, 1, 2, 3, 0, 4):
+        history.commits += 1
+        stub = new_file("m.py", f"def made_{number}():", "    raise NotImplementedError")
+        verdict = history.judged(replace(bench(), round_limit=3), diff=stub, files=None)
+    assert [entry.verdict.round for entry in history.ledger] == [1, 2, 3, 4, 3, 4]
+    assert [entry.verdict.carried_from for entry in history.ledger][-2:] == ["eval-000", None]
+    assert verdict.decision == "abstain"
+
+
 # --- where no model is asked ----------------------------------------------------------------------
 
 
