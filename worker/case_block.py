@@ -59,6 +59,13 @@ REMEDIES: Final[Mapping[str, str]] = {
 }
 """What to do about a problem of YAML, by words of it."""
 
+EXPECTED: Final[Mapping[str, str]] = {
+    "summary": "Write one or two lines on what the change achieves.",
+    "criterion": "Each item names its criterion, as `AC1` or by its text.",
+    "addressed_by": "Name the place that meets the criterion, as `path:name` or `path:12-30`; where nothing meets it, leave the item out.",
+}
+"""What to write where a field is missing or empty."""
+
 Path = tuple[str | int, ...]
 Fields = dict[str, list[tuple[Path, object]]]
 
@@ -107,7 +114,9 @@ _KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]
 
 def read_block(block: str) -> CaseReading:
     """Read the text of a block."""
-    reader = _Reader()
+    reader, block = _Reader(), block.replace("\u00a0", " ")
+    if (told := _told_in_prose(block)) is not None:
+        return CaseReading(told)
     try:
         return CaseReading(reader.case(_loaded(block)), tuple(reader.unread))
     except StrictYamlError as error:
@@ -123,6 +132,33 @@ def read_block(block: str) -> CaseReading:
         return CaseReading(CaseError(f"Case refused{at}{of_the_block}: {error.problem}", line))
 
 
+def _told_in_prose(block: str) -> Case | None:
+    """The case of a block without any field: lines such as `AC1: upload.py:retry`, and sentences beside them."""
+    if _holds_fields(block):
+        return None
+    lines = [line.strip() for line in block.splitlines() if line.strip()]
+    claims = [found for line in lines if (found := _CLAIM_LINE.fullmatch(line))]
+    summary = " ".join(line for line in lines if not _CLAIM_LINE.fullmatch(line))
+    if not claims or not summary:
+        return None
+    return Case(summary=summary, ac_coverage=tuple(map(_claim_of, claims)))
+
+
+def _claim_of(line: re.Match[str]) -> CoverageClaim:
+    return CoverageClaim(criterion=line["criterion"].lstrip("#"), addressed_by=_unquoted(line["place"]))
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes that a word processor made around all of it."""
+    bare = text.strip()
+    return bare[1:-1].strip() or bare if bare[:1] in _OPENING and bare[-1:] in _CLOSING else bare
+
+
+_OPENING: Final = frozenset("“„‘‚«»”’")
+_CLOSING: Final = frozenset("”“’‘»«")
+_BULLET: Final = pattern(r"^(\s*)[–—•*+](?=\s)")
+
+
 def _loaded(block: str) -> object:
     if not block.strip():
         raise _RefusedError((), "the block is empty. Write at least a line `summary: what the change achieves`.")
@@ -135,8 +171,9 @@ def _loaded(block: str) -> object:
 
 
 def _with_quotes(block: str) -> str:
-    """The block with quotes around the texts that YAML takes for more than text, and with spaces for tabs."""
-    return "\n".join(_PLAIN.sub(_quoted, line.expandtabs(4).rstrip()) for line in block.split("\n"))
+    """The block with quotes around the texts that YAML takes for more than text, with spaces for tabs and `-` for other bullets."""
+    lines = (_BULLET.sub(r"\1-", line.expandtabs(4).rstrip()) for line in block.split("\n"))
+    return "\n".join(_PLAIN.sub(_quoted, line) for line in lines)
 
 
 _PLAIN: Final = pattern(
@@ -177,8 +214,10 @@ class _Reader:
                 self.unread.clear()
                 return self.case(inner, (*path, key))
         if "summary" not in fields:
-            raise _RefusedError((*path, "summary"), "missing. Write one or two lines on what the change achieves.")
+            raise _RefusedError((*path, "summary"), f"missing. {EXPECTED['summary']}")
         ((summary_path, summary),) = fields["summary"]
+        if summary is None:
+            raise _RefusedError(summary_path, f"empty. {EXPECTED['summary']}")
         return Case(
             summary=_text(summary, summary_path),
             ac_coverage=tuple(
@@ -227,7 +266,7 @@ class _Reader:
     def _claim(self, value: object, path: Path) -> CoverageClaim:
         match value:
             case str() if line := _CLAIM_LINE.fullmatch(value):
-                return CoverageClaim(criterion=line["criterion"].lstrip("#"), addressed_by=line["place"].strip())
+                return _claim_of(line)
             case dict() if len(mapping := cast("dict[str, object]", value)) == 1:
                 ((key, item),) = mapping.items()
                 if _normal(key) not in _CLAIM_KEYS:
@@ -245,14 +284,16 @@ class _Reader:
 
     def _made_claim(self, fields: Fields, path: Path) -> CoverageClaim:
         evidence = [text for at, found in fields.get("evidence", []) for text in _texts(found, at)]
-        addressed = [_text(found, at) for at, found in fields.get("addressed_by", [])] or evidence[:1]
+        named = [_text(found, at) for at, found in fields.get("addressed_by", []) if not _is_none(found)]
+        addressed = named or evidence[:1]
         for name, is_there in (("criterion", "criterion" in fields), ("addressed_by", bool(addressed))):
             if not is_there:
-                raise _RefusedError((*path, name), "missing. Each item has criterion and addressed_by.")
+                place = fields[name][0][0] if name in fields else (*path, name)
+                raise _RefusedError(place, f"{'empty' if name in fields else 'missing'}. {EXPECTED[name]}")
         ((at, criterion),) = fields["criterion"]
         parts = [_text(found, at) for at, found in fields.get("part", [])]
         return CoverageClaim(
-            criterion=_text(criterion, at).lstrip("#"),
+            criterion=_text(criterion, at).lstrip("#•–— "),
             addressed_by=":".join((*addressed[:1], *parts[:1])) + "".join(f", {text}" for text in addressed[1:]),
             evidence=", ".join(evidence) or None,
         )
@@ -291,7 +332,7 @@ def _text(value: object, path: Path) -> str:
         case str():
             if not value.strip():
                 raise _RefusedError(path, "the text is empty. Write it, or take the line out.")
-            return value.strip()
+            return _unquoted(value)
         case int() | float():
             return str(value)
         case list() if value:

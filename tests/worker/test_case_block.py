@@ -187,7 +187,7 @@ def test_a_text_may_hold_what_yaml_takes_for_more(summary: str, expected: str) -
         ("issue: 7", "Case refused at summary (line 1 of the block): missing.", 1),
         ("summary: ' '", "Case refused at summary (line 1 of the block): the text is empty. Write it, or take the line out.", 1),
         ("summary: true", "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes.", 1),
-        ("summary:", "Case refused at summary (line 1 of the block): expected text, found nothing. Put text in quotes.", 1),
+        ("summary:", "Case refused at summary (line 1 of the block): empty. Write one or two lines on what the change achieves.", 1),
         ("summary: []", "Case refused at summary (line 1 of the block): expected text, found a list. Put text in quotes.", 1),
         (
             "summary: {a: b, c: d}",
@@ -207,12 +207,12 @@ def test_a_text_may_hold_what_yaml_takes_for_more(summary: str, expected: str) -
         ),
         (
             "summary: x\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py}\n  - {criterion: AC2}",
-            "Case refused at ac_coverage[1].addressed_by (line 4 of the block): missing. Each item has criterion and addressed_by.",
+            "Case refused at ac_coverage[1].addressed_by (line 4 of the block): missing. Name the place that meets the criterion, as `path:name` or `path:12-30`; where nothing meets it, leave the item out.",
             4,
         ),
         (
             "summary: x\nac_coverage:\n  - {addressed_by: a.py}",
-            "Case refused at ac_coverage[0].criterion (line 3 of the block): missing. Each item has criterion and addressed_by.",
+            "Case refused at ac_coverage[0].criterion (line 3 of the block): missing. Each item names its criterion, as `AC1` or by its text.",
             3,
         ),
         (
@@ -270,3 +270,42 @@ def test_a_file_may_hold_the_case_alone_or_markdown_with_a_block() -> None:
 def test_any_text_in_a_block_gives_a_case_or_an_error(block: str) -> None:
     assert isinstance(read_case(body(block)), Case | CaseError | None)
     assert isinstance(read_case_file(block), Case | CaseError | None)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "summary: “s”\nac_coverage:\n  - criterion: “AC1”\n    addressed_by: “upload.py”\n",
+        "summary: s\nac_coverage:\n  – criterion: AC1\n    addressed_by: upload.py\n",
+        "summary: s\nac_coverage:\n  — AC1: upload.py\n",
+        "summary: s\nac_coverage:\n  • AC1: upload.py\n",
+        "summary: s\nac_coverage:\n  * AC1: upload.py\n",
+        "summary: s\nac_coverage:\n\u00a0\u00a0- criterion: AC1\n\u00a0\u00a0\u00a0\u00a0addressed_by: upload.py\n",
+        "{“summary”: “s”, “ac_coverage”: [{“criterion”: “AC1”, “addressed_by”: “upload.py”}]}",
+        "s\n\nAC1: upload.py\n",
+        "- AC1 → “upload.py”\n\ns\n",
+        "summary: s\nac_coverage:\n  - criterion: AC1\n    addressed_by:\n    evidence: upload.py\n",
+    ],
+)
+def test_typographic_signs_prose_and_an_empty_place_are_read(block: str) -> None:
+    case = read_block(block).case
+    assert isinstance(case, Case)
+    assert case.summary == "s"
+    assert [(one.criterion, one.addressed_by) for one in case.ac_coverage] == [("AC1", "upload.py")]
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("ac_coverage: []", "Case refused at summary (line 1 of the block): missing. Write one or two lines on what the change achieves."),
+        ("a: 1\nsummary:\nac_coverage: []", "Case refused at summary (line 2 of the block): empty. Write one or two lines on what the change achieves."),
+        ("summary: s\nac_coverage:\n  - criterion: AC1\n    addressed_by:\n", "Case refused at ac_coverage[0].addressed_by (line 4 of the block): empty. Name the place"),
+        ("summary: s\nac_coverage:\n  - criterion: AC1\n    where: none\n", "Case refused at ac_coverage[0].where (line 4 of the block): empty. Name the place"),
+        ("AC1: upload.py", "Case refused at summary"),
+        ("It retries in upload.py.", "Case refused: expected `summary:`"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_or_empty_is_told_with_what_to_write(block: str, said: str) -> None:
+    error = read_block(block).case
+    assert isinstance(error, CaseError)
+    assert error.message.startswith(said)

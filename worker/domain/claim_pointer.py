@@ -68,7 +68,7 @@ class ClaimPointer(Value):
 
 def read_pointer(text: str) -> ClaimPointer | None:
     """Read the first place that *text* names; None if it names no file."""
-    bare = _LINK.sub(_link_target, text.strip())
+    bare = _LINK.sub(_link_target, text.strip().translate(_STRAIGHT))
     quoted = _QUOTED_PLACE.match(bare)
     documented = quoted and _documented(quoted["place"])
     remark = _remark(bare[quoted.end() :]) if quoted else None
@@ -93,6 +93,8 @@ def _is_inside(path: str) -> bool:
 
 _LONGEST_PATH: Final = 500
 
+_STRAIGHT: Final = str.maketrans("“”„«»‘’‚", '"""""' + "'" * 3)
+"""The quotes that a word processor makes."""
 _QUOTED_PLACE: Final = pattern(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
 """A place in backticks that does not go on behind them."""
 _MARKS: Final = pattern(r"`|\*\*")
@@ -115,10 +117,59 @@ def _documented(text: str) -> ClaimPointer | None:
     lines = _LINES.fullmatch(rest)
     if lines:
         return _placed(place, lines["first"], lines["last"])
-    return replace(place, name=rest.rstrip(".")) if separator.group() in {":", "#"} and _NAME.fullmatch(rest) else None
+    if separator.group() not in {":", "#"} or not _NAME.fullmatch(rest) or rest.casefold() in _REMARKS:
+        return None
+    return replace(place, name=rest.rstrip("."), is_exact=_HYPHENATED.fullmatch(rest) is None)
 
 
-_LINES: Final = pattern(r"L?(?P<first>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?")
+_REMARKS: Final = frozenset(
+    {
+        *(
+            "*",
+            "<module>",
+            "module",
+            "module-level",
+            "file",
+            "whole",
+            "whole-file",
+            "entire",
+            "all",
+            "everything",
+            "script",
+        ),
+        *(
+            "top",
+            "top-level",
+            "bottom",
+            "start",
+            "beginning",
+            "end",
+            "header",
+            "footer",
+            "body",
+            "imports",
+            "docstring",
+        ),
+        *(
+            "class",
+            "function",
+            "method",
+            "constructor",
+            "field",
+            "type",
+            "constant",
+            "loop",
+            "block",
+            "section",
+            "code",
+        ),
+        *("new", "added", "changed", "updated", "removed", "here", "there", "see", "above", "below", "done", "yes"),
+    }
+)
+"""Words behind a file that say which part of it is meant, and name no symbol."""
+_HYPHENATED: Final = pattern(r"[a-z]+(?:-[a-z]+)+")
+"""Most languages have no such names: a remark, perhaps."""
+_LINES: Final = pattern(r"L?(?P<first>\d{1,9})(?:[-–—]L?(?P<last>\d{1,9}))?")
 _NAME: Final = pattern(r"(?!\d+\b)[^\s,;:]+(?:::[^\s,;:]+)*")
 
 
@@ -151,7 +202,7 @@ def _natural(text: str) -> ClaimPointer | None:
             remark = behind[lines.end() :] if lines.string is behind else behind
             return replace(_placed(place, lines["first"], lines["last"]), words=_remark(remark))
     name = _NAME_DIRECTLY_BEHIND.match(behind)
-    if name:
+    if name and name["bare"].casefold() not in _REMARKS:
         return replace(place, name=name["bare"], words=_remark(behind[name.end() :]))
     name = _NAME_BEHIND.match(behind)
     if name and (symbol := _symbol(name)):

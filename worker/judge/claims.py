@@ -19,6 +19,7 @@ from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.judge.evidence import Places
 
 _WORD: Final = pattern(r"[^\W\d]\w*")
+_WORD_OR_NUMBER: Final = pattern(r"\w+")
 
 
 def check_claims(
@@ -58,7 +59,7 @@ def meant(claim: CoverageClaim, criterion: Criterion) -> bool:
     return (
         re.fullmatch(by_number, name) is not None
         or re.match(by_id, name) is not None
-        or name == _folded(criterion.text)
+        or _WORD_OR_NUMBER.findall(name) == _WORD_OR_NUMBER.findall(_folded(criterion.text))
     )
 
 

@@ -111,6 +111,7 @@ def test_a_claim_for_no_criterion_is_unsupported() -> None:
         ("AC1: the retry", "AC1"),
         ("AC11", ""),
         ("A test   shows it", "AC2"),
+        ("A `test` “shows it”.", "AC2"),
         ("something else", ""),
     ],
 )
