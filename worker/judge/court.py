@@ -38,6 +38,8 @@ from worker.judge.trail import written
 from worker.judge.validators import read_ci
 from worker.ports import Clock
 
+NOTHING_READ = "no changed file could be read"
+
 
 def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:
     """Open a docket for this head. The dossier is complete."""
@@ -163,8 +165,9 @@ def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> 
     matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None, bench.no_model, lacks_issue)
     chosen = _with_conditions(route(matter), hearing, standing, bench)
     is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
-    if not hearing.diff.files and hearing.dossier.files_unread and not is_about_ci and not hearing.opinion.facts:
-        return _nothing_read(hearing)
+    coverage = coverage_of(hearing.dossier, hearing.diff)
+    if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or hearing.opinion.facts):
+        return Sitting(too_large(hearing, coverage), coverage, NOTHING_READ)  # no judge could do better
     if isinstance(chosen, AskModel) and bench.model is not None:
         from worker.judge.opinions import hear_opinions  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
         from worker.judge.patience import in_time  # noqa: PLC0415 - as above
@@ -172,7 +175,6 @@ def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> 
         timed = in_time(bench, docket.monotonic_ms)
         return hear_opinions(hearing, docket, timed, timed.model or bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
-    coverage = coverage_of(hearing.dossier, hearing.diff)
     return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
 
 
@@ -181,12 +183,6 @@ def _with_conditions(chosen: Route, hearing: Hearing, standing: Standing, bench:
     left = unsettled(hearing, standing) if isinstance(chosen, AcceptAsSafe) and bench.model is not None else ()
     names = ", ".join(one.id for one in left)
     return AskModel(f"{chosen.reason}; still open: {names}") if left else chosen
-
-
-def _nothing_read(hearing: Hearing) -> Sitting:
-    """Something changed, and none of it could be read: nobody can judge that, and nobody is asked."""
-    coverage = coverage_of(hearing.dossier, hearing.diff)
-    return Sitting(too_large(hearing, coverage), coverage, "no changed file could be read")
 
 
 def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:

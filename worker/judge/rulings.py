@@ -97,7 +97,7 @@ def without_model(hearing: Hearing, route: RejectOnFacts | AcceptAsSafe | Stop, 
         case AcceptAsSafe():
             return _accept_safe(hearing, coverage)
         case Stop():
-            return stopped(hearing, route)
+            return stopped(hearing, route, coverage)
         case _:
             assert_never(route)
 
@@ -128,7 +128,7 @@ def left_to_a_person(ruling: Ruling, said: tuple[str, str], meant: str, **signal
     )
 
 
-def stopped(hearing: Hearing, stop: Stop) -> Ruling:
+def stopped(hearing: Hearing, stop: Stop, coverage: Coverage) -> Ruling:
     """Nobody was asked: the validators' report, or that this is unproven."""
     match stop.abstain:
         case AbstainReason.CI_FAILED:
@@ -139,7 +139,13 @@ def stopped(hearing: Hearing, stop: Stop) -> Ruling:
             said = words.no_issue()
         case _:
             opinion = hearing.opinion
-            said = words.unproven(stop.skipped, len(opinion.findings), opinion.obstacle, on_laptop=hearing.on_laptop)
+            said = words.unproven(
+                stop.skipped,
+                len(opinion.findings),
+                opinion.obstacle,
+                (*coverage.unread, *coverage.partly),
+                on_laptop=hearing.on_laptop,
+            )
     ruling = abstain(hearing, stop.abstain, said)
     failure = first_failure(hearing.ci) if stop.abstain is AbstainReason.CI_FAILED else None
     return replace(ruling, signals={"escalation_skipped": stop.skipped.value}, ci_failure=failure)
@@ -232,7 +238,7 @@ def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
         return too_large(hearing, coverage)
     evidence = tuple(islice(changed_places(hearing), EVIDENCE))
     if not evidence:
-        return stopped(hearing, Stop(AbstainReason.UNPROVEN, Skipped.TIER, hearing.opinion.reason))
+        return stopped(hearing, Stop(AbstainReason.UNPROVEN, Skipped.TIER, hearing.opinion.reason), coverage)
     unread = {"note": words.not_looked_at(words.COMPARED)}
     return Ruling(
         concern=_sentence(hearing.opinion.safe or hearing.opinion.reason),
@@ -272,7 +278,8 @@ def _sentence(text: str) -> str:
 
 def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
     """Not everything could be read; the files are named."""
-    return abstain(hearing, AbstainReason.TOO_LARGE, words.too_large([*coverage.unread, *coverage.partly]))
+    said = words.too_large([*coverage.unread, *coverage.partly], is_nothing_read=not (coverage.read or coverage.partly))
+    return abstain(hearing, AbstainReason.TOO_LARGE, said)
 
 
 def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:

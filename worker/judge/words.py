@@ -74,29 +74,39 @@ def ci_pending(report: CiReport) -> tuple[str, str]:
 
 
 def unproven(
-    skipped: Skipped, suspicions: int, obstacle: str | None = None, *, on_laptop: bool = False
+    skipped: Skipped,
+    suspicions: int,
+    obstacle: str | None = None,
+    unread: Sequence[str] = (),
+    *,
+    on_laptop: bool = False,
 ) -> tuple[str, str]:
-    """*obstacle*: why a change of documentation is not accepted without a model.
+    """*obstacle*: why a change of documentation is not accepted without a model. *unread*: what code could not read in full.
 
     *on_laptop*: the reader is the one who sets the key and the tier.
     """
+    found = (
+        f"No fact was found in what could be read (not read in full: {listed(unread)})"
+        if unread
+        else "No fact was found against this change"
+    )
     doubt = f" {_count(suspicions, 'suspicion')} to look at." if suspicions else ""
     if obstacle is not None:
         doubt = f" Only documentation changed, and a reader has to look at it: {obstacle}."
     if skipped is Skipped.NO_MODEL:
         step = "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked."
         return (
-            f"No fact was found against this change; whether it does what it should was not judged: no model is set up.{doubt}",
+            f"{found}; whether it does what it should was not judged: no model is set up.{doubt}",
             "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself." if on_laptop else step,
         )
     if skipped is Skipped.OUTSIDER:
         return (
-            f"No fact was found against this change, and no model was asked: its author has no write access here.{doubt}",
+            f"{found}, and no model was asked: its author has no write access here.{doubt}",
             "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
         )
     step = "A person reviews it, or it is judged again at tier hybrid or llm."
     return (
-        f"No fact was found against this change; whether it does what it should was not judged: this tier asks no model.{doubt}",
+        f"{found}; whether it does what it should was not judged: this tier asks no model.{doubt}",
         "Judge it again with `--tier hybrid` or `--tier llm`, or review it yourself." if on_laptop else step,
     )
 
@@ -123,9 +133,11 @@ def reply_invalid(problem: str) -> tuple[str, str]:
     )
 
 
-def too_large(paths: Sequence[str]) -> tuple[str, str]:
+def too_large(paths: Sequence[str], *, is_nothing_read: bool = False) -> tuple[str, str]:
+    nothing = f"Nothing of this change could be read, so nothing was looked at. Not read: {listed(paths)}."
+    some = f"Not everything that changed could be read, so it can't be accepted. Not read in full: {listed(paths)}."
     return (
-        f"Not everything that changed could be read, so it can't be accepted. Not read in full: {listed(paths)}.",
+        nothing if is_nothing_read else some,
         "The author splits the change into parts that can be read in full, or a person reviews these files.",
     )
 

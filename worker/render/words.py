@@ -206,10 +206,18 @@ def not_judged(verdict: Abstain, dossier: Dossier) -> str:
         return "CI did not run"
     if verdict.abstain_reason is AbstainReason.TOO_LARGE and not _is_readable(dossier):
         return "the diff can't be read"
+    if verdict.abstain_reason is AbstainReason.TOO_LARGE and not (verdict.coverage.read or verdict.coverage.partly):
+        return "nothing of it could be read"
     if verdict.throttled_reason is not None:
         return THROTTLED[verdict.throttled_reason]
-    is_unasked = verdict.abstain_reason is AbstainReason.UNPROVEN and not dossier.has_criteria
-    return ("no criteria, " if is_unasked else "") + NOT_JUDGED[verdict.abstain_reason] + _until(verdict)
+    is_unproven = verdict.abstain_reason is AbstainReason.UNPROVEN
+    is_partly_read = is_unproven and bool(verdict.coverage.partly or verdict.coverage.unread)
+    why = (
+        "no fact in what could be read, and no model was asked"
+        if is_partly_read
+        else NOT_JUDGED[verdict.abstain_reason]
+    )
+    return ("no criteria, " if is_unproven and not dossier.has_criteria else "") + why + _until(verdict)
 
 
 def _is_readable(dossier: Dossier) -> bool:

@@ -10,7 +10,7 @@ from worker.domain.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, EvidencePointer, Finding, Side
 from worker.judge import words
 from worker.judge.claims import check_claims
-from worker.judge.escalation import AcceptAsSafe, RejectOnFacts
+from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop
 from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.reply import read_reply
@@ -78,6 +78,21 @@ def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
     outsider = words.unproven(words.Skipped.OUTSIDER, 1)
     assert outsider[0].endswith("its author has no write access here. 1 suspicion to look at.")
     assert "`/rejudge`" in outsider[1]
+
+
+@pytest.mark.parametrize("skipped", [words.Skipped.NO_MODEL, words.Skipped.TIER, words.Skipped.OUTSIDER])
+def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: words.Skipped) -> None:
+    part = Coverage(read=("a.py",), unread=("big.json",))
+    said = without_model(hearing(opinion()), Stop(AbstainReason.UNPROVEN, skipped, "r"), part).concern
+    assert said.startswith("No fact was found in what could be read (not read in full: big.json)")
+
+
+def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
+    assert (
+        words.too_large(["a.bin"], is_nothing_read=True)[0]
+        == "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
+    )
+    assert words.too_large(["a.bin"])[0].startswith("Not everything that changed could be read")
 
 
 def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:

@@ -726,6 +726,18 @@ No issue and no list says what is wanted: only facts, the repository's rules and
     assert "**description** met" in check_content(accepted(criteria=MET_DESCRIPTION), unasked).summary
 
 
+@pytest.mark.parametrize(
+    ("reason", "coverage", "title"),
+    [
+        (AbstainReason.TOO_LARGE, Coverage(unread=("a.bin",)), "Not judged: nothing of it could be read"),
+        (AbstainReason.TOO_LARGE, Coverage(partly=("a.py",)), "Not judged: not everything could be read"),
+        (AbstainReason.UNPROVEN, Coverage(read=("a.py",), unread=("a.bin",)), "Not judged: no fact in what could be read, and no model was asked"),
+    ],
+)  # fmt: skip
+def test_what_was_not_read_is_not_called_free_of_facts(reason: AbstainReason, coverage: Coverage, title: str) -> None:
+    assert check_content(abstained(reason, coverage=coverage), dossier()).title == title
+
+
 def test_what_was_too_large_to_read_blames_no_line() -> None:
     assert annotations(abstained(AbstainReason.TOO_LARGE, evidence=(STUB,)), dossier()) == ()
     assert [one.level for one in annotations(abstained(AbstainReason.NEEDS_HUMAN, evidence=(STUB,)), dossier())] == [
