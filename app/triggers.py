@@ -42,7 +42,7 @@ Coding agents are judged. They are told by their account, their branch, the comm
 of these counts as a person. Pull requests of people and of other bots are observed: they are judged, and the check is neutral and says
 why. `ASSAY_PEOPLE`, `ASSAY_BOTS` and `authors` in `.github/assay.yml` change
 that. Where a rule requires the check, `authors: {people: judge, bots: judge}` is the safe choice: an agent that leaves out its trailer or
-has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by somebody with write access judges anything. What was open when Assay was installed gets a `neutral` check, and is judged from its next push
+has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by somebody with write access judges anything. What was open when Assay was installed gets a `neutral` check (`action_required` where the base branch requires the check and such authors are judged), and is judged from its next push
 on, or on command.
 
 ## What follows from a change of the rules
