@@ -3,7 +3,7 @@
 Does not look. Invariant: a lookup covers the whole head tree but for the files whose text the dossier holds.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -58,8 +58,10 @@ def lookup_of(definition: Definition, paths: Iterable[str], known: Collection[st
 
 def absent_from(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
     """Those of *paths* that are no file of the *tree*, nor the end of one, nor a folder."""
-    return tuple(path for path in paths if not any(map(_stands_at(path), tree)))
+    return tuple(path for path in paths if not any(stands_at(known, path) for known in tree))
 
 
-def _stands_at(path: str) -> Callable[[str], bool]:
-    return lambda known: known == path or known.endswith(f"/{path}") or known.startswith(f"{path}/")
+def stands_at(known: str, path: str) -> bool:
+    """Whether a file is the one that is named, or ends in it, or stands below it. Markdown takes `__init__.py` for an emphasis."""
+    folded, wanted = known.replace("__", ""), path.replace("__", "")
+    return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")

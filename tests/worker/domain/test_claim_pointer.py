@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.claim_pointer import ClaimPointer, read_pointer
+from worker.domain.case import Case
+from worker.domain.claim_pointer import ClaimPointer, cited_paths, read_pointer
 from worker.domain.value import replace
 
 
@@ -162,3 +163,15 @@ def test_a_text_that_names_no_file_is_none(text: str) -> None:
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     pointer = read_pointer(text)
     assert pointer is None or pointer.path
+
+
+def test_the_files_that_a_case_points_at_are_those_of_the_repository() -> None:
+    places = [
+        ("src/a.py:3", "tests/test_a.py::test_a"),
+        ("../b.py", "in words"),
+        ("/etc/c.toml", None),
+        ("docs/", None),
+    ]
+    coverage = [{"criterion": "AC1", "addressed_by": place, "evidence": proof} for place, proof in places]
+    case = Case.model_validate({"summary": "s", "ac_coverage": coverage})
+    assert list(cited_paths(case)) == ["src/a.py", "tests/test_a.py", "docs"]

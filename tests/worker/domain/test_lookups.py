@@ -2,7 +2,7 @@
 
 from tests.worker.judge.making import dossier
 from worker.domain.dossier import HeadFile
-from worker.domain.lookups import MOST_PATHS, Definition, NameLookup, lookup_of
+from worker.domain.lookups import MOST_PATHS, Definition, NameLookup, absent_from, lookup_of
 
 RETRY = Definition("_retry", r"\.py$", is_private=True)
 
@@ -20,3 +20,9 @@ def test_the_known_paths_are_those_whose_text_is_at_hand() -> None:
     files = (HeadFile(path="a.py", text="x"), HeadFile(path="gone.py", exists=False))
     assert dossier(files=files).known_paths == {"a.py"}
     assert dossier(files=None).known_paths == frozenset()
+
+
+def test_a_path_is_absent_where_it_is_neither_a_file_nor_the_end_of_one_nor_a_folder() -> None:
+    tree = ("docs/deep/b.md", "acme/__init__.py")
+    assert absent_from(tree, ["docs/deep/b.md", "b.md", "deep/b.md", "docs", "acme/init.py"]) == ()
+    assert absent_from(tree, ["docs/c.md", "b.m", "eep/b.md", "doc"]) == ("docs/c.md", "b.m", "eep/b.md", "doc")

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple, assert_never
 
 from worker.domain.claim_pointer import cited_paths
+from worker.domain.lookups import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
@@ -129,7 +130,7 @@ def _demanded(wish: Wish, change: Change) -> Iterator[str]:
 
 
 def _is_touched(wanted: str, change: Change) -> bool:
-    return any(path and is_at(path, wanted) for file in change.files for path in (file.path, file.diff.old_path))
+    return any(path and stands_at(path, wanted) for file in change.files for path in (file.path, file.diff.old_path))
 
 
 _AT_WORK: Final = pattern(

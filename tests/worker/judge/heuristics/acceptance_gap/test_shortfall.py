@@ -339,3 +339,6 @@ def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() 
     coverage = [{"criterion": "AC1", "addressed_by": "net/upload.py:1", "evidence": "tests/test_upload.py::test_retry"}]
     case = {"summary": "Retries.", "ac_coverage": coverage, "work_arounds": [], "uncertainties": []}
     assert sought("Retry a payload", case=case) == ("tests/test_upload.py",)
+    coverage += [{"criterion": "AC2", "addressed_by": "../outside.py", "evidence": "in words"}]
+    coverage += [{"criterion": "AC3", "addressed_by": "/etc/acme.toml", "evidence": None}]
+    assert sought("Retry a payload", case=case) == ("tests/test_upload.py",), "nothing outside of the repository"
