@@ -120,7 +120,7 @@ READER: dict[str, tuple[list[str], str, str]] = {
     "test_empty": (
         ["tests/test_a.py:1 (head)"],
         "tests/test_a.py:1: the new test `test_load` does nothing.",
-        "Write the test at tests/test_a.py:1: call the code that it is named after, and assert the result.",
+        "Write the test at tests/test_a.py:1: call the code that it is named after, and assert the result. Or take it out until then.",
     ),
     "test_result_unread": (
         ["tests/test_a.py:1 (head)"],

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Category.WEAK_TEST,
     Kind.FACT,
     Looks.TESTS,
-    "Write the test at {place}: call the code that it is named after, and assert the result.",
+    "Write the test at {place}: call the code that it is named after, and assert the result. Or take it out until then.",
 )
 def test_empty(change: Change) -> Iterator[Place]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
