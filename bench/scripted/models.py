@@ -40,6 +40,11 @@ FILLERS: Final = {
     "expect",
     "equal",
 }
+CHECK: Final = re.compile(
+    r"assert|expect|should|require|raises|throws|verify|check|\bt\.(?:Error|Fatal)", re.IGNORECASE
+)
+SPELLED: Final = re.compile(r"`-*([\w$-]+)`")
+IMPORT: Final = re.compile(r"\s*(?:import|from|use|using|package|#include|require)\b")
 REMARK: Final = re.compile(r"\s*(?:#|//|/?\*|--|$)")
 
 
@@ -175,7 +180,7 @@ def _not_done(asked: Asked, name: str) -> str:
 
 
 def _answering(asked: Asked, suspicion: Suspicion) -> Place | None:
-    """Another line, as the prompt asks for it.
+    """Another line, as the prompt asks for it, and of the kind that the question names if one is shown.
 
     Of a file that seems unrelated, its changed line that has most words of what was asked for; of what a criterion seems to lack,
     the line that has most words of the criterion; else the one with most words of the suspicion and what stands there.
@@ -185,7 +190,8 @@ def _answering(asked: Asked, suspicion: Suspicion) -> Place | None:
     if (name := suspicion.text.partition(":")[0].rpartition(" ")[2]) in asked.criteria:
         return _fitting(asked, f"{asked.criteria[name]} {suspicion.text}")
     suspected = " ".join(one.text for one in asked.places if one.path == suspicion.path and _is_beside(one, suspicion))
-    near, far = _parts(f"{suspicion.text} {suspected}"), _parts(" ".join(asked.criteria.values()))
+    near, far = _parts(f"{suspicion.text} {suspected}"), _parts(" ".join((*asked.criteria.values(), asked.issues)))
+    others = [one for one in others if _is_asked_for(one, suspicion)] or others
     if suspicion.category == "scope_creep":
         others = [one for one in others if one.path == suspicion.path and one.mark != " "]
         near, far = far, near
@@ -198,6 +204,21 @@ def _answering(asked: Asked, suspicion: Suspicion) -> Place | None:
             len(far & _parts(one.text)),
         ),
     )
+
+
+def _is_asked_for(place: Place, suspicion: Suspicion) -> bool:
+    """Whether a line is of the kind that settles a suspicion, as far as its text tells."""
+    if IMPORT.match(place.text):
+        return False
+    if "assertion about" in suspicion.settled_by or "assertion of" in suspicion.settled_by:
+        return place.mark != "-" and CHECK.search(place.text) is not None
+    if "changed line that takes its place" in suspicion.settled_by:
+        return place.mark == "+" and (suspicion.category != "weak_test" or CHECK.search(place.text) is not None)
+    if "uses it" in suspicion.settled_by:
+        return any(
+            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", place.text) for name in SPELLED.findall(suspicion.text)
+        )
+    return True
 
 
 def _is_beside(place: Place, suspicion: Suspicion) -> bool:

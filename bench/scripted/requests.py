@@ -15,7 +15,8 @@ RUBRIC: Final = re.compile(r"^- `(\w+)`: ", re.MULTILINE)
 ROW: Final = re.compile(r"^(\d+) ([ +-])(.*)$", re.MULTILINE)
 CLAIM: Final = re.compile(r"^claim: (\S+) -> (\S+?)(?::(\d+)[\d-]*)?: (\w+)", re.MULTILINE)
 QUESTION: Final = re.compile(
-    r"^- (q\d+): Does this make it `(\w+)`(?: at (\S+?)(?::(\d+) \(\w+\))?)?\?(.*)$", re.MULTILINE
+    r"^- (q\d+): Does this make it `(\w+)`(?: at (\S+?)(?::(\d+) \(\w+\))?)?\?(.*?)(?: \[settled by ([^\]\n]*)\])?$",
+    re.MULTILINE,
 )
 PART: Final = re.compile(r"This is part \d+ of \d+")
 
@@ -42,13 +43,14 @@ class Claim(NamedTuple):
 
 
 class Suspicion(NamedTuple):
-    """What code asks about."""
+    """What code asks about, and what kind of line would settle it."""
 
     id: str
     category: str
     path: str
     line: int | None
     text: str
+    settled_by: str
 
 
 class Asked(NamedTuple):
@@ -59,6 +61,7 @@ class Asked(NamedTuple):
     places: tuple[Place, ...]
     claims: tuple[Claim, ...]
     suspicions: tuple[Suspicion, ...]
+    issues: str
     schema: Json
     is_part: bool
 
@@ -86,11 +89,12 @@ def read(body: Json) -> Asked:
             for one in CLAIM.finditer(said)
         ),
         suspicions=tuple(
-            Suspicion(one[1], one[2], one[3] or "", int(one[4]) if one[4] else None, one[5])
+            Suspicion(one[1], one[2], one[3] or "", int(one[4]) if one[4] else None, one[5], one[6] or "")
             for label, said in fenced
             if label == "questions"
             for one in QUESTION.finditer(said)
         ),
+        issues="\n".join(said for label, said in fenced if label.startswith("issue ")),
         schema=body["output_config"]["format"]["schema"],
         is_part=PART.search(text) is not None,
     )

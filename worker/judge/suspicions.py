@@ -1,10 +1,13 @@
 """What code suspects, as numbered questions, and which of them an accept leaves without an answer.
 
 Does not suspect anything itself (`worker.judge.heuristics` does). Invariant: an answer counts only with a place that could settle the
-question: another line than the suspected one, that is about the same thing.
+question: another line than the suspected one, that is about the same thing, and of the kind that its signal needs. An import
+settles none.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
 
@@ -14,7 +17,10 @@ from worker.domain.value import Value
 from worker.domain.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.heuristics.acceptance_gap.shortfall import settles
 from worker.judge.heuristics.change import Change
+from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.relatedness import NAME, asked_of, common_stems, stems_of_all
+from worker.judge.heuristics.sounding import sounds_like_a_check
+from worker.judge.heuristics.tests import Test, tests_of
 from worker.judge.rulings import Hearing
 from worker.judge.survival import AROUND
 
@@ -27,12 +33,57 @@ ABOUT_THE_JUDGE: Final = "verdict_planted"
 _OF_CRITERION: Final = pattern(r"([^\s:]{1,100}): ")
 
 
+class Settling(StrEnum):
+    """What kind of line can settle a suspicion, in the words that a model is told."""
+
+    CHECK = "an assertion about the same thing"
+    OWN_CHECK = "an assertion of that test, or of what it calls"
+    CHANGE = "a changed line that takes its place, or code that went with it"
+    FOUND = "the line that has it"
+    ASKED = "its changed line that the issue needs"
+    USE = "the line that uses it"
+    REPORT = "the line that reports the failure"
+    ANY = "another line about the same thing"
+
+
+_OF_SIGNALS: Final[Mapping[Settling, frozenset[str]]] = {
+    Settling.OWN_CHECK: frozenset(
+        {"test_empty", "test_without_assertion", "test_branch_empty", "check_announced_only"}
+    ),
+    Settling.CHANGE: frozenset(
+        {"assertion_dropped", "assertion_removed", "assertion_loosened", "assertion_widened", "snapshot_rewritten"}
+        | {"test_deleted", "test_deleted_alone", "expectation_changed"}
+        | {"check_removed", "threshold_lowered", "strictness_off"}
+    ),
+    Settling.USE: frozenset(
+        {"function_uncalled", "function_uncalled_suspected", "parameter_unused", "option_unread"}
+        | {"type_unused", "handler_unrouted", "import_unused", "test_unmarked"}
+    ),
+    Settling.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),
+    Settling.ANY: frozenset({"new_test_skipped", "new_test_may_fail", "test_shadowed", "matcher_not_called"}),
+}
+
+
+_OF_CATEGORIES: Final[Mapping[Category, Settling]] = {
+    Category.WEAK_TEST: Settling.CHECK,
+    Category.SCOPE_CREEP: Settling.ASKED,
+}
+
+
 class Suspicion(Value):
     """*criterion*: of which one it says that the change shows less than it asks for."""
 
     id: str
     finding: Finding
     criterion: str | None = None
+
+    @property
+    def settling(self) -> Settling:
+        """What kind of line settles it: by its signal, or as most of its category."""
+        if self.criterion is not None:
+            return Settling.FOUND
+        usual = _OF_CATEGORIES.get(self.finding.category, Settling.ANY)
+        return next((kind for kind, signals in _OF_SIGNALS.items() if self.finding.signal in signals), usual)
 
 
 def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
@@ -60,21 +111,98 @@ def left_open(opinion: ModelOpinion, hearing: Hearing) -> tuple[Suspicion, ...]:
 
 def _settles(place: EvidencePointer, suspicion: Suspicion, change: Change, hearing: Hearing) -> bool:
     """Whether a line could show that a suspicion is none."""
-    finding = suspicion.finding
+    finding, settling = suspicion.finding, suspicion.settling
     if place.line is None or (place.path, place.line, place.side) == (finding.path, finding.line, finding.side):
         return False
     line = hearing.places.line(place.path, place.line, place.side) or ""
     if suspicion.criterion is not None:
         return settles(change, suspicion.criterion, place.path, line)
-    if finding.category is Category.SCOPE_CREEP:
+    is_changed = (place.line, place.side) in _changed_lines(place.path, hearing)
+    if settling is Settling.ASKED:
         asked = asked_of(change.dossier).words - common_stems()
-        is_changed = (place.line, place.side) in _changed_lines(finding.path, hearing)
         return place.path == finding.path and is_changed and not _words_of((line,)).isdisjoint(asked)
+    if not _is_of_kind(line, place, suspicion, change, is_changed=is_changed):
+        return False
     if finding.line is None:
         return finding.path in {place.path, None}
     numbers = range(max(1, finding.line - AROUND), (finding.end_line or finding.line) + AROUND + 1)
     suspected = (hearing.places.line(finding.path or "", number, finding.side) or "" for number in numbers)
     return not _words_of((line,)).isdisjoint(_words_of((finding.note, *suspected)))
+
+
+_IMPORT: Final = pattern(
+    r"\s*(?:from\s+\S+\s+import\b|import\b(?!\s*[(.])|(?:pub(?:\([^)]{0,50}\))?\s+)?use\s|#\s*include\b|using\s+(?![(])|package\s"
+    r"|(?:require|require_relative|load)\s+['\"]|(?:const|let|var)\s[^=]{1,200}=\s*require\s*\(|export\s[^=(]{1,200}\sfrom\s)"
+)
+_CHECK: Final = pattern(
+    r"\b(?:assert|expect|should|raises?|throws?|panic|unreachable)\b|\bt\.(?:Error|Fatal)f?\b|\.should\b|\bexpected\s*="
+)
+_REPORT: Final = pattern(
+    r"\b(?:raise|throw|panic|abort|exit|warn|warning|error|errors|fail|fatal|log|logger|logging|console|print\w*|eprintln|report\w*"
+    r"|reject|return)\b",
+    re.IGNORECASE,
+)
+_CALLED: Final = pattern(r"([^\W\d]\w{0,100})!?\s*(?:<[^<>()]{0,100}>)?\(")
+_SPELLED: Final = pattern(r"`(?:--)?([\w$-]{1,100})`")
+
+
+def _is_of_kind(line: str, place: EvidencePointer, suspicion: Suspicion, change: Change, *, is_changed: bool) -> bool:
+    """Whether it is a line of the kind that can settle a suspicion at a place."""
+    finding, is_import = suspicion.finding, _IMPORT.match(line) is not None
+    match suspicion.settling:
+        case Settling.USE:
+            may_use = not is_import or (finding.signal == "import_unused" and place.path != finding.path)
+            return may_use and any(_uses(name, line) for name in _SPELLED.findall(finding.note))
+        case _ if is_import:
+            return False
+        case Settling.CHECK | Settling.OWN_CHECK as kind:
+            is_elsewhere = kind is Settling.OWN_CHECK and _is_of_another_test(place, finding, change)
+            return place.side is Side.HEAD and _checks(line) and not is_elsewhere
+        case Settling.CHANGE:
+            return is_changed and _takes_a_place(line, place, finding)
+        case Settling.REPORT:
+            return _REPORT.search(line) is not None
+        case _:
+            return True
+
+
+def _checks(line: str) -> bool:
+    return _CHECK.search(line) is not None or any(map(sounds_like_a_check, _CALLED.findall(line)))
+
+
+def _uses(name: str, line: str) -> bool:
+    """Whether a line names it without defining it."""
+    word = rf"(?<![\w$-]){re.escape(name)}(?![\w$-])"
+    defines = (
+        rf"\b(?:def|class|func|fn|fun|function|struct|enum|trait|interface|type|void)\s+(?:\([^)]{{0,200}}\)\s*)?{word}"
+    )
+    return re.search(word, line) is not None and re.search(defines, line) is None
+
+
+def _takes_a_place(line: str, place: EvidencePointer, finding: Finding) -> bool:
+    """In tests only what is new, for a weaker assertion only another one; of code what went does as well."""
+    if role_of(place.path) is not Role.TEST:
+        return True
+    return place.side is Side.HEAD and (finding.signal not in _WEAKER or _checks(line))
+
+
+_WEAKER: Final = frozenset({"assertion_dropped", "assertion_loosened", "assertion_widened"})
+
+
+def _is_of_another_test(place: EvidencePointer, finding: Finding, change: Change) -> bool:
+    """Whether a place lies in a test, and the finding in none of those."""
+    around = _tests_at(place.path, place.line, change)
+    return bool(around) and (place.path != finding.path or not any(_holds(one, finding.line) for one in around))
+
+
+def _tests_at(path: str, line: int | None, change: Change) -> tuple[Test, ...]:
+    """The tests that this line of the head is in, outermost first."""
+    sources = (source for file in change.files if file.path == path for source in file.sources)
+    return tuple(one for source in sources for one in tests_of(source) if _holds(one, line))
+
+
+def _holds(test: Test, line: int | None) -> bool:
+    return line is not None and test.first <= line <= test.last
 
 
 def _changed_lines(path: str | None, hearing: Hearing) -> frozenset[tuple[int | None, Side]]:

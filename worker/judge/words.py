@@ -357,7 +357,7 @@ def settle(questions: Sequence[str]) -> str:
     """For the model."""
     return (
         f"Your accept leaves questions open: {listed(questions)}. Answer each in `settled` with another "
-        "line than the suspected one, that shows why it is no defect; if there is no such line, reject or say cannot_tell."
+        "line than the suspected one, of the kind that it names, that shows why it is no defect; if there is no such line, reject or say cannot_tell."
     )
 
 

@@ -162,8 +162,11 @@ def test_a_changed_test_is_shown_in_full_and_before_the_code_that_it_tests() -> 
 def test_suspicions_are_asked_as_questions_with_their_place() -> None:
     tier = opinion(fact(fact=False), fact(fact=False, path=None, line=None, note="", signal="no_tests"), confidence=0.5)
     assert fenced(turn(tier))["questions"].split("\n") == [
-        "- q1: Does this make it `half_finished` at upload.py:2 (head)? (stub body) the whole body is a stub",
-        "- q2: Does this make it `half_finished`? (no tests)",
+        (
+            "- q1: Does this make it `half_finished` at upload.py:2 (head)? (stub body) the whole body is a stub "
+            "[settled by another line about the same thing]"
+        ),
+        "- q2: Does this make it `half_finished`? (no tests) [settled by another line about the same thing]",
     ]
 
 

@@ -5,11 +5,28 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.courtroom import bench, docket
-from tests.worker.judge.making import accept, criteria, dossier, model_of, new_file, place, pull_request, reject
+from tests.worker.judge.making import (
+    accept,
+    criteria,
+    dossier,
+    fact,
+    model_of,
+    new_file,
+    opinion,
+    place,
+    pull_request,
+    reject,
+)
+from worker.domain.diff import diff_of
 from worker.domain.dossier import Criterion, Dossier
+from worker.domain.opinion import Leaning, ModelOpinion, SettledAnswer
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
+from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side
 from worker.judge.court import hear, judge
+from worker.judge.evidence import Places
+from worker.judge.rulings import Hearing
+from worker.judge.suspicions import left_open
+from worker.judge.validators import read_ci
 
 CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")
 TESTS = ("def test_send():", "    assert send(1) == 2")
@@ -145,6 +162,125 @@ def test_the_lines_beside_a_suspected_one_are_what_it_is_about() -> None:
         return ruled(accept(criteria=met, settled=[answer]), what)
 
     assert [settled(line).decision for line in (6, 7)] == ["accept", "abstain"]
+
+
+KINDS_OF_CODE = (
+    "from net import post as _spare, retry",
+    "",
+    "def _spare(data):",
+    "    return post(data)",
+    "",
+    "def send(data, limit):",
+    "    try:",
+    "        return post(data)",
+    "    except OSError:",
+    "        pass",
+    "    log.warning('%s is not sent: post failed', data)",
+    "",
+    "HOOKS = {'spare': _spare}",
+)
+KINDS_OF_TEST = (
+    "from upload import send",
+    "",
+    "def check_sent(data):",
+    "    assert send(data).ok",
+    "",
+    "def test_send():",
+    "    send(1)",
+    "    retried = send(2)",
+    "    must_be_sent(send)",
+    "",
+    "def test_sent_again():",
+    "    send(3)",
+    "    assert send(3) == 4",
+    "    with raises(SendError):",
+    "        send(5)",
+)
+BEFORE = (
+    "diff --git a/tests/test_old.py b/tests/test_old.py\n--- a/tests/test_old.py\n+++ b/tests/test_old.py\n"
+    "@@ -1,5 +1,5 @@\n def test_old():\n     sent = send(1)\n-    assert sent.ok\n-    assert sent.status == 200\n"
+    "+    assert sent.status\n+    print(sent.ok)\n     assert sent.again\n"
+    "diff --git a/sent.py b/sent.py\n--- a/sent.py\n+++ b/sent.py\n@@ -1,2 +1,1 @@\n-ok = sent.ok\n limit = 3\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("signal", "category", "at", "note", "answer", "stands"),
+    [
+        # what proves nothing: an assertion of that test or of what it calls, no import, no mere call
+        ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:1", False),
+        ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:7", False),
+        ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:8", False),
+        (
+            "test_without_assertion",
+            "weak_test",
+            "t:6",
+            "`test_send` asserts nothing",
+            "t:9",
+            True,
+        ),  # a helper by its name
+        ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:4", True),  # of what it calls
+        ("test_without_assertion", "weak_test", "t:6", "`test_send` asserts nothing", "t:13", False),  # of another test
+        ("test_without_assertion", "weak_test", "o:2", "`test_old` sent nothing", "t:13", False),
+        ("test_expects_presence_only", "weak_test", "t:6", "`test_send` only asks if it is there", "t:13", True),
+        ("test_expects_presence_only", "weak_test", "t:6", "`test_send` only asks if it is there", "t:14", True),
+        ("test_expects_presence_only", "weak_test", "t:6", "`test_send` only asks if it is there", "t:12", False),
+        ("test_expects_presence_only", "weak_test", "o:2", "`sent` is only asked to be there", "o:-4", False),
+        # what was taken away: what is new in its place, or code that went with it
+        ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "o:3", True),
+        ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "o:4", True),
+        ("assertion_loosened", "weak_test", "o:-3", "this assertion asks less", "o:3", True),
+        ("assertion_loosened", "weak_test", "o:-3", "this assertion asks less", "o:4", False),  # no assertion
+        ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "o:5", False),  # as it was
+        ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "o:-4", False),
+        ("assertion_removed", "weak_test", "o:-3", "this assertion was removed", "s:-1", True),
+        ("test_deleted", "tests_pass_but_wrong", "o:-3", "the test `test_ok` is deleted", "o:4", True),
+        ("test_deleted", "tests_pass_but_wrong", "o:-3", "the test `test_ok` is deleted", "o:-4", False),
+        # what nothing uses: the line that uses it
+        ("function_uncalled", "half_finished", "c:3", "nothing calls the new `_spare`", "c:13", True),
+        ("function_uncalled", "half_finished", "c:3", "nothing calls the new `_spare`", "c:1", False),
+        ("function_uncalled", "half_finished", "c:3", "nothing calls the new `_spare`", "c:4", False),
+        ("function_uncalled", "half_finished", "c:4", "nothing calls the new `_spare`", "c:3", False),  # its definition
+        ("import_unused", "half_finished", "c:1", "nothing in this file uses the new import `send`", "t:1", True),
+        ("import_unused", "half_finished", "t:1", "nothing in this file uses the new import `post`", "c:4", True),
+        ("import_unused", "half_finished", "c:3", "nothing in this file uses the new import `post`", "c:1", False),
+        # a failure that is lost: the line that reports it
+        ("failure_swallowed", "weak_test", "c:9", "post may fail and nobody sees it", "c:11", True),
+        ("failure_swallowed", "weak_test", "c:10", "post may fail and nobody sees it", "c:6", False),
+        # anything else: any line about the same thing but an import
+        ("branch_empty", "half_finished", "c:10", "this branch of post does nothing", "c:8", True),
+        ("branch_empty", "half_finished", "c:10", "this branch of post does nothing", "c:1", False),
+        ("snapshot_rewritten", "weak_test", None, "recorded anew", "o:3", True),
+    ],
+)
+def test_each_suspicion_is_settled_by_its_own_kind_of_line(
+    signal: str, category: str, at: str | None, note: str, answer: str, *, stands: bool
+) -> None:
+    diff = new_file("upload.py", *KINDS_OF_CODE) + new_file("tests/test_upload.py", *KINDS_OF_TEST) + BEFORE
+    paths = {"c": "upload.py", "t": "tests/test_upload.py", "o": "tests/test_old.py", "s": "sent.py"}
+
+    def placed(told: str) -> tuple[str, int, Side]:
+        path, _, line = told.partition(":")
+        return paths[path], abs(int(line)), Side.BASE if line.startswith("-") else Side.HEAD
+
+    path, line, side = placed(at) if at else (None, None, Side.HEAD)
+    finding = fact(
+        signal=signal, category=category, path=path, line=line, side=side, note=note, fact=False, weight=0.3, step=""
+    )
+    what = dossier(diff=diff, files=None)
+    hearing = Hearing(what, diff_of(diff), Places(what), opinion(finding), read_ci(what.ci), ())
+    where, number, of = placed(answer)
+    settled = SettledAnswer(id="q1", why="So.", evidence=(EvidencePointer(path=where, line=number, side=of),))
+    accepted = ModelOpinion(
+        decision=Leaning.ACCEPT,
+        category=None,
+        concern="Fine.",
+        next_step=None,
+        settled=(settled,),
+        score=0.9,
+        confidence=0.9,
+    )
+    assert (not left_open(accepted, hearing)) is stands
 
 
 def test_the_model_is_asked_for_its_answers_once() -> None:

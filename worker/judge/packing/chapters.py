@@ -181,7 +181,8 @@ def _suspicion(suspicion: Suspicion) -> str:
     place = f" at {shown_path(finding.path)}{line}" if finding.path else ""
     note = f" {finding.note}" if finding.note else ""
     return (
-        f"- {suspicion.id}: Does this make it `{finding.category}`{place}? ({finding.signal.replace('_', ' ')}){note}"
+        f"- {suspicion.id}: Does this make it `{finding.category}`{place}? ({finding.signal.replace('_', ' ')}){note} "
+        f"[settled by {suspicion.settling}]"
     )
 
 
