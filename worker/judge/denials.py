@@ -1,8 +1,8 @@
 """Names that a reject says are not there, held against the texts of the head.
 
-Does not understand prose: only a name in code marks counts, with words right beside it that deny that it is defined. Invariant:
-what comes out is defined in a text of the head or in a line that the change adds, whatever the reject points at, or a file that it
-points at takes it by that name from one that nobody read.
+Does not understand prose: only a name in code marks counts, with a verb right beside it that denies in any form that it is defined,
+or handled. Invariant: what comes out is defined (or handled) in a text of the head or in a line that the change adds, whatever the
+reject points at, or a file that it points at takes it by that name from one that nobody read.
 """
 
 import re
@@ -21,23 +21,74 @@ MOST_CHARACTERS: Final = 400_000
 """Of a longer text nothing is said."""
 
 _NAME: Final = r"`([A-Za-z_$][\w$]{0,99})(?:\(\))?`"
-_KIND: Final = r"(?:functions?|methods?|class|helper|symbol|constant|type|module)"
+_KINDS: Final = r"(?:functions?|methods?|class(?:es)?|helpers?|symbols?|constants?|types?|modules?)"
 _PLACE: Final = r"(?:\s+(?:in|of|from)\s+`?[\w./-]{1,200}`?)?"
+_WHOLE: Final = r"(?:change|diff|patch|head|tree|file|module|class|type|package|repo(?:sitory)?|code ?base|pull request|it|this|\w\.\w{1,5}`?)"
+"""What a name is in, or is not: a block or a loop that is without a name does not call it."""
 _BEFORE: Final = (
-    rf"(?:^|[.;:!?,(]\s*|\b(?:but|and|because|since|that|as|the|a|an|calls?|uses?|imports?|which|{_KIND})\s+)"
+    r"(?:^|[.;:!?,(]\s*|\b(?:but|yet|and|or|nor|neither|because|since|that|as|the|an?|calls?|uses?|imports?|which|however|then"
+    rf"|{_KINDS})\s+)"
 )
-_AFTER: Final = r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:anywhere|in|at|on|here|and|so|but|though)\b)"
-_DENIED: Final = tuple(
-    pattern(words, re.IGNORECASE | re.MULTILINE)
-    for words in (
-        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:is|was)\s+(?:not|never|nowhere)\s+(?:defined|declared){_AFTER}",
-        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+(?:does\s+not|doesn't)\s+exist{_AFTER}",
-        rf"{_BEFORE}{_NAME}(?:\s+{_KIND})?{_PLACE}\s+is\s+(?:missing|absent|not\s+there|nowhere){_AFTER}",
-        rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+(?:missing|absent|not\s+there|nowhere){_AFTER}",
-        rf"\bthere\s+is\s+no\s+{_NAME}{_AFTER}",
-        rf"\b(?:undefined|undeclared|non-?existent)\s+(?:{_KIND}\s+)?{_NAME}",
-        rf"\bno\s+(?:{_KIND}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
+_SUBJECT: Final = rf"{_BEFORE}{_NAME}(?:\s+{_KINDS})?{_PLACE}\s+"
+_OBJECT: Final = rf"\s+(?:(?:the|an?|any|its)\s+)?(?:(?:new|private|public|definition\s+of|{_KINDS})\s+)*(?:(?:called|named)\s+)?{_NAME}(?:\s+{_KINDS})?"
+_AFTER: Final = (
+    r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:anywhere|nowhere|yet|here|and|so|but|though|or|nor)\b|\s+(?:by|within)\s+th(?:e|is)\s+change\b"
+    rf"|\s+(?:in|at|on|from|of)\s+(?:`?[\w/.-]{{1,200}}\.\w{{1,5}}\b|(?:(?:the|this|its|head|whole|entire)\s+){{0,3}}{_WHOLE}\b))"
+)
+"""It says no more of the name: "not defined for empty data" and "missing in the changelog" deny something else."""
+_NOT: Final = r"(?:not|never|nowhere|no\s+longer)"
+_IS_NOT: Final = (
+    rf"(?:(?:is|are|was|were|has\s+been|have\s+been|been)\s+{_NOT}|(?:has|have|had)\s+{_NOT}\s+been"
+    r"|(?:is|are|was|were)n't|(?:has|have)n't\s+been)"
+)
+_DOES_NOT: Final = r"(?:(?:does|do|did)(?:\s+not|n't)|never|fails?\s+to|no\s+longer)"
+_ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s+(?:found|seen))?|non-?existent)"
+
+
+def _denying(*, subject: str, active: str, nobody: str) -> tuple["re.Pattern[str]", ...]:
+    """Each way to deny a verb of a name: in the passive, of what should do it, and of everybody."""
+    return tuple(
+        pattern(words, re.IGNORECASE | re.MULTILINE)
+        for words in (
+            rf"{_SUBJECT}{subject}{_AFTER}",
+            rf"{_DOES_NOT}\s+{active}{_OBJECT}{_AFTER}",
+            rf"\b(?:nothing|nobody|no\s+(?:line|file|code|module))\s+{nobody}{_OBJECT}{_AFTER}",
+        )
     )
+
+
+_DENIED: Final = (
+    *_denying(
+        subject=rf"(?:{_IS_NOT}\s+(?:defined|declared|added|introduced|created|there|found)|(?:is|are|was|were)\s+{_ABSENT}"
+        rf"|(?:{_DOES_NOT}\s+exists?|exists?\s+nowhere|appears?\s+nowhere)"
+        r"|(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+be\s+found|has\s+no\s+definition)",
+        active=r"(?:define|declare|add|introduce|create)s?",
+        nobody=r"(?:defines|declares|adds|introduces|creates)",
+    ),
+    *(
+        pattern(words, re.IGNORECASE | re.MULTILINE)
+        for words in (
+            rf"\bdefinition\s+of\s+{_NAME}{_PLACE}\s+is\s+{_ABSENT}{_AFTER}",
+            rf"\bthere\s+(?:is|are|was)\s+no{_OBJECT}{_AFTER}",
+            rf"\bn(?:either|or)\s+{_NAME}\s+(?:(?:is|was)\s+(?:defined|declared|there)|exists?){_AFTER}",
+            rf"\b{_WHOLE}\s+(?:(?:has|have|holds|contains)\s+no|lacks?|omits?|(?:(?:is|comes|ships|stays)\s+)?without){_OBJECT}{_AFTER}",
+            rf"\b(?:(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+find|found\s+no){_OBJECT}{_AFTER}",
+            rf"\b(?:undefined|undeclared|non-?existent)(?:\s+{_KINDS})?\s+{_NAME}",
+            rf"\b(?:no|missing)\s+(?:{_KINDS}|definition)\s+(?:(?:called|named|of|for)\s+)?{_NAME}",
+        )
+    ),
+)
+_UNHANDLED: Final = (
+    *_denying(
+        subject=rf"(?:{_IS_NOT}\s+(?:handled|caught)|(?:is|are)\s+(?:unhandled|uncaught))",
+        active=r"(?:handle|catche?)s?",
+        nobody=r"(?:handles|catches)",
+    ),
+    pattern(rf"\b(?:unhandled|uncaught)\s+{_NAME}{_AFTER}", re.IGNORECASE),
+)
+_HANDLES: Final = (
+    r"^[^\n#]{0,300}(?:\b(?:except|catch|case|rescue|when|match|if|elif|instanceof|isinstance|errors\.(?:Is|As))\b[^\n]{0,300}"
+    r"(?<![\w$]){name}(?![\w$])|(?<![\w$]){name}(?![\w$])[^\n]{0,100}=>)"
 )
 _DEFINES: Final = (
     r"^[^\S\n]*(?:(?:export|default|pub|public|private|protected|internal|static|final|abstract|async|unsafe|override)(?:\([^)\n]*\))?[^\S\n]+)*"
@@ -58,7 +109,7 @@ _OF_FOLDERS: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
 class Denied(Value):
-    """A name that was said not to be there, and the line that defines it; `is_taken`: that takes it from where nobody looked."""
+    """A name that was said not to be there, and the line that defines or handles it; `is_taken`: that takes it from where nobody looked."""
 
     name: str
     path: str
@@ -77,13 +128,14 @@ def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
         return None
     texts = _texts(dossier)
     pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
-    found = (one for name in names for one in _there(name, pointed, texts, dossier))
+    found = (one for name, shows in names for one in _there(name, shows, pointed, texts, dossier))
     return next(found, None)
 
 
-def _names(said: str) -> Iterator[str]:
-    for form in _DENIED:
-        yield from (found[1] for found in form.finditer(said))
+def _names(said: str) -> Iterator[tuple[str, str]]:
+    """Each name that is denied, with what a line looks like that shows it."""
+    for forms, shows in ((_DENIED, _DEFINES), (_UNHANDLED, _HANDLES)):
+        yield from ((found[1], shows) for form in forms for found in form.finditer(said))
 
 
 def _texts(dossier: Dossier) -> dict[str, str]:
@@ -91,11 +143,11 @@ def _texts(dossier: Dossier) -> dict[str, str]:
     return {path: text for path, text in known if text is not None and len(text) <= MOST_CHARACTERS}
 
 
-def _there(name: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier) -> Iterator[Denied]:
+def _there(name: str, shows: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier) -> Iterator[Denied]:
     """Where the name is: in the texts of the head, in the lines that the change adds, or where nobody looked."""
     takes = re.compile(_TAKES.replace("{name}", re.escape(name)), re.MULTILINE)
-    defines = re.compile(_DEFINES.replace("{name}", re.escape(name)), re.MULTILINE)
-    taken = [(path, found) for path in pointed for found in [takes.search(texts[path])] if found]
+    defines = re.compile(shows.replace("{name}", re.escape(name)), re.MULTILINE)
+    taken = [(path, found) for path in pointed if shows is _DEFINES for found in [takes.search(texts[path])] if found]
     for path in [*pointed, *sorted(texts.keys() - set(pointed))]:
         if found := defines.search(texts[path]):
             yield Denied(name, path, _line(texts[path], found))

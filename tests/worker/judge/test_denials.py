@@ -18,8 +18,17 @@ NET = "LIMIT = 3\n\n\ndef backoff(reply):\n    return reply\n\n\ndef jitter():\n
 GO = "package a\n\nfunc (s *Sender) Dial() error { return nil }\n"
 SCRIPT = "const { post } = require('./http')\nexport default async function go() {}\nexport const get = () => 1\n"
 HTTP = "module.exports = { post }\nfunction post() {}\n"
+BUSY = "try:\n    go()\nexcept BusyError:\n    raise TimeoutError\n"
 JAVA = "class Sender {\n    public void close() throws IOException {\n    }\n}\n"
-TEXTS = {"upload.py": UPLOAD, "net.py": NET, "a.go": GO, "go.js": SCRIPT, "http.js": HTTP, "Sender.java": JAVA}
+TEXTS = {
+    "upload.py": UPLOAD,
+    "net.py": NET,
+    "a.go": GO,
+    "go.js": SCRIPT,
+    "http.js": HTTP,
+    "Sender.java": JAVA,
+    "busy.py": BUSY,
+}
 FILES = (*(HeadFile(path=path, text=text) for path, text in TEXTS.items()), HeadFile(path="gone.py", exists=False))
 
 
@@ -60,6 +69,44 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
         ("There is no `jitter`.", "upload.py", Denied("jitter", "net.py", 8)),
         ("`LIMIT` does not exist.", "upload.py", Denied("LIMIT", "net.py", 1)),
         ("`close` does not exist.", "upload.py", Denied("close", "Sender.java", 2)),
+        # the verb, its negation and the side of the name may be any
+        ("`send` isn't defined.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` hasn't been added", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` was never introduced by this change.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` no longer exists.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` appears nowhere.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` cannot be found in the repository.", "upload.py", Denied("send", "upload.py", 9)),
+        ("Yet `send` has no definition.", "upload.py", Denied("send", "upload.py", 9)),
+        ("`send` is undefined.", "upload.py", Denied("send", "upload.py", 9)),
+        ("The methods `jump` and `send` do not exist.", "upload.py", Denied("send", "upload.py", 9)),
+        ("Neither `jump` nor `send` exists.", "upload.py", Denied("send", "upload.py", 9)),
+        ("Nothing defines `send`.", "upload.py", Denied("send", "upload.py", 9)),
+        ("The change never adds the `send` method.", "upload.py", Denied("send", "upload.py", 9)),
+        ("net.py does not define `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("The module lacks `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("The class has no `send`.", "upload.py", Denied("send", "upload.py", 9)),
+        ("The change comes without a `backoff` helper.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("I could not find `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("It omits the function `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
+        ("`BusyError` is not handled.", "upload.py", Denied("BusyError", "busy.py", 3)),
+        ("`BusyError` is never caught", "upload.py", Denied("BusyError", "busy.py", 3)),
+        ("Nothing handles `BusyError`.", "upload.py", Denied("BusyError", "busy.py", 3)),
+        ("The loop leaves an unhandled `BusyError`.", "upload.py", Denied("BusyError", "busy.py", 3)),
+        ("`TimeoutError` is not handled.", "upload.py", None),  # it is raised only
+        ("`send` is not handled.", "upload.py", None),
+        ("The loop returns without `send`.", "upload.py", None),  # that it is not called
+        ("The finally block lacks `send`.", "upload.py", None),
+        ("The loop has no `send` call.", "upload.py", None),
+        ("Nothing calls `send`.", "upload.py", None),
+        ("`send` is not called.", "upload.py", None),
+        ("`send` is not implemented.", "upload.py", None),  # a stub is there
+        ("`send` is not tested.", "upload.py", None),
+        ("`send` is missing in the changelog.", "upload.py", None),
+        ("`send` is not there in the documentation.", "upload.py", None),
+        ("If `send` is undefined, nothing is told.", "upload.py", None),
+        ("The change does not add `send` to the exports.", "upload.py", None),
+        ("Nothing defines what `send` returns.", "upload.py", None),
+        ("It does not exist only as `send`.", "upload.py", None),
         ("`LIMITS` is not defined.", "net.py", None),
         ("A call of `send` is missing.", "upload.py", None),
         ("`send` is missing its argument.", "upload.py", None),
@@ -162,7 +209,7 @@ def test_who_says_it_once_is_told_and_who_says_it_twice_leaves_it_to_a_person() 
     assert (verdict.decision, verdict.abstain_reason) == ("abstain", AbstainReason.NEEDS_HUMAN)
     assert verdict.signals["vetoed_by"] == "names"
     assert judge(dossier(), docket(), bench(model_of(MISSED, accept()))).decision == "accept"
-    other = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="The loop never ends.")
+    other = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="The loop ends at any attempt.")
     assert judge(dossier(), docket(), bench(model_of(MISSED, other))).decision == "reject"
 
 
