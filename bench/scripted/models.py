@@ -213,7 +213,7 @@ def _is_asked_for(place: Place, suspicion: Suspicion) -> bool:
     if "assertion about" in suspicion.settled_by or "assertion of" in suspicion.settled_by:
         return place.mark != "-" and CHECK.search(place.text) is not None
     if "changed line that takes its place" in suspicion.settled_by:
-        return place.mark == "+" and (suspicion.category != "weak_test" or CHECK.search(place.text) is not None)
+        return place.mark == "+" or (place.mark == "-" and not TEST.search(place.path))
     if "uses it" in suspicion.settled_by:
         return any(
             re.search(rf"(?<!\w){re.escape(name)}(?!\w)", place.text) for name in SPELLED.findall(suspicion.text)

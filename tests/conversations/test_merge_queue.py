@@ -55,7 +55,7 @@ def test_pain_01_two_accepted_pass_at_no_cost_and_a_rejected_one_is_named(world:
     assert first.check.title == f"Accepted with #{pull.number}: the same change"
     assert (first.external_id, second.external_id) == (f"group:{pull.number}", f"group:{other.number}")
     assert (third.check.conclusion, third.check.title) == ("failure", f"#{bad.number} is rejected: weak test")
-    assert "The retry is never reached." in third.summary
+    assert "The upload is never tried again." in third.summary
     assert len(world.model.asked) == asked
     assert third.ends("invalidated") != []
     assert first.ends("merged") == second.ends("merged") == []

@@ -32,7 +32,7 @@ def reject(category: str, *places: str, criteria: int = 1, **changes: Any) -> di
     return {
         "criteria": _criteria("partial" if places else "missing", criteria, places[:1]),
         "scores": _scores(BAD),
-        "concern": "The retry is never reached.",
+        "concern": "The upload is never tried again.",
         "evidence": _pointers(places),
         "decision": "reject",
         "category": category,

@@ -58,7 +58,7 @@ def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
     change = Change(hearing.dossier)
     if all(file.path.endswith(TEXTS) for file in change.files):
         return None
-    said = _words_of((opinion.concern, opinion.next_step or "", *(one.note for one in _places(opinion))))
+    said = _words_of((opinion.concern, *(one.note for one in _places(opinion))))
     refused: list[str] = []
     evidence: list[EvidencePointer] = []
     for place in opinion.evidence:
@@ -79,6 +79,9 @@ def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
     is_gap = opinion.category is Category.ACCEPTANCE_GAP and any(one.status in UNMET for one in opinion.criteria)
     if is_gap and not criteria:  # it rests on its criteria, and its places show no more than where
         evidence = []
+    if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, hearing):
+        criteria = []
+        refused.append(words.RULE_IS_NOT_NAMED)
     return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
 
 
@@ -114,10 +117,12 @@ def _against_place(
     if any(one.category is opinion.category and one.path == place.path for one in hearing.opinion.findings):
         return None
     match opinion.category:
-        case Category.SCOPE_CREEP:
-            return None if stands_apart(change, place.path) else words.place_is_tied(place)
+        case Category.SCOPE_CREEP if not stands_apart(change, place.path):
+            return words.place_is_tied(place)
+        case Category.SCOPE_CREEP if not said.isdisjoint(_words_of((place.path,))):
+            return None
         case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, hearing):
-            return words.place_without_rule(place)
+            return words.RULE_IS_NOT_NAMED
         case _:
             return None if _is_about(place, hearing, said) else words.place_is_not_spoken_of(place)
 

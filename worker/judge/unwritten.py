@@ -25,6 +25,10 @@ _RULES_FILE: Final = pattern(
     r"(?<![\w/.-])((?:[\w.-]{1,100}/){0,9}(?:(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|CONVENTIONS|STYLEGUIDE|copilot-instructions)\.mdc?|\.cursorrules))\b",
     re.IGNORECASE,
 )
+_ORDERS: Final = pattern(
+    r"\b(?:must|shall|should|never|always|only|no|not|don't|can't|avoid|forbid\w*|forbidden|prohibit\w*|require[sd]?|mandatory|instead)\b",
+    re.IGNORECASE,
+)
 _WORD: Final = pattern(r"\w+")
 
 
@@ -42,11 +46,17 @@ def unwritten(opinion: ModelOpinion, dossier: Dossier) -> str | None:
 
 
 def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
-    """Whether a reject says which rule is broken: by its file, by its words, or by the criterion that states it."""
+    """Whether a reject says which rule is broken: by its file, by its words, or by the criterion that states it.
+
+    Quoted code states a rule only if it orders something.
+    """
     said = opinion.concern
     criteria = (one.id for one in dossier.criteria or ())
     is_named = any(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", said) for one in criteria)
-    return is_named or _RULES_FILE.search(said) is not None or next(_quotes(said), None) is not None
+    if is_named or _RULES_FILE.search(said) is not None:
+        return True
+    stated = _spelled("\n".join(_asked(dossier)))
+    return any(_ORDERS.search(one) or all(f" {part} " in stated for part in _parts(one)) for one in _quotes(said))
 
 
 def _shown(claim: str) -> str:
@@ -70,15 +80,21 @@ def _spelled(text: str) -> str:
 
 
 def _read(dossier: Dossier) -> Iterator[str]:
-    pull = dossier.pull_request
-    yield from (pull.title, pull.body or "", dossier.diff)
-    for rules in dossier.guidance:
-        yield from (rules.path, rules.text)
-    for issue in dossier.issues:
-        yield from (issue.title, issue.body)
-    yield from (one.text for one in dossier.criteria or ())
+    yield dossier.diff
+    yield from _asked(dossier)
     for file in dossier.files or ():
         yield from (file.path, file.text or "")
     yield from (one.path for one in dossier.files_unread)
     for check in dossier.ci.checks if dossier.ci else ():
         yield from (check.name, check.summary, check.log_tail)
+
+
+def _asked(dossier: Dossier) -> Iterator[str]:
+    """What may state a rule, whatever its words: rules files, issues, criteria and the pull request's own text."""
+    pull = dossier.pull_request
+    yield from (pull.title, pull.body or "")
+    for rules in dossier.guidance:
+        yield from (rules.path, rules.text)
+    for issue in dossier.issues:
+        yield from (issue.title, issue.body)
+    yield from (one.text for one in dossier.criteria or ())

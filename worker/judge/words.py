@@ -303,8 +303,9 @@ def place_is_tied(place: EvidencePointer) -> str:
     )
 
 
-def place_without_rule(place: EvidencePointer) -> str:
-    return f"{place.place} breaks a rule that is not named: quote it, or name the file or the criterion that states it."
+RULE_IS_NOT_NAMED: Final = (
+    "It is called spec_violation, and no rule is named: quote it, or name the file or the criterion that states it."
+)
 
 
 def place_is_not_spoken_of(place: EvidencePointer) -> str:

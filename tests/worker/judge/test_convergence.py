@@ -134,6 +134,7 @@ def test_a_criterion_that_is_broken_again_opens_its_condition_again() -> None:
             criteria=criteria("missing", "met"),
             evidence=[],
             scores=scores(2),
+            concern="No upload is retried any more.",
             next_step="Have an upload retried again.",
         ),
     )
@@ -189,7 +190,11 @@ def test_a_file_without_lines_is_a_place_too() -> None:
     history = History()
     unseen = criteria("unverifiable", "unverifiable")
     said = reject(
-        criteria=unseen, evidence=[place("run.sh", None)], scores=scores(2), next_step="Keep the mode of run.sh."
+        criteria=unseen,
+        evidence=[place("run.sh", None)],
+        scores=scores(2),
+        concern="Nothing says why run.sh may run.",
+        next_step="Keep the mode of run.sh.",
     )
     asked(history, said, diff=runs + new_file("a.py", "x = 1"), files=None)
     history.commits += 1

@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import (
+    TEXTS,
     accept,
     criteria,
     dossier,
@@ -16,7 +17,7 @@ from tests.worker.judge.making import (
     reject,
 )
 from worker.domain.case import Case, CoverageClaim
-from worker.domain.dossier import Criterion, Guidance
+from worker.domain.dossier import Criterion, Guidance, HeadFile
 from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
 from worker.judge.court import hear, judge
 from worker.judge.reply import ReplyFault
@@ -101,13 +102,34 @@ def test_of_prose_some_of_its_words_will_do(text: str, *, holds: bool) -> None:
         ("spec_violation", AT_CODE, 'It breaks "no loops around post".', True),
         ("spec_violation", AT_CODE, "AC1 forbids loops around `post`.", True),
         ("spec_violation", AT_CODE, "Loops around `post` are forbidden.", False),
+        ("spec_violation", AT_CODE, 'Wrong: "for attempt in range(3):" loops around `post`.', False),  # code is no rule
+        ("spec_violation", AT_CODE, 'Broken: "post must stay the last call" stands above `send`.', True),
     ],
 )
 def test_a_place_counts_if_the_reject_is_about_what_stands_there(
     category: str, at: dict[str, Any], concern: str, *, holds: bool
 ) -> None:
     rules = (Guidance(path="AGENTS.md", text="No loops around post."),)
-    assert stands(said(category, at, concern), guidance=rules) is holds
+    told = HeadFile(path="upload.py", text=f"{TEXTS['upload.py']}# post must stay the last call\n")
+    assert stands(said(category, at, concern), guidance=rules, files=(told,)) is holds
+
+
+@pytest.mark.parametrize(
+    ("next_step", "status"),
+    [("Change `post` in upload.py:3 so that it tries again.", "missing"), ("Write to the audit log.", "partial")],
+)
+def test_what_is_to_be_done_next_is_not_what_the_reject_is_about(next_step: str, status: str) -> None:
+    assert not stands(said("half_finished", AT_CODE, next_step=next_step))
+    vague = said("acceptance_gap", AT_CODE, criteria=unmet(status), next_step=next_step)
+    assert not stands(vague, criteria=asked(LOGGED))
+
+
+def test_a_broken_rule_that_nobody_names_is_not_carried_by_a_criterion() -> None:
+    reply = said("spec_violation", AT_CODE, UNLOGGED, criteria=unmet("missing"))
+    assert not stands(reply, criteria=asked(LOGGED))
+    assert not stands({**reply, "evidence": []}, criteria=asked(LOGGED))
+    named = said("spec_violation", AT_CODE, f"AC1 is broken. {UNLOGGED}", criteria=unmet("missing"))
+    assert stands(named, criteria=asked(LOGGED))
 
 
 def test_what_code_suspects_there_too_needs_no_words() -> None:
@@ -150,8 +172,10 @@ def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None
     }
     tied = place("uploads/retry_a.py", 1, quote="def retry_upload_a(data):")
     apart = place("billing/invoice_pdf.py", 1, quote="def render_ledger_a(canvas): return paint_a(canvas)")
-    concern = "Nobody asked for this."
+    concern = "Nobody asked for ledgers."
     assert not stands(said("scope_creep", tied, concern), **changes)
+    assert stands(said("scope_creep", apart, "Nobody asked for invoice_pdf."), **changes)
+    assert stands(said("scope_creep", apart), **changes), "code suspects it, too"
     both = said("scope_creep", apart, concern)
     both["evidence"] = [{**tied, "note": ""}, {**apart, "note": ""}]
     verdict = judged(both, **changes)
@@ -162,7 +186,8 @@ def test_work_that_nobody_asked_for_is_held_against_what_ties_its_file() -> None
 def test_of_very_many_files_any_may_be_of_another_task() -> None:
     many = "".join(new_file(f"uploads/retry_{number}.py", f"retry_upload = {number}") for number in range(31))
     here = place("uploads/retry_3.py", 1, quote="retry_upload = 3")
-    assert stands(said("scope_creep", here), diff=many, files=None)
+    assert stands(said("scope_creep", here, "Nobody asked for uploads."), diff=many, files=None)
+    assert not stands(said("scope_creep", here, "Nobody asked for this."), diff=many, files=None)
 
 
 def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> None:
