@@ -33,6 +33,8 @@ class HeuristicOpinion(Frozen):
     score: Unit
     confidence: Unit
     findings: tuple[Finding, ...] = ()
+    doubts: tuple[Finding, ...] = ()
+    """What an accept has to answer as well, and nobody is told: of that kind too many good changes hold some."""
     criteria: tuple[CriterionVerdict, ...] = ()
     """What code can say of each criterion: `missing` where it is proved, else `unverifiable` with what speaks of it or does not."""
     signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)

@@ -87,8 +87,11 @@ class Suspicion(Value):
 
 
 def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
-    """Every finding that is no fact. That a criterion's words are not found is none by itself: it is so of one met criterion in four."""
-    found = (one for one in opinion.findings if not one.fact)
+    """Every finding that is no fact, and every doubt.
+
+    That a criterion's words are not found is none by itself: it is so of one met criterion in four.
+    """
+    found = chain((one for one in opinion.findings if not one.fact), opinion.doubts)
     return tuple(Suspicion(f"q{number}", one, _criterion_of(one)) for number, one in enumerate(islice(found, MOST), 1))
 
 
@@ -116,7 +119,7 @@ def _settles(place: EvidencePointer, suspicion: Suspicion, change: Change, heari
         return False
     line = hearing.places.line(place.path, place.line, place.side) or ""
     if suspicion.criterion is not None:
-        return settles(change, suspicion.criterion, place.path, line)
+        return settles(change, suspicion.criterion, place.path, place.line, line)
     is_changed = (place.line, place.side) in _changed_lines(place.path, hearing)
     if settling is Settling.ASKED:
         asked = asked_of(change.dossier).words - common_stems()

@@ -55,6 +55,8 @@ def asked(text: str, *, inferred: bool = False) -> tuple[Criterion, ...]:
 
 
 RETRIED, LOGGED = "`send` tries on each `attempt`", "each try is written to `audit_log`"
+SPREAD = "A busy upload gets another attempt"
+"""Most of its words stand in the change, and no line holds them all."""
 UNLOGGED = "Nothing is written to the audit log."
 
 
@@ -71,6 +73,10 @@ UNLOGGED = "Nothing is written to the audit log."
         ("partial", RETRIED, (AT_CODE,), "`post` is called once too often.", True),
         ("partial", RETRIED, (AT_CODE,), VAGUE, False),
         ("missing", "x", (), VAGUE, True),  # no word to look for
+        ("missing", SPREAD, (), "A busy upload gets no attempt.", False),
+        ("partial", SPREAD, (AT_CODE,), "A busy upload gets no attempt.", True),
+        ("missing", "A busy printer gets another invoice", (), "No busy printer gets an invoice.", True),
+        ("missing", "A test covers a busy upload at another hour", (), "No test covers an hour.", True),
     ],
 )
 def test_an_unmet_criterion_counts_if_the_reject_speaks_of_it_and_the_change_does_not(
@@ -78,6 +84,11 @@ def test_an_unmet_criterion_counts_if_the_reject_speaks_of_it_and_the_change_doe
 ) -> None:
     reply = said("acceptance_gap", AT_CODE, concern, criteria=unmet(status, *at))
     assert stands(reply, criteria=asked(text)) is holds
+
+
+def test_a_place_of_a_criterion_alone_is_enough() -> None:
+    short = said("acceptance_gap", None, "`post` is called once too often.", criteria=unmet("partial", AT_CODE))
+    assert stands(short, criteria=asked(LOGGED))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from worker.judge.suspicions import left_open
 from worker.judge.validators import read_ci
 
 CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")
-TESTS = ("def test_send():", "    assert send(1) == 2")
+TESTS = ("def test_send():", "    assert send(1) == 2", "def test_busy():", "    assert retry(send, fails) == 3")
 DIFF = new_file("upload.py", *CODE) + new_file("tests/test_upload.py", *TESTS)
 
 
@@ -80,8 +80,11 @@ def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(said: dict[
     [
         ("`jitter` is waited for", (at("upload.py", 3),), False),
         ("`retry` is in `net/retry.py`", (at("upload.py", 3),), False),
-        ("a test covers jitter", (at("tests/test_upload.py", 2),), True),
+        ("a test covers jitter", (at("tests/test_upload.py", 2),), True),  # it may be called otherwise
         ("a test covers jitter", (at("upload.py", 3),), False),
+        ("a test covers: post a payload", (at("tests/test_upload.py", 2),), False),  # no finding, and asked about
+        ("a test covers: retry send", (at("tests/test_upload.py", 2),), False),
+        ("a test covers: send and retry, if a send fails", (at("tests/test_upload.py", 4),), True),
         ("the changelog tells of it", (at("upload.py", 3),), False),
     ],
 )

@@ -27,8 +27,15 @@ from worker.domain.dossier import Dossier
 from worker.domain.lookups import Sought
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
-from worker.domain.verdict import Finding
-from worker.judge.heuristics.acceptance_gap.shortfall import in_doubt, note_of, paths_to_look_up, seen_of, shortfall
+from worker.domain.verdict import Category, Finding
+from worker.judge.heuristics.acceptance_gap.shortfall import (
+    in_doubt,
+    note_of,
+    paths_to_look_up,
+    seen_of,
+    shortfall,
+    untold_tests,
+)
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
 from worker.judge.heuristics.lifecycle import doubt_of
@@ -149,6 +156,15 @@ class _Opinion:
             score=score,
             confidence=confidence,
             findings=self._findings,
+            doubts=tuple(
+                Finding(
+                    signal="test_not_found",
+                    category=Category.ACCEPTANCE_GAP,
+                    fact=False,
+                    note=f"{gap.wish.criterion.id}: {note_of(gap)}",
+                )
+                for gap in untold_tests(self._change)
+            ),
             criteria=self._criteria,
             signals=self._signals,
             safe=safe,

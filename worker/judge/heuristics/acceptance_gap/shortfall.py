@@ -18,6 +18,7 @@ from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, show
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path
+from worker.judge.heuristics.tests import tests_of
 
 PARTIAL: Final = 0.45
 ABSENT: Final = 0.9
@@ -44,6 +45,12 @@ _SPOKEN_OF: Final = 0.25
 """A criterion with a smaller gap stands in the change, word for word or nearly so."""
 _OF_PROSE: Final = 0.25
 """The share of the words of prose that the change that answers it holds: nine of ten do, and three of ten others."""
+
+_OF_LISTED: Final = 0.5
+"""The same of a listed criterion that spells out no name and asks for no test."""
+
+_OF_TEST: Final = 0.75
+"""The share of a criterion's words that the test holds that it asks for."""
 
 
 _OF_LINE: Final = 1 / 3
@@ -161,12 +168,19 @@ def is_spoken_of(change: Change, name: str) -> bool:
     """Whether the change holds what this criterion asks for, as far as words tell. Of prose, a part of its words will do."""
     gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
     if gap is not None:
-        says_something = bool(gap.wish.words or gap.wish.names or gap.wish.paths)
-        is_shown = gap.size < _SPOKEN_OF or _is_defined(gap.wish, change.meanwhile(shown_by))
-        return says_something and is_shown
+        wish = gap.wish
+        is_shown = gap.size < _SPOKEN_OF or _is_defined(wish, change.meanwhile(shown_by))
+        is_prose = gap.lack is Lack.WORDS and not wish.names and not wish.paths
+        says_something = bool(wish.words or wish.names or wish.paths)
+        return (says_something and is_shown) or (is_prose and _occurs(wish, _OF_LISTED, change))
     asked = next((one for one in change.dossier.criteria or () if one.id == name), None)
-    wanted = frozenset(wish_of(asked).words) - common_stems() if asked else frozenset[str]()
-    return bool(wanted) and len(wanted & change.once(changed_words)) >= _OF_PROSE * len(wanted)
+    return asked is not None and _occurs(wish_of(asked), _OF_PROSE, change)
+
+
+def _occurs(wish: Wish, share: float, change: Change) -> bool:
+    """Whether so many of its words stand anywhere in what was changed."""
+    wanted = frozenset(wish.words) - common_stems()
+    return bool(wanted) and len(wanted & change.once(changed_words)) >= share * len(wanted)
 
 
 def untested_criteria(change: Change) -> frozenset[str]:
@@ -177,8 +191,26 @@ def untested_criteria(change: Change) -> frozenset[str]:
     return frozenset(one.criterion.id for one in wishes)
 
 
-def settles(change: Change, name: str, path: str, line: str) -> bool:
-    """Whether this line shows what seems to be missing of a criterion: the file or the name itself, a test, a document, or a third of its words."""
+def untold_tests(change: Change) -> tuple[Gap, ...]:
+    """The criteria that ask for a test of something, where the change adds to some and the name of none speaks of it."""
+    return tuple(
+        gap
+        for gap in change.once(gaps)
+        if gap.lack is Lack.TEST and _SPOKEN_OF <= gap.size < ABSENT and _TEST_OF.search(gap.wish.criterion.text)
+    )
+
+
+_TEST_OF: Final = pattern(
+    r"(?i)\b(?:tests?|tested|specs?)(?:\s*:|\s+(?:\(|(?:for|of|that|which|where|covers?|covering|shows?|proves?|verif\w*)\b))"
+    r"|\bcovered by\b"
+)
+
+
+def settles(change: Change, name: str, path: str, number: int, line: str) -> bool:
+    """Whether this line shows what seems to be missing of a criterion.
+
+    That is the file or the name itself, a test that holds most of its words, a document, or a third of its words.
+    """
     gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
     if gap is None:
         return True
@@ -189,7 +221,8 @@ def settles(change: Change, name: str, path: str, line: str) -> bool:
         case Lack.NAME:
             return next(one for one in gap.wish.names if one.spelled == gap.what).parts[-1] in map(folded, held)
         case Lack.TEST:
-            return role_of(path) is Role.TEST
+            is_unspoken = gap.size >= ABSENT  # then the test may be called otherwise as well
+            return role_of(path) is Role.TEST if is_unspoken else _speaks_of(path, number, gap.wish, change)
         case Lack.DOCS:
             return _is_document(path)
         case Lack.WORDS:
@@ -197,6 +230,17 @@ def settles(change: Change, name: str, path: str, line: str) -> bool:
             return len(words & stems_of_all(held)) >= _OF_LINE * len(words)
         case _:
             assert_never(gap.lack)
+
+
+def _speaks_of(path: str, number: int, wish: Wish, change: Change) -> bool:
+    """Whether the test that a line stands in holds what a criterion asks a test for; of a file without a test, all that is new there."""
+    files = [file for file in change.files if file.path == path]
+    tests = [one for file in files for source in file.sources for one in tests_of(source)]
+    around = [f"{' '.join(one.key)} {one.text}" for one in tests if one.first <= number <= one.last]
+    is_test = bool(around) or (not tests and role_of(path) is Role.TEST)
+    texts = around or [text for file in files for text in file.diff.added_texts]
+    held = stems_of_all(NAME.findall("\n".join(texts)))
+    return is_test and len(held.intersection(wish.words)) >= _OF_TEST * len(wish.words)
 
 
 def _is_defined(wish: Wish, shown: Shown) -> bool:

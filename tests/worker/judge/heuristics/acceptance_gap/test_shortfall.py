@@ -7,7 +7,15 @@ import pytest
 from tests.worker.judge.heuristics.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict import CriterionStatus
 from worker.judge.heuristics import sought_in
-from worker.judge.heuristics.acceptance_gap.shortfall import gaps, in_doubt, note_of, seen_of, settles, shortfall
+from worker.judge.heuristics.acceptance_gap.shortfall import (
+    gaps,
+    in_doubt,
+    note_of,
+    seen_of,
+    settles,
+    shortfall,
+    untold_tests,
+)
 from worker.judge.heuristics.acceptance_gap.shown import shown_by
 from worker.judge.heuristics.change import Change
 
@@ -293,12 +301,12 @@ def test_a_line_that_stands_twice_is_two_units() -> None:
 def test_a_document_settles_that_no_document_changed_and_any_line_what_is_no_criterion(
     name: str, path: str, *, holds: bool
 ) -> None:
-    assert settles(change("The retry is documented in the docs"), name, path, "The retry.") is holds
+    assert settles(change("The retry is documented in the docs"), name, path, 1, "The retry.") is holds
 
 
 @pytest.mark.parametrize(("line", "holds"), [("print(invoice, colour)", True), ("send(payload)", False)])
 def test_a_line_about_a_criterion_settles_that_no_line_speaks_of_all_of_it(line: str, *, holds: bool) -> None:
-    assert settles(change("Invoices are printed in colour"), "AC1", "a.py", line) is holds
+    assert settles(change("Invoices are printed in colour"), "AC1", "a.py", 1, line) is holds
 
 
 def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None) -> tuple[str, ...]:
@@ -342,3 +350,44 @@ def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() 
     coverage += [{"criterion": "AC2", "addressed_by": "../outside.py", "evidence": "in words"}]
     coverage += [{"criterion": "AC3", "addressed_by": "/etc/acme.toml", "evidence": None}]
     assert sought("Retry a payload", case=case) == ("tests/test_upload.py",), "nothing outside of the repository"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line", "holds"),
+    [
+        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 6, True),
+        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 2, False),  # another test
+        ("Covered by a test: payload is broken, send retries", "tests/test_upload.py", 4, False),  # in none
+        ("Covered by a test: payload is broken, send retries", "net/upload.py", 2, False),
+        (
+            "Covered by a test: payload is broken, send retries",
+            "tests/cases.txt",
+            1,
+            True,
+        ),  # no test is told apart there
+        ("Covered by a test: payload is broken, send retries", "tests/other.py", 1, False),  # unchanged
+        ("Covered by a test: payload is large, upload resumes", "tests/test_upload.py", 6, False),
+    ],
+)
+def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_one(
+    text: str, path: str, line: int, *, holds: bool
+) -> None:
+    tests = f"{TEST}\n\ndef test_once_more():\n    payload = broken\n    assert send(payload) == retry(payload)\n"
+    after = {"net/upload.py": CODE, "tests/test_upload.py": tests, "tests/cases.txt": "send broken payload retries\n"}
+    assert settles(change(text, after), "AC1", path, line, "") is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Covered by a test: retry payload", ["AC1"]),
+        ("Covered by a test: send gives up after the last try", []),
+        ("Covered by a test: resumes halted transfers", []),  # nothing speaks of it: a finding
+        ("Covered by tests", []),
+        ("Retry the payload, extend tests", []),  # nobody says what they shall be of
+        ("A test shows that a payload is sent by retry", ["AC1"]),
+        ("Retry a payload lazily", []),
+    ],
+)
+def test_a_test_that_is_asked_for_is_in_doubt_where_no_test_is_called_so(text: str, found: list[str]) -> None:
+    assert [gap.wish.criterion.id for gap in untold_tests(change(text))] == found
