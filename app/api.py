@@ -73,7 +73,7 @@ class Api:
         if said[: len(SCHEME)].lower() != SCHEME:
             return _refused("another scheme" if said else "none")
         scope = self._tokens.scope(said[len(SCHEME) :].strip())
-        return _refused("one that nobody made here, or that was revoked") if scope is None else scope
+        return _refused("one that was not made here, or that was revoked") if scope is None else scope
 
     def _analytics(self, request: AnyRequest, name: str, scope: frozenset[InstallationId]) -> Said:
         if name not in set(Topic):

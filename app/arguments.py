@@ -14,7 +14,7 @@ from app.exits import Answer
 
 EXITS: Final = """\
 exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,
-            3 abstain (nobody judged), 4 Assay itself failed, 130 interrupted"""
+            3 abstain (not judged), 4 Assay itself failed, 130 interrupted"""
 
 EXAMPLES: Final = """\
 examples:

@@ -97,4 +97,4 @@ def _user() -> str:
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a container's user needs no name
-        return "whoever runs Assay"
+        return "the operator"

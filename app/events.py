@@ -56,7 +56,7 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("pull_request", "ready_for_review"): Row(partial(on_pull.changed, PullReady), AGAIN_AT_ONCE),
         ("pull_request", "converted_to_draft"): Row(
             partial(on_pull.changed, PullDrafted),
-            "what was not judged yet waits until it is ready or somebody asks; a judging that began goes on",
+            "what was not judged yet waits until it is ready or is asked for; a judging that began goes on",
         ),
         ("pull_request", "edited"): Row(
             on_pull.edited,
@@ -103,21 +103,21 @@ TABLE: Final[Mapping[tuple[str, str], Row]] = MappingProxyType(
         ("check_run", "created"): Row(on_check.run_created, "as `completed`, if it is done already"),
         ("check_run", "completed"): Row(
             on_check.run_completed,
-            "of another App: whoever waits for CI looks again; that it failed is noted; ours: nothing",
+            "of another App: a judging that waits for CI looks again; that it failed is noted; ours: nothing",
         ),
         ("check_run", "rerequested"): Row(on_check.rerun_pressed, f"ours: {AGAIN_AT_ONCE}; another App's: nothing"),
         ("check_run", "requested_action"): Row(on_check.button_pressed, "the buttons on our check"),
         ("check_suite", "completed"): Row(
             on_check.suite_completed,
-            "whoever waits for CI looks again; one that passed ends the quiet window; ours: nothing",
+            "a judging that waits for CI looks again; one that passed ends the quiet window; ours: nothing",
         ),
         ("check_suite", "rerequested"): Row(
             on_check.all_rerun, f"ours: every pull request with that head is {AGAIN_AT_ONCE}; another App's: nothing"
         ),
         ("status", ""): Row(
-            on_check.status_set, "whoever waits for CI looks again; that it failed is noted; pending: nothing"
+            on_check.status_set, "a judging that waits for CI looks again; that it failed is noted; pending: nothing"
         ),
-        ("workflow_run", "completed"): Row(on_check.workflow_completed, "whoever waits for CI looks again"),
+        ("workflow_run", "completed"): Row(on_check.workflow_completed, "a judging that waits for CI looks again"),
         ("push", ""): Row(
             on_repository.branch_pushed,
             "`.github/assay.yml`, `AGENTS.md`, `CLAUDE.md` or another rules file changed: open pull requests into that branch that "

@@ -85,7 +85,7 @@ def _standing(now: Standing) -> Iterator[Family]:
 
 
 COUNTS: Final = {
-    Count.OVERDUE: ("checks_overdue_total", "Check runs that nobody concluded in time, and the watchdog closed."),
+    Count.OVERDUE: ("checks_overdue_total", "Check runs that were not concluded in time and that the watchdog closed."),
     Count.GIVEN_UP: (
         "judgings_given_up_total",
         "Judgings that came to no verdict, for a failure of Assay or of GitHub.",
@@ -107,7 +107,7 @@ def _counted(figures: Figures) -> Iterator[Family]:
         ("", {"decision": decision, "reason": reason}, float(count))
         for (decision, reason), count in figures.verdicts.items()
     )
-    words = "Verdicts shown, by decision and its reason: a reject's category, why nobody judged."
+    words = "Verdicts shown, by decision and its reason: a reject's category, why it was not judged."
     yield Family("assay_verdicts_total", "counter", words, rows)
     for count, (name, said) in COUNTS.items():
         yield Family(f"assay_{name}", "counter", said, (("", {}, figures.counts[count]),))

@@ -44,7 +44,7 @@ WRONG_TOKEN: Final = (
 )
 WRONG_STATE: Final = (
     "This way back from GitHub did not begin here, began more than an hour ago, or was gone already. Nothing was taken over. If you "
-    "created an App just now, delete it at GitHub: its key was told to nobody."
+    "created an App just now, delete it at GitHub: its key was not passed on."
 )
 ASK_AGAIN: Final = "Reload this page to try once more: GitHub’s code is good for an hour."
 

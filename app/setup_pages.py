@@ -87,7 +87,7 @@ def confirm_page(wanted: Wish, manifest: Manifest, target: str) -> str:
     return _page(
         "Is this right?",
         f"""<dl>{told}</dl>{note}
-<p>Sign in to {escape(target.split("/")[2])} in this browser first. There you may still change the App’s name, which nobody else may have.</p>
+<p>Sign in to {escape(target.split("/")[2])} in this browser first. There you may still change the App’s name, which no other App may have.</p>
 <form method="post" action="{escape(target)}"><input type="hidden" name="manifest" value="{escape(json.dumps(manifest))}">
 <button>Create the App on GitHub</button></form>
 <p><a href="/setup">No, begin again</a></p>""",

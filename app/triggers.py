@@ -24,10 +24,10 @@ TAIL: Final = """
 - After a quiet window: `ASSAY_QUIET_WINDOW` seconds (10) after the last push, or as long as the
   `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
   A check suite of another App that passes on the head ends it: what is judged then is what CI found green.
-  The same where its own title and description say what is asked for, since it closes no issue that Assay can read, and somebody edits them: the
+  The same where its own title and description say what is asked for, since it closes no issue that Assay can read, and they are edited: the
   verdict on them counts no more from then on. What changes neither costs nothing, nor does who takes it back.
 - At once: an `assay` block in the description when the pull request is opened or pushed to, or one that was put there or changed since;
-  a review that somebody is asked for, while Assay still waits; ready for review; a command; Re-run.
+  a review that is requested, while Assay still waits; ready for review; a command; Re-run.
 - After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
   was edited, other issues to close, other rules of the base branch.
 - Another base branch: at once, or after the new base's quiet window where judging still waits.
@@ -42,7 +42,7 @@ Coding agents are judged. They are told by their account, their branch, the comm
 of these counts as a person. Pull requests of people and of other bots are observed: they are judged, and the check is neutral and says
 why. `ASSAY_PEOPLE`, `ASSAY_BOTS` and `authors` in `.github/assay.yml` change
 that. Where a rule requires the check, `authors: {people: judge, bots: judge}` is the safe choice: an agent that leaves out its trailer or
-has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by somebody with write access judges anything. What was open when Assay was installed gets a `neutral` check (`action_required` where the base branch requires the check and such authors are judged), and is judged from its next push
+has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by an account with write access judges anything. What was open when Assay was installed gets a `neutral` check (`action_required` where the base branch requires the check and such authors are judged), and is judged from its next push
 on, or on command.
 
 ## What follows from a change of the rules
@@ -60,7 +60,7 @@ once.
 
 ## Other checks
 
-They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish and that nobody overrode; after
+They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish and was not overridden; after
 sixty such looks at one head it takes a push or a command. Which pull requests a commit is the head of is known
 from their own events, since check events of forks name none.
 """

@@ -1,5 +1,6 @@
 """What the documents say is what the code says."""
 
+import ast
 import json
 import re
 import tomllib
@@ -66,3 +67,26 @@ def test_what_the_page_on_the_case_shows_is_read_as_it_says() -> None:
     known = {name for names in (*CASE_NAMES.values(), *CLAIM_NAMES.values()) for name in names}
     told = re.findall(r"`([a-z_]+)`", page.partition("Read as well:")[2].partition("Other fields")[0])
     assert {name.replace("_", "") for name in told} <= known
+
+
+def test_no_text_that_people_read_is_about_somebody_or_nobody() -> None:
+    """The subject of a sentence is a thing of the domain: an account, a maintainer, the operator, this change."""
+    read = [*(ROOT / "worker/render").glob("*.py"), ROOT / "worker/judge/words.py", ROOT / "worker/variables.py"]
+    about = re.compile(r"\b(?:some|any|every|no)body\b|\bwhoever\b", re.IGNORECASE)
+    found = [
+        (path.name, text)
+        for path in (*read, *(ROOT / "app").glob("*.py"))
+        for text in texts_in(ast.parse(path.read_text()))
+        if about.search(text)
+    ]
+    assert found == []
+
+
+def texts_in(tree: ast.Module) -> list[str]:
+    """Every text of a module but its docstrings."""
+    bare = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    return [
+        one.value
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in bare
+    ]

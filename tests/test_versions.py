@@ -1,4 +1,4 @@
-"""What ships under a version stays what it is: whoever runs Assay has verdicts on record that name it."""
+"""What ships under a version stays what it is: the operator has verdicts on record that name it."""
 
 from pathlib import Path
 

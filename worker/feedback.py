@@ -35,7 +35,7 @@ REFUSED: Final = ""
 
 
 class Writer(Value):
-    """`newest`: the head that was announced last. `is_silent`: whoever runs Assay declined comments."""
+    """`newest`: the head that was announced last. `is_silent`: the operator declined comments."""
 
     comments: Comments
     notes: Notes

@@ -218,7 +218,7 @@ def decided_by_people(request: JudgeRequest, dossier: Dossier, deps: Deps) -> Ou
         return Overtaken(newer)
     if last is None:
         deps.board.overrule(request, head_sha)
-        return Dropped("a person decided before anybody judged")
+        return Dropped("a person decided before it was judged")
     is_shown = deps.board.publish(request, last, dossier, None)
     return Judged(last, dossier, said=said) if is_shown else Overtaken()
 

@@ -40,7 +40,7 @@ MOST_ASKED: Final = 5
 class People(Value):
     """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked.
 
-    `asks_nobody`: whoever runs Assay declined that.
+    `asks_nobody`: the operator declined that.
     """
 
     decisions: Decisions

@@ -46,7 +46,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "none: no model is asked, what needs one is `unproven`",
         "Anthropic's console",
     ),
-    Variable("ANTHROPIC_BASE_URL", "an http(s) URL", "Anthropic's own", "whoever runs your gateway"),
+    Variable("ANTHROPIC_BASE_URL", "an http(s) URL", "Anthropic's own", "the operator of your gateway"),
     Variable("ASSAY_MODEL", "a model's name", "claude-haiku-5-5", "Anthropic's list of models"),
     Variable("ASSAY_SECOND_MODEL", "a model's name, for second opinions", "none is asked", "docs/operating.md"),
     Variable("ASSAY_BOARD", "1 looks through three lenses, at three times the price", "0", "docs/operating.md"),
@@ -58,7 +58,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "the rubric's (0.7)",
         "docs/configuration.md",
     ),
-    Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "whoever runs your Redis"),
+    Variable("REDIS_URL", "a redis://, rediss:// or unix:// URL", "an embedded server", "the operator of your Redis"),
     Variable("ASSAY_DATA_DIR", "a folder", "$XDG_STATE_HOME/assay or ~/.local/state/assay", CHOICE),
     Variable(
         "ASSAY_STORE_KEYS",
@@ -78,7 +78,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     Variable(
         "ASSAY_METRICS_ADDRESS",
         "HOST:PORT at which `assay serve` answers GET /metrics, for Prometheus; keep it off the public side",
-        "none: nobody is told",
+        "none: no metrics are answered",
         "docs/operating.md",
     ),
     Variable("ASSAY_WORKERS", "how many pull requests are judged at a time", "1", CHOICE),
@@ -158,7 +158,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable(
         "ASSAY_CANARY_RUBRIC",
-        "a rubric's file: a candidate that judges beside the active one, and is shown to nobody",
+        "a rubric's file: a candidate that judges beside the active one, and is not shown",
         "none",
         "docs/rubric.md",
     ),
@@ -188,7 +188,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable(
         "ASSAY_COMMENTS",
-        "0 writes no comment, answers no command in words and asks nobody for a review, whatever the App may",
+        "0 writes no comment, answers no command in words and requests no review, whatever the App may",
         "1",
         "docs/permissions.md",
     ),
@@ -199,7 +199,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
         "docs/permissions.md",
     ),
     Variable(
-        "ASSAY_SERVER", "the http(s) URL of a running Assay, for `assay wait`", "the records here", "whoever runs it"
+        "ASSAY_SERVER", "the http(s) URL of a running Assay, for `assay wait`", "the records here", "its operator"
     ),
     Variable("ASSAY_TOKEN", "a token that it made, for `assay wait`", "none", "`assay token create` there"),
     Variable(

@@ -110,7 +110,7 @@ def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
     assay("pause", "acme/widgets")
     stopped = known.switches.stopped(*HERE)
     assert stopped is not None
-    assert stopped.suspension.by == "whoever runs Assay"
+    assert stopped.suspension.by == "the operator"
 
 
 def test_the_doctor_shows_every_pause(known: Store) -> None:

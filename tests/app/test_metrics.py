@@ -75,11 +75,11 @@ assay_dispatcher_leads 1
 # HELP assay_paused Whether judging is paused everywhere, by `assay pause`.
 # TYPE assay_paused gauge
 assay_paused 0
-# HELP assay_verdicts_total Verdicts shown, by decision and its reason: a reject's category, why nobody judged.
+# HELP assay_verdicts_total Verdicts shown, by decision and its reason: a reject's category, why it was not judged.
 # TYPE assay_verdicts_total counter
 assay_verdicts_total{decision="accept",reason=""} 4
 assay_verdicts_total{decision="abstain",reason="paused"} 1
-# HELP assay_checks_overdue_total Check runs that nobody concluded in time, and the watchdog closed.
+# HELP assay_checks_overdue_total Check runs that were not concluded in time and that the watchdog closed.
 # TYPE assay_checks_overdue_total counter
 assay_checks_overdue_total 1
 # HELP assay_judgings_given_up_total Judgings that came to no verdict, for a failure of Assay or of GitHub.

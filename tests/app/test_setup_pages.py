@@ -57,7 +57,7 @@ Commit statuses (read): see CI that reports statuses: nothing may pass while one
 Checks (read and write): write the one check that Assay is, and see the others.
 Each of these is your choice, now or later:
 [comments checked] Pull requests (read and write): comment on pull requests, answer commands, set a label, ask for a review
-Without it the agent gets no comment, commands get no answer in words, and nobody is asked for a review; verdicts stand on the check alone.
+Without it the agent gets no comment, commands get no answer in words, and no review is requested; verdicts stand on the check alone.
 [reactions] Pull requests (read and write): react to commands, so that they are seen to be taken or refused
 Without it commands get no reaction: what follows shows on the check, and a refusal only in an answer.
 [merge_queue] Merge queues (read): hear of merge groups, and answer for them
@@ -91,7 +91,7 @@ Permissions
 metadata: read, contents: read, pull_requests: write, issues: read, actions: read, statuses: read, checks: write
 Events
 pull_request
-Sign in to github.com in this browser first. There you may still change the App’s name, which nobody else may have.
+Sign in to github.com in this browser first. There you may still change the App’s name, which no other App may have.
 Create the App on GitHub
 No, begin again
 """)

@@ -140,7 +140,7 @@ LAPTOP: dict[str, tuple[dict[str, str], tuple[str, str | None], str]] = {
     "a cap": (
         {"ASSAY_PR_MAX_USD": "0.0001"},
         ("budget", "pr_cap"),
-        "Whoever runs Assay raises ASSAY_PR_MAX_USD",
+        "The operator raises ASSAY_PR_MAX_USD",
     ),
     "an unknown price": (
         {"ASSAY_MODEL": "claude-nine"},

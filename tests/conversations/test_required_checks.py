@@ -16,7 +16,7 @@ def test_without_a_model_a_required_check_does_not_pass_unjudged_and_any_other_i
     required = world.agent.opens(RETRY)
     world.settles()
     assert (required.check.conclusion, required.verdict["abstain_reason"]) == ("action_required", "unproven")
-    assert "The base branch requires this check, so a change that nobody judged does not pass." in required.text
+    assert "The base branch requires this check, so a change that was not judged does not pass." in required.text
     assert not world.alice.merges(required).is_merged
 
     world.repository(PROJECT, protect=[])

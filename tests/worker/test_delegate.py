@@ -95,7 +95,7 @@ class TestJudgeOutput:
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert (judgement.verdict, judgement.reason) == (Ruling.UNAVAILABLE, AbstainReason.JUDGE_UNAVAILABLE)
         assert "529" in judgement.reasoning
-        assert "Nobody judged this output." in judgement.reasoning
+        assert "This output was not judged." in judgement.reasoning
         assert judgement.next_step == "Ask again when the model can be reached; nothing has to change in the output."
 
     def test_delegate_task_passes_acceptance_criteria(self, model: Anthropic, settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """Backlog, agents' scorecards, and what people overrode.
 
-Does not rank noise: an agent has a rank only where its interval touches nobody else's. Invariant: every share comes with its
+Does not rank noise: an agent has a rank only where its interval touches no other agent's. Invariant: every share comes with its
 count and its 95 % interval, and is a part of one cohort.
 """
 

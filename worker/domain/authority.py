@@ -85,7 +85,7 @@ RIGHTS: Final[Mapping[CommandName, Right]] = MappingProxyType(
             by_author=True,
             needs_reason=False,
             spelled="/assay pause [for 2h] [REASON]",
-            does="Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`), until a time (`2026-11-20T15:00Z`) or until somebody resumes.",
+            does="Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`), until a time (`2026-11-20T15:00Z`) or until it is resumed.",
         ),
         CommandName.RESUME: Right(
             least=Role.MAINTAIN,

@@ -106,7 +106,7 @@ UNKNOWN = Awaited(Awaiting.NONE, "No pull request with this commit as its head i
 
 
 def reason_of(verdict: Verdict | None) -> str | None:
-    """In one word why it does not accept: its category, or why nobody judged."""
+    """In one word why it does not accept: its category, or why it was not judged."""
     said = None if verdict is None else verdict.category or verdict.abstain_reason
     return None if said is None else said.value
 
@@ -118,7 +118,7 @@ PENDING: Final[Mapping[str, str]] = {
     Reason.RATE_LIMIT: "GitHub takes no more requests for a while; after that it is judged.",
     Reason.GITHUB_OUTAGE: "GitHub can't be reached; it is tried again and again.",
 }
-_AGAIN: Final = "Nobody could judge it; it is judged again by itself."
+_AGAIN: Final = "It could not be judged, and is judged again by itself."
 
 
 class Due(Value):
@@ -209,5 +209,5 @@ def _state(one: SeenPull, sha: Sha) -> tuple[Awaiting, str | None, str]:  # noqa
     return (
         Awaiting.NONE,
         None,
-        "Nobody judges it: it was skipped or closed, or is older than Assay here. Its check says why.",
+        "It is not judged: it was skipped or closed, or is older than Assay here. Its check says why.",
     )

@@ -92,7 +92,7 @@ class ConfigKeys(Frozen):
     )
     abstains: dict[AbstainReason, Conclusion] = _key(
         {},
-        "What the check concludes when nobody judged, by the reason: `block` (action required) or `neutral`, which "
+        "What the check concludes where the change was not judged, by the reason: `block` (action required) or `neutral`, which "
         "passes. Without it: as docs/verdict.md says, so `unproven: neutral` lets a required check pass without a model. "
         "Where `mode` is `observe`, all are neutral.",
         {"judge_unavailable": "neutral"},
@@ -121,7 +121,7 @@ class ConfigKeys(Frozen):
     )
     model: Model | None = _key(
         None,
-        "The model that judges here, if whoever runs Assay allows it (ASSAY_MODELS). Without it: ASSAY_MODEL.",
+        "The model that judges here, if the operator allows it (ASSAY_MODELS). Without it: ASSAY_MODEL.",
         "claude-sonnet-5",
     )
     authors: Authors = _key(

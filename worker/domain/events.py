@@ -87,7 +87,7 @@ MESSAGES: Final[Mapping[FailureMode, str]] = {
     FailureMode.SUBJECT_NOT_FOUND: "what was to be judged is not there any more",
     FailureMode.RUBRIC_INVALID: "the rubric can't be used",
 }
-LOST: Final = "whoever judged it ended without a word"
+LOST: Final = "the judging process ended without a word"
 OVERTAKEN: Final = "a newer commit came while it was judged"
 
 

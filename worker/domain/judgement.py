@@ -51,7 +51,7 @@ class CriterionJudgement(Frozen):
 
 
 class Judgement(Frozen):
-    """`reason`: why nobody judged. `judged`: False where there was nothing to judge by. `cost_usd` None: not known."""
+    """`reason`: why it was not judged. `judged`: False where there was nothing to judge by. `cost_usd` None: not known."""
 
     verdict: Ruling
     reasoning: str
@@ -146,6 +146,7 @@ def _of_output(concern: str) -> str:
 
 _WORDS: Final = (
     ("this change", "this output"),
+    ("This change", "This output"),
     ("The issue, its criteria and the rules alone", "The criteria alone"),
     ("whether it does what it should", "whether it meets its criteria"),
     ("of this pull request", "of this output under these criteria"),

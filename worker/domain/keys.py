@@ -362,7 +362,7 @@ OF_PULLS: Final = (
 """What is kept of a pull request, and goes when its repository is forgotten."""
 
 PAUSED: Final = Key("assay:paused", "string", ttl=None)
-"""Whoever runs Assay stopped all judging: who, until when, and why."""
+"""The operator stopped all judging: who, until when, and why."""
 
 SHELVES: Final = Key("assay:shelves", "zset", ttl=None)
 """Repositories with heads that nobody judged for a pause, by when to look whether it is over."""

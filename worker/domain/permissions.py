@@ -75,7 +75,7 @@ EXTRAS: Final = (
             "Pull requests",
             "comment on pull requests, answer commands, set a label, ask for a review",
         ),
-        "the agent gets no comment, commands get no answer in words, and nobody is asked for a review; "
+        "the agent gets no comment, commands get no answer in words, and no review is requested; "
         "verdicts stand on the check alone",
         switch="ASSAY_COMMENTS",
     ),

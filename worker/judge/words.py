@@ -69,7 +69,7 @@ def ci_pending(report: CiReport) -> tuple[str, str]:
         )
     return (
         f"CI did not finish in time{f': {names}' if names else ''}.",
-        "Whoever runs CI sees to it that it finishes on this head, then re-runs this check.",
+        "A maintainer has CI finish on this head, then re-runs this check.",
     )
 
 
@@ -113,23 +113,23 @@ def unproven(
 
 def judge_unavailable(reason: str) -> tuple[str, str]:
     return (
-        f"The model could not be asked: {reason}. Nobody judged this change.",
-        "Somebody re-runs this check when the model can be reached again; the author has nothing to change.",
+        f"The model could not be asked: {reason}. This change was not judged.",
+        "A maintainer re-runs this check when the model can be reached again; the author has nothing to change.",
     )
 
 
 def no_issue() -> tuple[str, str]:
     """The repository's configuration wants one."""
     return (
-        "No issue is linked, and this repository wants one for each change (`require_issue`). Nobody judged this change.",
+        "No issue is linked, and this repository wants one for each change (`require_issue`). This change was not judged.",
         "The author links the issue in the description, as in `Closes #12`, and pushes or comments `/rejudge`.",
     )
 
 
 def reply_invalid(problem: str) -> tuple[str, str]:
     return (
-        f"The model's answers could not be used, also after one correction: {problem} Nobody judged this change.",
-        "Somebody re-runs this check, or a person reviews the change; the author has nothing to change.",
+        f"The model's answers could not be used, also after one correction: {problem} This change was not judged.",
+        "A maintainer re-runs this check, or a person reviews the change; the author has nothing to change.",
     )
 
 
@@ -166,19 +166,17 @@ def budget(level: Level, asked_usd: Decimal) -> tuple[str, str]:
     used = f"{dollars(level.used_usd)} of {dollars(level.cap_usd)}"
     concern = (
         f"The model was not asked: of the budget {BUDGETS[level.cap]}, {used} is spent or reserved, "
-        f"and this question could cost up to {dollars(asked_usd)}. Nobody judged this change."
+        f"and this question could cost up to {dollars(asked_usd)}. This change was not judged."
     )
     match level.cap:
         case Cap.PULL:
-            step = "Whoever runs Assay raises ASSAY_PR_MAX_USD and somebody re-runs this check, or a person reviews the change."
+            step = "The operator raises ASSAY_PR_MAX_USD and a maintainer re-runs this check, or a person reviews the change."
         case Cap.DAY:
-            step = "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_DAY_MAX_USD."
+            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_DAY_MAX_USD."
         case Cap.SHARE:
-            step = (
-                "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE."
-            )
+            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_REPOSITORY_SHARE."
         case Cap.AUTHOR:
-            step = "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_AUTHOR_SHARE."
+            step = "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_AUTHOR_SHARE."
         case _:
             assert_never(level.cap)
     return concern, step
@@ -201,13 +199,13 @@ def paused(pause: Pause, suspension: Suspension | None = None) -> tuple[str, str
     match pause:
         case Pause.OPERATOR:
             return (
-                "Judging is paused: whoever runs Assay stopped it. Nobody judged this change.",
-                "A person reviews it, or somebody re-runs this check once ASSAY_PAUSED is 0 again.",
+                "Judging is paused: the operator stopped it. This change was not judged.",
+                "A person reviews it, or a maintainer re-runs this check once ASSAY_PAUSED is 0 again.",
             )
         case Pause.REPOSITORY:
             return (
-                "Judging is paused in this repository, by `assay pause`. Nobody judged this change.",
-                "A person reviews it, or somebody re-runs this check once `assay resume` let judging go on.",
+                "Judging is paused in this repository, by `assay pause`. This change was not judged.",
+                "A person reviews it, or a maintainer re-runs this check once `assay resume` let judging go on.",
             )
         case _:
             assert_never(pause)
@@ -219,7 +217,7 @@ def _suspended(pause: Pause, suspension: Suspension) -> tuple[str, str]:
     why = f" Reason: {suspension.reason.rstrip('.')}." if suspension.reason else ""
     end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
     return (
-        f"Judging is paused{where} by {suspension.by}{until}.{why} Nobody judged this change.",
+        f"Judging is paused{where} by {suspension.by}{until}.{why} This change was not judged.",
         f"Assay judges it by itself once {end}. Until then a person reviews it.",
     )
 
@@ -299,7 +297,7 @@ def criterion_is_not_named(name: str, status: CriterionStatus) -> str:
 
 def place_is_tied(place: EvidencePointer) -> str:
     return (
-        f"{place.path} is called work that nobody asked for, and what it changes is tied to the rest and to the issue."
+        f"{place.path} is called work that was not asked for, and what it changes is tied to the rest and to the issue."
     )
 
 
@@ -384,7 +382,7 @@ def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
     """The run that the evidence comes from is suspected, not the change."""
     return (
         f"The run, and not the change, seems to have failed, so nothing was scored: {concern}",
-        next_step or "Somebody repeats the run, then re-runs this check.",
+        next_step or "A maintainer repeats the run, then re-runs this check.",
     )
 
 

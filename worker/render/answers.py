@@ -13,7 +13,7 @@ from worker.domain.suspension import Suspension, when
 from worker.render.markdown import bullets, code, prose, table
 
 HEADER: Final = ("Command", "Who may", "What it does")
-NOT_YOURS: Final = "Nobody decides about their own pull request"
+NOT_YOURS: Final = "No account decides about its own pull request"
 
 
 def refused(ask: Ask, why: Refusal, role: Role, detail: str = "") -> str:
@@ -27,7 +27,7 @@ def refused(ask: Ask, why: Refusal, role: Role, detail: str = "") -> str:
                 f"{code(ask.login)} has {'none' if role is Role.NONE else role.value}."
             )
         case Refusal.AUTHOR:
-            return f"{spelled} is not for {code(ask.login)} here. {NOT_YOURS}: ask somebody else with the role {_roles(right.least)}."
+            return f"{spelled} is not for {code(ask.login)} here. {NOT_YOURS}: ask another account with the role {_roles(right.least)}."
         case Refusal.REASON:
             return f"A reason is missing. Write it behind the command, on the same line: {spelled}."
         case Refusal.TIME:

@@ -304,7 +304,7 @@ def _counts(stored: Stored) -> str:
 
 def reported(dossier: Dossier, place: str, taken: Sequence[Taken], page: Page) -> str:
     """What stands in a dossier that is to be given away, and what was taken out of it."""
-    lines = [page.ink(f"Written to {exact_line(place)}. It holds, and whoever gets it can read:", Ink.BOLD)]
+    lines = [page.ink(f"Written to {exact_line(place)}. It holds, for each of its readers:", Ink.BOLD)]
     for name, said in _held(dossier):
         lines += _row(name, said, page)
     lines += _row("redacted", ", ".join(map(_taken, taken)) or "nothing", page)

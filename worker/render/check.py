@@ -260,7 +260,7 @@ def failed(reason: str, delivery_id: str = "") -> CheckContent:
     return CheckContent(
         title="Not judged: Assay failed",
         summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
-        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.",
+        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.",
         text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
         conclusion=Conclusion.ACTION_REQUIRED,
         block=none_coming(Reason.ASSAY_FAILED),

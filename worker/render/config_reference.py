@@ -22,7 +22,7 @@ not edit (`assay config reference`).
 - **Whose file counts.** The repository's own file at the *base* commit of a pull request, over the file `{PLACE}` in the
   repository `{DEFAULTS}` of the same owner (its default branch), over the defaults: key by key at the top level, so that
   `authors` in the repository replaces all of the owner's `authors`. A default that the App may not see counts as none: a
-  private `{DEFAULTS}` needs the App installed on it. What whoever runs Assay set for caps, tier and models stays above all of it.
+  private `{DEFAULTS}` needs the App installed on it. What the operator set for caps, tier and models stays above all of it.
 - **A pull request that edits the file** is judged by the base's version. The check lists what would change, from which value
   to which, and says where that is weaker.
 - **A mistake stops no judging.** It takes away the entry in which it stands: all else that can be read holds. For the rest the

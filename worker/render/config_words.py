@@ -25,7 +25,7 @@ MARKS: Final = (PLACE, MISNAMED, *AT_THE_ROOT, *NAMES, *FOLDERS)
 WEAKER: Final[Mapping[str, str]] = {
     "mode": "a reject would not fail the check any more",
     "categories": "such a reject would not fail the check any more",
-    "abstains": "what nobody judged for this reason would pass",
+    "abstains": "what was not judged for this reason would pass",
     "require_issue": "no issue would be needed any more",
     "accept_alone": "code would accept changes of documentation without a model",
     "signals": "the code checks would make less of it",
@@ -94,7 +94,7 @@ def _refused(one: "Refused") -> str:
 
 def _other_model(verdict: Verdict) -> Iterator[str]:
     if name := verdict.signals.get("model_not_allowed"):
-        yield f"`model: {name}` is not among the models that whoever runs Assay allows (ASSAY_MODELS), and was not asked"
+        yield f"`model: {name}` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
 
 
 def _listed(problems: Sequence["Problem"]) -> str:

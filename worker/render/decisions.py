@@ -23,7 +23,7 @@ NAME_BYTES: Final = 100
 
 
 class Called(Value):
-    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask; `is_declined`: whoever runs Assay."""
+    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask; `is_declined`: the operator."""
 
     names: tuple[str, ...] = ()
     refused: bool = False
@@ -140,7 +140,7 @@ def _called(called: Called) -> str:
         )
     if called.is_declined and called.has_owners:
         return (
-            "**A person has to decide.** Nobody was asked for a review: whoever runs Assay declined that "
+            "**A person has to decide.** No review was requested: the operator declined that "
             f"({code('ASSAY_COMMENTS')}). {way} {or_else}."
         )
     if not called.names:

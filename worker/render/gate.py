@@ -117,8 +117,8 @@ def gate_lines(gate: Gate, our_app_id: int, slug: str, operators: Authors) -> It
     if gate.teams:
         words = (
             f"{named(gate.teams)} own{'s' if len(gate.teams) == 1 else ''} files. Assay asks a team for a review, but does not read "
-            "who is in it (that takes a permission on the whole organization): for a team counts the review of whoever may "
-            "override, so of the roles maintain and admin."
+            "who is in it (that takes a permission on the whole organization): for a team counts the review of an account that may "
+            "override (the roles maintain and admin)."
         )
         yield Examined(OWNERS, Health.OK, words)
 
@@ -139,7 +139,7 @@ def _required(gate: Gate, our_app_id: int, slug: str) -> Examined:
             )
         case Hold.ANYBODYS:
             words = (
-                f"{CHECK_NAME} is required on {gate.branch} by {by}, but from any source: whoever may write there can post a "
+                f"{CHECK_NAME} is required on {gate.branch} by {by}, but from any source: each account with write access can post a "
                 f"status of that name and merge. Choose {slug} as its source, where it is required."
             )
             return Examined(REQUIRED, Health.WRONG, words)

@@ -37,7 +37,7 @@ class Words(Value):
 STOPS: Final = {
     Why.STRANGE_REF: Words(
         "Not judged: this group names no pull request",
-        "The branch of this merge group is not worded as GitHub words it: nobody can tell which pull request it tries.",
+        "The branch of this merge group is not worded as GitHub words it: which pull request it tries is not known.",
         "take the pull request out of the queue",
     ),
     Why.CLOSED: Words("Not judged: {name} is closed", "{pull} was closed.", "reopen it"),
@@ -62,7 +62,7 @@ STOPS: Final = {
     ),
     Why.NOT_SHOWN: Words(
         "Not judged: no diff to compare with {name}",
-        "GitHub shows no diff of it, since it is too large or takes too long: nobody can tell whether it changes what {pull} was "
+        "GitHub shows no diff of it, since it is too large or takes too long: whether it changes what {pull} was "
         "accepted for.",
         "wait a while, split it, or have a maintainer comment `/override REASON` in {pull}",
     ),
@@ -204,7 +204,7 @@ def failed(place: Place, reason: str) -> CheckContent:
     return CheckContent(
         title="Not judged: Assay failed",
         summary=f"This says nothing about {place.pull}. What happened: {prose(reason)}\n\n"
-        "**Next step:** put the pull request into the queue again. If it happens again, tell whoever runs this Assay.",
+        "**Next step:** put the pull request into the queue again. If it happens again, tell the operator of this Assay.",
         conclusion=Conclusion.ACTION_REQUIRED,
         block=none_coming(Reason.ASSAY_FAILED),
     )

@@ -45,7 +45,7 @@ def permissions_page() -> str:
             "## Your choice",
             "",
             "Each can be left out at `/setup`, or taken out in the App's settings, and be added later: GitHub then asks the owner of",
-            "each installation to approve it, and until they do, nothing of it works there. Whoever installed Assay before merge",
+            "each installation to approve it, and until they do, nothing of it works there. An installation from before merge",
             "queues were supported has to approve *Merge queues* that way. `code_scanning` is not ticked at `/setup`; the others are.",
             "",
             "| choice | permission | level | why | without it |",

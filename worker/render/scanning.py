@@ -29,7 +29,7 @@ def unscanned(refusal: Refusal) -> str:
         case Refusal.NOT_FOUND:
             return "GitHub knows no code scanning here (404). Look whether this GitHub has it."
         case Refusal.NOT_TAKEN:
-            return "GitHub did not take the file. Tell whoever runs this Assay: its log has GitHub's words."
+            return "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words."
         case Refusal.TOO_LARGE:
             return "the file is larger than the 10 MB that GitHub takes. The verdict is on the check."
         case _:

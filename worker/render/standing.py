@@ -14,7 +14,7 @@ from worker.render.check import BODY_BYTES, judging
 from worker.render.markdown import blocks, joined
 from worker.render.words import REQUIRED_UNPROVEN
 
-ANYHOW: Final = "Somebody with write access can have it judged all the same: comment `/rejudge`."
+ANYHOW: Final = "An account with write access has it judged all the same: comment `/rejudge`."
 SET_IN: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
 
 WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
@@ -67,8 +67,8 @@ def waiting(
 def draft() -> CheckContent:
     return CheckContent(
         title="Draft: judged when it is ready",
-        summary="A draft is judged when it is marked ready for review, when somebody is asked for a review, when its "
-        "description gets an `assay` block, or when somebody with write access comments `/rejudge`.",
+        summary="A draft is judged when it is marked ready for review, when a review is requested, when its "
+        "description gets an `assay` block, or when an account with write access comments `/rejudge`.",
         is_queued=True,
         is_watched=False,
         is_idle=True,

@@ -83,7 +83,7 @@ def scorecards(agents: Answer, page: Page) -> str:
     """Agents, each with its counts and intervals."""
     cards = [list(_card(row, page)) for row in agents["data"]] or [[NOTHING]]
     note = wrapped(
-        "In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: "
+        "In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's: "
         "the rest may be noise.",
         page,
     )

@@ -48,7 +48,7 @@ NO_MODEL: Final = "no_model"
 """`signals.escalation_skipped` of a verdict whose operator configured no model."""
 
 REQUIRED_UNPROVEN: Final = (
-    "The base branch requires this check, so a change that nobody judged does not pass. "
+    "The base branch requires this check, so a change that was not judged does not pass. "
     "`abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass."
 )
 _OBSERVED: Final = "so the check neither passes nor blocks. `authors` in `.github/assay.yml` sets that."
@@ -133,7 +133,7 @@ def is_observed(verdict: Verdict, dossier: Dossier) -> bool:
 
 
 def lacks_model(verdict: Verdict) -> bool:
-    """Whether nobody judged because whoever runs Assay set up no model."""
+    """Whether nobody judged because the operator set up no model."""
     return verdict.signals.get("escalation_skipped") == NO_MODEL
 
 
@@ -351,14 +351,14 @@ def _nobody(verdict: Abstain) -> str:
     """Why nobody did, where it is for what the operator, the repository or the model's server did; else empty."""
     match verdict.abstain_reason:
         case AbstainReason.PAUSED:
-            return f"nobody: judging is paused {PAUSED_BY.get(str(verdict.signals.get('paused_by')), 'here')}"
+            return f"nothing: judging is paused {PAUSED_BY.get(str(verdict.signals.get('paused_by')), 'here')}"
         case AbstainReason.JUDGE_UNAVAILABLE if not verdict.tokens.output:
             return f"code checks alone: {verdict.judge_model or 'the model'} gave no answer"
         case _:
             return ""
 
 
-PAUSED_BY: Final = {"operator": "by whoever runs Assay", "repository": "in this repository"}
+PAUSED_BY: Final = {"operator": "by the operator", "repository": "in this repository"}
 
 
 def asked_words(verdict: Verdict) -> str:

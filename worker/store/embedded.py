@@ -86,7 +86,9 @@ def socket_path(data_dir: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     state = folder.lstat()
     if folder.is_symlink() or state.st_uid != os.getuid() or state.st_mode & 0o077:
-        raise InputError(f"{folder} belongs to somebody else or is open to others. Set ASSAY_DATA_DIR to a short path.")
+        raise InputError(
+            f"{folder} belongs to another account or is open to others. Set ASSAY_DATA_DIR to a short path."
+        )
     return folder / "assay.sock"
 
 

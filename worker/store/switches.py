@@ -19,7 +19,7 @@ BEFORE: Final = Suspension()
 
 
 class Stopped(Value):
-    """A pause that is in force. `is_everywhere`: whoever runs Assay set it, for all repositories."""
+    """A pause that is in force. `is_everywhere`: the operator set it, for all repositories."""
 
     suspension: Suspension
     is_everywhere: bool

@@ -1,4 +1,4 @@
-"""The canary: a candidate that judges what was judged live, for its own money, and is shown to nobody."""
+"""The canary: a candidate that judges what was judged live, for its own money, and is not shown."""
 
 import json
 from collections.abc import Iterator

@@ -154,4 +154,6 @@ def test_what_nobody_could_judge_and_is_judged_again_by_itself_says_why(
     noted: dict[str, int], verdict: Verdict, reason: str
 ) -> None:
     assert reason_to_wait(Due(is_begun=False, now=NOW, **noted), verdict) == reason
-    assert awaited([seen(pending="judge_unavailable")], A).why == "Nobody could judge it; it is judged again by itself."
+    assert (
+        awaited([seen(pending="judge_unavailable")], A).why == "It could not be judged, and is judged again by itself."
+    )

@@ -40,7 +40,7 @@ def test_a_refusal_says_who_may_or_what_to_do() -> None:
         "`/rejudge` is for people with the role write, maintain or admin in this repository. `mallory` has none."
     )
     assert refused(ask(), Refusal.AUTHOR, Role.ADMIN) == snapshot(
-        "`/override REASON` is not for `mallory` here. Nobody decides about their own pull request: ask somebody else with the role maintain or admin."
+        "`/override REASON` is not for `mallory` here. No account decides about its own pull request: ask another account with the role maintain or admin."
     )
     assert refused(ask(), Refusal.REASON, Role.ADMIN) == snapshot(
         "A reason is missing. Write it behind the command, on the same line: `/override REASON`."

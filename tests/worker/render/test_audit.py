@@ -335,7 +335,7 @@ def test_a_report_names_what_it_holds_and_what_was_taken_out() -> None:
         case=Case(summary="done"),
     )
     assert reported(whole, "report.json", (Taken("jwt", "diff[a.py]", 7),), PAGE) == snapshot("""\
-Written to report.json. It holds, and whoever gets it can read:
+Written to report.json. It holds, for each of its readers:
 pull_request acme/widgets#12, title, text, 2 commits, names
 diff         1,234 bytes
 issues       1 issue

@@ -70,26 +70,26 @@ def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
         == {
             Cap.PULL: snapshot(
                 (
-                    "The model was not asked: of the budget of this pull request, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
-                    "Whoever runs Assay raises ASSAY_PR_MAX_USD and somebody re-runs this check, or a person reviews the change.",
+                    "The model was not asked: of the budget of this pull request, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "The operator raises ASSAY_PR_MAX_USD and a maintainer re-runs this check, or a person reviews the change.",
                 )
             ),
             Cap.DAY: snapshot(
                 (
-                    "The model was not asked: of the budget of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
-                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_DAY_MAX_USD.",
+                    "The model was not asked: of the budget of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_DAY_MAX_USD.",
                 )
             ),
             Cap.SHARE: snapshot(
                 (
-                    "The model was not asked: of the budget of this repository's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
-                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_REPOSITORY_SHARE.",
+                    "The model was not asked: of the budget of this repository's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_REPOSITORY_SHARE.",
                 )
             ),
             Cap.AUTHOR: snapshot(
                 (
-                    "The model was not asked: of the budget of this author's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. Nobody judged this change.",
-                    "Somebody re-runs this check after midnight UTC, or whoever runs Assay raises ASSAY_AUTHOR_SHARE.",
+                    "The model was not asked: of the budget of this author's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_AUTHOR_SHARE.",
                 )
             ),
         }[cap]
@@ -109,14 +109,14 @@ def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
         == {
             Pause.OPERATOR: snapshot(
                 (
-                    "Judging is paused: whoever runs Assay stopped it. Nobody judged this change.",
-                    "A person reviews it, or somebody re-runs this check once ASSAY_PAUSED is 0 again.",
+                    "Judging is paused: the operator stopped it. This change was not judged.",
+                    "A person reviews it, or a maintainer re-runs this check once ASSAY_PAUSED is 0 again.",
                 )
             ),
             Pause.REPOSITORY: snapshot(
                 (
-                    "Judging is paused in this repository, by `assay pause`. Nobody judged this change.",
-                    "A person reviews it, or somebody re-runs this check once `assay resume` let judging go on.",
+                    "Judging is paused in this repository, by `assay pause`. This change was not judged.",
+                    "A person reviews it, or a maintainer re-runs this check once `assay resume` let judging go on.",
                 )
             ),
         }[pause]
@@ -130,11 +130,11 @@ def test_a_pause_that_somebody_explained_says_by_whom_until_when_and_why() -> No
     assert [paused(Pause.OPERATOR, STORM), paused(Pause.REPOSITORY, Suspension(by="bob"))] == snapshot(
         [
             (
-                "Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: A storm. Nobody judged this change.",
+                "Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: A storm. This change was not judged.",
                 "Assay judges it by itself once the pause ends. Until then a person reviews it.",
             ),
             (
-                "Judging is paused in this repository by bob. Nobody judged this change.",
+                "Judging is paused in this repository by bob. This change was not judged.",
                 "Assay judges it by itself once `assay resume` ends the pause. Until then a person reviews it.",
             ),
         ]
@@ -150,7 +150,7 @@ def test_a_check_says_until_when_judging_is_paused_and_nothing_of_its_reason_is_
     assert content.title == "Not judged: judging is paused until 2026-11-20 18:00 UTC"
     assert content.conclusion == "neutral"
     assert content.summary == snapshot("""\
-Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: \\[click\\](https:&#8203;//evil.example) @&#8203;acme/everyone &lt;img src=x>. Nobody judged this change.
+Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: \\[click\\](https:&#8203;//evil.example) @&#8203;acme/everyone &lt;img src=x>. This change was not judged.
 
 **Next step:** Assay judges it by itself once the pause ends. Until then a person reviews it.\
 """)
@@ -167,9 +167,9 @@ def test_a_paused_verdict_says_whose_pause_kept_code_checks_too_from_judging() -
     ]
     assert [*told, judged_by(abstained(AbstainReason.PAUSED))] == snapshot(
         [
-            "- Judged by nobody: judging is paused by whoever runs Assay in 12 ms, cost $0",
-            "- Judged by nobody: judging is paused in this repository in 12 ms, cost $0",
-            "- Judged by nobody: judging is paused here in 12 ms, cost $0",
+            "- Judged by nothing: judging is paused by the operator in 12 ms, cost $0",
+            "- Judged by nothing: judging is paused in this repository in 12 ms, cost $0",
+            "- Judged by nothing: judging is paused here in 12 ms, cost $0",
         ]
     )
 

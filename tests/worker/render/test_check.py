@@ -389,7 +389,7 @@ Assay judges when these checks have finished, at the latest at 20:35 UTC:
             summary="""\
 This says nothing about the change. What happened: GitHub is unavailable: 502 @&#8203;acme/team
 
-**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell whoever runs this Assay.\
+**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.\
 """,
             conclusion=Conclusion.ACTION_REQUIRED,
             block=none_coming(Reason.ASSAY_FAILED),

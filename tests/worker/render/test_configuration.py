@@ -199,7 +199,7 @@ def test_the_owners_file_is_told_apart() -> None:
 def test_a_model_that_the_operator_does_not_allow_is_told() -> None:
     other = rejected(signals={"model_not_allowed": "gpt"})
     assert notes(other, dossier(config=texts("model: gpt")))[-1] == snapshot(
-        "`model: gpt` is not among the models that whoever runs Assay allows (ASSAY_MODELS), and was not asked"
+        "`model: gpt` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
     )
 
 

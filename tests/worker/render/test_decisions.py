@@ -181,7 +181,7 @@ def test_a_contest_is_told_and_a_press_says_how_to_give_a_reason() -> None:
         (
             Called(is_declined=True),
             snapshot(
-                "**A person has to decide.** Nobody was asked for a review: whoever runs Assay declined that (`ASSAY_COMMENTS`). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
+                "**A person has to decide.** No review was requested: the operator declined that (`ASSAY_COMMENTS`). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
             ),
         ),
     ],

@@ -27,13 +27,13 @@ def test_teams_that_own_files_are_named_with_whose_review_counts_for_them() -> N
     assert told(gate_lines(one, OURS, "assay", JUDGED)).partition("ok       Code owners")[2] == snapshot("""\
              acme/t0 owns files. Assay asks a team for a review, but does not read who is
                                  in it (that takes a permission on the whole organization): for a team counts
-                                 the review of whoever may override, so of the roles maintain and admin.
+                                 the review of an account that may override (the roles maintain and admin).
 """)
     assert told(gate_lines(many, OURS, "assay", JUDGED)).partition("ok       Code owners")[2] == snapshot("""\
              acme/t0, acme/t1, acme/t2, acme/t3, acme/t4 and 2 more teams own files. Assay
                                  asks a team for a review, but does not read who is in it (that takes a
-                                 permission on the whole organization): for a team counts the review of
-                                 whoever may override, so of the roles maintain and admin.
+                                 permission on the whole organization): for a team counts the review of an
+                                 account that may override (the roles maintain and admin).
 """)
 
 
@@ -51,7 +51,7 @@ def test_an_app_with_everything_and_one_with_nothing_but_the_core() -> None:
     assert told(permission_lines(asked([]))) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
-                                 comment, commands get no answer in words, and nobody is asked for a review;
+                                 comment, commands get no answer in words, and no review is requested;
                                  verdicts stand on the check alone
 ok       Reactions               off: the App does not ask for pull_requests: write, so commands get no
                                  reaction: what follows shows on the check, and a refusal only in an answer
@@ -71,7 +71,7 @@ ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so comma
     assert told(permission_lines(asked([]), {OptIn.REACTIONS})) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
-                                 comment, commands get no answer in words, and nobody is asked for a review;
+                                 comment, commands get no answer in words, and no review is requested;
                                  verdicts stand on the check alone
 ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so commands get no reaction: what
                                  follows shows on the check, and a refusal only in an answer
@@ -87,8 +87,8 @@ def test_an_installation_misses_nothing_of_what_was_declined() -> None:
     assert told(installation_lines(ALL, [installed(before)], "https://x", {OptIn.REACTIONS})) == snapshot("""\
 wrong    Installation acme       has not approved pull_requests: write (installation 100). Without
                                  pull_requests: write, the agent gets no comment, commands get no answer in
-                                 words, and nobody is asked for a review; verdicts stand on the check alone.
-                                 Its owner approves it at
+                                 words, and no review is requested; verdicts stand on the check alone. Its
+                                 owner approves it at
                                  https://github.com/organizations/acme/settings/installations/100
 """)
 
@@ -135,8 +135,8 @@ wrong    Installation acme       is suspended (installation 100), so nothing is 
 wrong    Installation acme       has not approved checks: write, merge_queues: read, pull_requests: write,
                                  security_events: write (installation 100). Judging needs checks: write, to
                                  write the one check that Assay is, and see the others. Without pull_requests:
-                                 write, the agent gets no comment, commands get no answer in words, and nobody
-                                 is asked for a review; verdicts stand on the check alone. Without
+                                 write, the agent gets no comment, commands get no answer in words, and no
+                                 review is requested; verdicts stand on the check alone. Without
                                  pull_requests: write, commands get no reaction: what follows shows on the
                                  check, and a refusal only in an answer. Without merge_queues: read, merge
                                  groups get no answer: where Assay is required, a merge queue waits until it
@@ -175,9 +175,9 @@ ok       Merge queue             none on main
 def test_a_check_that_anybody_may_post() -> None:
     assert told(gate_lines(gate(None), OURS, "assay-acme", JUDGED)) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
-wrong    Required check          Assay is required on main by a ruleset, but from any source: whoever may
-                                 write there can post a status of that name and merge. Choose assay-acme as
-                                 its source, where it is required.
+wrong    Required check          Assay is required on main by a ruleset, but from any source: each account
+                                 with write access can post a status of that name and merge. Choose assay-acme
+                                 as its source, where it is required.
 ok       Merge queue             none on main
 """)
 

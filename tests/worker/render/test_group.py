@@ -134,7 +134,7 @@ action_required
 action_required
 Not judged: this group names no pull request
 
-The branch of this merge group is not worded as GitHub words it: nobody can tell which pull request it tries.
+The branch of this merge group is not worded as GitHub words it: which pull request it tries is not known.
 
 **Next step:** take the pull request out of the queue, then put it into the queue again.\
 """),
@@ -182,7 +182,7 @@ Not judged: #12 has no verdict yet
 action_required
 Not judged: no diff to compare with #12
 
-GitHub shows no diff of it, since it is too large or takes too long: nobody can tell whether it changes what [#12](https://github.com/acme/widgets/pull/12) was accepted for.
+GitHub shows no diff of it, since it is too large or takes too long: whether it changes what [#12](https://github.com/acme/widgets/pull/12) was accepted for.
 
 **Next step:** wait a while, split it, or have a maintainer comment `/override REASON` in [#12](https://github.com/acme/widgets/pull/12), then put it into the queue again.\
 """),
@@ -263,7 +263,7 @@ Not judged: Assay failed
 
 This says nothing about [#12](https://github.com/acme/widgets/pull/12). What happened: GitHub is unavailable: 502
 
-**Next step:** put the pull request into the queue again. If it happens again, tell whoever runs this Assay.\
+**Next step:** put the pull request into the queue again. If it happens again, tell the operator of this Assay.\
 """)
 
 

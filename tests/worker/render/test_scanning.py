@@ -18,7 +18,7 @@ def test_every_refusal_says_why_and_what_to_do() -> None:
             "not_enabled": "code scanning is not enabled for this repository (a private one needs GitHub Code Security for it). Enable it in the repository's settings.",
             "forbidden": "GitHub refused it (403). Look at the repository's settings for code scanning.",
             "not_found": "GitHub knows no code scanning here (404). Look whether this GitHub has it.",
-            "not_taken": "GitHub did not take the file. Tell whoever runs this Assay: its log has GitHub's words.",
+            "not_taken": "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words.",
             "too_large": "the file is larger than the 10 MB that GitHub takes. The verdict is on the check.",
         }
     )

@@ -88,7 +88,7 @@ def test_a_draft_holds_nobody_and_says_what_the_other_one_does() -> None:
             summary="""\
 #11 has the same commit: GitHub shows one check of a name for each commit, so this one says what that one's does.
 
-A draft is judged when it is marked ready for review, when somebody is asked for a review, when its description gets an `assay` block, or when somebody with write access comments `/rejudge`.\
+A draft is judged when it is marked ready for review, when a review is requested, when its description gets an `assay` block, or when an account with write access comments `/rejudge`.\
 """,
         )
     )

@@ -41,7 +41,7 @@ def test_a_draft_says_what_has_it_judged() -> None:
     assert said(draft()) == snapshot("""\
 queued
 Draft: judged when it is ready
-A draft is judged when it is marked ready for review, when somebody is asked for a review, when its description gets an `assay` block, or when somebody with write access comments `/rejudge`.\
+A draft is judged when it is marked ready for review, when a review is requested, when its description gets an `assay` block, or when an account with write access comments `/rejudge`.\
 """)
 
 
@@ -55,7 +55,7 @@ skipped
 Skipped: written by a person
 Assay judges coding agents here, and neither account, nor branch, nor any commit of this pull request is an agent's.
 
-Somebody with write access can have it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
+An account with write access has it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
 """),
         ),
         (
@@ -65,7 +65,7 @@ skipped
 Skipped: opened by a bot that is no coding agent
 Bots that keep dependencies up to date, say, are left alone here.
 
-Somebody with write access can have it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
+An account with write access has it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
 """),
         ),
         (
@@ -75,7 +75,7 @@ skipped
 Skipped: a coding agent's pull requests are not judged here
 This repository has pull requests of coding agents left alone.
 
-Somebody with write access can have it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
+An account with write access has it judged all the same: comment `/rejudge`. Whose pull requests are judged is set in `.github/assay.yml`, under `authors`.\
 """),
         ),
     ],
@@ -95,7 +95,7 @@ This pull request was not judged.
     assert said(old(is_blocking=True)) == snapshot("""\
 action_required
 Opened before Assay was installed
-The base branch requires this check, so a change that nobody judged does not pass. `abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass.
+The base branch requires this check, so a change that was not judged does not pass. `abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass.
 
 **Next step:** push a commit, or comment `/rejudge`.\
 """)

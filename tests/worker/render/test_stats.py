@@ -129,8 +129,8 @@ More has happened than is counted yet: ask again.
 
 Nothing was judged in this time.
 
-In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: the
-rest may be noise.
+In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's:
+the rest may be noise.
 """)
 
 
@@ -226,8 +226,8 @@ copilot: 0 pull requests
   accepted at all: none
   judging cost $0
 
-In brackets: 95 % intervals. An agent has a rank only where its interval touches nobody else's: the
-rest may be noise.
+In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's:
+the rest may be noise.
 """)
     apart = [completed(f"a{n}", number=n, author_agent="good") for n in range(30)]
     apart += [rejected(f"b{n}", number=100 + n, author_agent="bad") for n in range(30)]

@@ -72,7 +72,7 @@ def test_an_evaluation_whose_judge_is_dead_is_ended_by_the_watchdog_and_has_no_v
     said = json.loads([*store.events.read(INSTALLATION)][1].raw)
     assert (said["failure_mode"], said["error_message"]) == (
         "judge_call_failed",
-        "whoever judged it ended without a word",
+        "the judging process ended without a word",
     )
     with pytest.raises(LeaseLost):
         store.ledger.append(pull(), entry("e", fence), ends(entry("e", fence)))
