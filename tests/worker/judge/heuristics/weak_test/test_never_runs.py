@@ -55,6 +55,13 @@ LATER: dict[str, tuple[Texts, Texts, str]] = {
         {"test_b.py": "def test_b():\n    assert run() == 3\n", "test_a.py": AFTER},
         "Count",
     ),
+    "named after a failure": (
+        {},
+        {
+            "a.test.ts": "it.skip('fails on nothing', () => {\n  expect(f()).toBe(1)\n})\nit('b', () => {\n  expect(f()).toBe(2)\n})\n"
+        },
+        "Count",
+    ),
     "in a file that skipped before": (
         {"test_a.py": AFTER.replace("_a", "_b")},
         {"test_a.py": f"{AFTER.replace('_a', '_b')}\n\n{AFTER}"},
