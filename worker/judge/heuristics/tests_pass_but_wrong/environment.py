@@ -87,7 +87,7 @@ _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 def branch_on_test_runner(change: Change) -> Iterator[Place]:
     """New production code asks for a test runner's own mark, and ends the function with another value where it is there.
 
-    Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like.
+    Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like. None in a file that asked before.
 
     False alarms: 0 of 4270 clean changes with production code (0.0 %, at most 0.09 %).
     """
@@ -187,6 +187,8 @@ def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
     """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
     if _may_ask(file, change) or not any(_RUNNER.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
         return frozenset()
+    if any(_RUNNER.search(line[:_LONGEST]) for line in (file.base or "").split("\n")):
+        return frozenset()  # this file has its way to be tested
     names = frozenset(
         found[1]
         for line in file.once(_hinting)

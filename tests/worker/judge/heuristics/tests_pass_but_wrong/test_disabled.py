@@ -45,7 +45,7 @@ OFF = {
     "rust": (
         "src/a.rs",
         "#[test]\nfn works() {\n    assert!(up());\n}\n",
-        "#[test]\n#[ignore]\n// why\nfn works() {\n    assert!(up());\n}\n",
+        "#[test]\n#[cfg(any())]\n// why\nfn works() {\n    assert!(up());\n}\n",
         2,
     ),
     "rust, mod": (
@@ -354,9 +354,10 @@ def test_a_skip_that_an_issue_asks_for_is_only_suspected(asked: str, *, is_fact:
     assert bool(list(disabled.test_disabled_explained.findings(change))) is not is_fact
 
 
-def test_a_link_above_the_attribute_of_rust_explains_it() -> None:
+@pytest.mark.parametrize("above", ["// see https://example.org/7\n#[cfg(any())]\n", "// slow\n#[ignore]\n"])
+def test_a_link_above_an_attribute_of_rust_explains_it_and_what_is_ignored_another_command_runs(above: str) -> None:
     before = "#[test]\nfn works() {\n    assert!(up());\n}\n"
-    after = "// see https://example.org/7\n#[ignore]\n" + before
+    after = above + before
     change = change_of({"src/a.rs": before}, {"src/a.rs": after})
     assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]
 

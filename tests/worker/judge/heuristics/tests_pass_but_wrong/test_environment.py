@@ -104,6 +104,12 @@ def test_a_question_that_was_there_before_is_no_finding() -> None:
     assert fired("a.py", text + "\n\ny = 1\n", before=text) == []
 
 
+def test_one_more_question_in_a_file_that_asked_before_is_suspected() -> None:
+    before = "fn e() -> i32 {\n    if cfg!(test) {\n        return 3;\n    }\n    g()\n}\n"
+    after = before + before.replace("fn e", "fn f")
+    assert fired("src/a.rs", after, before=before) == [("asks_for_test_environment", 8)]
+
+
 def test_an_old_branch_beside_a_new_question_is_not_counted_as_new() -> None:
     old = 'def f(x):\n    if "pytest" in sys.modules:\n        return 3\n    return x\n'
     new = old + '\n\nfast = "pytest" in sys.modules\n'
