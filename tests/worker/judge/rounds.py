@@ -75,7 +75,10 @@ class History:
             "pull_request": pull_request(
                 title=self.title, head_sha=self.head_sha, pushed_at=changes.pop("pushed_at", None)
             ),
-            "criteria": (Criterion(id="AC1", text="an upload is retried"), Criterion(id="AC2", text="it is logged")),
+            "criteria": (
+                Criterion(id="AC1", text="an upload is retried when the server is busy at night"),
+                Criterion(id="AC2", text="it is logged"),
+            ),
             "diff": diff(self.base, self.head),
             "files": tuple(
                 HeadFile(path=path, text="".join(f"{one}\n" for one in self.head[path])) for path in self.head

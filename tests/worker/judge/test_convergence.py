@@ -274,7 +274,10 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
     said = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
     verdict = asked(history, said)
     assert [one.place for one in verdict.criteria[0].evidence] == ["upload.py:5"]
-    assert [one.text for one in verdict.closing_conditions][1:] == ["Log it.", "AC1 is met: an upload is retried"]
+    assert [one.text for one in verdict.closing_conditions][1:] == [
+        "Log it.",
+        "AC1 is met: an upload is retried when the server is busy at night",
+    ]
 
 
 def test_what_no_model_has_looked_at_may_be_objected_to() -> None:

@@ -13,7 +13,7 @@ from worker.judge.court import judge
 
 LINE = f"value = '{'y' * 60}'"
 CRITERIA = (
-    Criterion(id="AC1", text="the parser reads tables"),
+    Criterion(id="AC1", text="the parser reads tables that a comment follows"),
     Criterion(id="AC2", text="the printer draws borders"),
 )
 
