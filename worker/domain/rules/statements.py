@@ -132,6 +132,7 @@ class _Reader:
             yield from self.end()
         if fence:
             self.fence = fence[1]
+            self.lead = self.lead if self.is_item else ""  # what it led in was this code
         elif heading:
             yield from self._title(number, len(heading[1]), heading[2].rstrip().rstrip("#").rstrip())
         elif item:
@@ -186,7 +187,8 @@ class _Reader:
         if not self.open:
             return
         lines, self.open = self.open[:MOST_IN_ONE], []
-        statement = _statement(lines, tuple(title for _, title in self.headings), self.lead)
+        lead = self.lead if self.is_item else ""
+        statement = _statement(lines, tuple(title for _, title in self.headings), lead)
         if not self.is_item:
             self.lead = statement.plain if statement.prose.endswith(":") else ""
         yield statement

@@ -397,3 +397,20 @@ def test_a_rule_with_places_of_its_own_in_a_file_for_some_paths_is_not_sure() ->
 @pytest.mark.parametrize("text", ["---\n- Never use `eval()`.\n", "----\nx: y\n---\n- Never use `eval()`.\n"])
 def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
     assert [one.targets for one in rules(text)] == [("eval()",)]
+
+
+@pytest.mark.parametrize(
+    ("below", "targets"),
+    [
+        ("- use `eval(x)`", ("eval(x)",)),
+        ("```js\nf(x as Mock);\n```\n\nUse a block body: `each(() => { clear(); })`.", None),
+        ("```js\nf(x as Mock);\n```\n\n- Use `clear()`", None),
+        ("Use a block body: `each(() => { clear(); })`.", None),
+    ],
+    ids=["a list", "a paragraph behind code", "a list behind code", "a paragraph"],
+)
+def test_never_with_a_colon_forbids_what_the_list_right_below_names_alone(
+    below: str, targets: tuple[str, ...] | None
+) -> None:
+    found = [one.targets for one in rules(f"# Rules\n\nNever:\n\n{below}\n")]
+    assert found == ([] if targets is None else [targets])
