@@ -125,13 +125,17 @@ _STATEMENTS: Final = sought(
 
 
 def _statements(body: "Node", language: Language, rows: frozenset[int] | None, nodes: Nodes) -> Iterator[Oracle]:
-    if language in SCRIPTS and "@ts-expect-error" in text_of(body):
+    if language in SCRIPTS and ASKS_THE_COMPILER.search(text_of(body)) is not None:
         yield Oracle(body, Proof.VALUE)
     types = _STATEMENTS.get(language)
     for node in () if types is None else _beginning(nodes.find(types, body, rows), rows):
         if node.type == "type_alias_declaration" and _NAMED_TYPE.search(text_of(node)):
             continue
         yield nodes.once(_stated, node)
+
+
+ASKS_THE_COMPILER: Final = pattern(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(?:Type|Error|(?:No)?Deprecation)\b")
+"""A comment that a type checker or a linter holds the code to: it fails where the type, the error or the mark is another."""
 
 
 def _stated(node: "Node") -> Oracle:
@@ -226,7 +230,7 @@ def _python(spine: Spine) -> Oracle | None:
     last = spine.links[-1]
     if last.given is not None and last.name.lower().startswith("assert"):
         return asserted(spine, last, last.given)
-    return None
+    return Oracle(spine.node, Proof.VALUE) if last.given is not None and last.name == "deprecated_call" else None
 
 
 _GO_RUNS: Final = frozenset({"Run", "It"})

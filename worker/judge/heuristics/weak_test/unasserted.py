@@ -16,6 +16,7 @@ from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsa
 from worker.judge.heuristics.conditional_skips import is_one_of_two
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.material import modifiers
+from worker.judge.heuristics.oracles import ASKS_THE_COMPILER
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
@@ -383,6 +384,8 @@ def _unread(look: Look) -> Iterator[tuple[str, "Node"]]:
     """They and what binds each."""
     body, language = look.test.body, look.test.source.language
     if _ELSEWHERE.search(look.test.text) or language not in BINDINGS:
+        return
+    if language in SCRIPTS and ASKS_THE_COMPILER.search(look.test.text):
         return
     words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
     nodes = look.test.source.nodes
