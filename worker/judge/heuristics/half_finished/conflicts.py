@@ -30,9 +30,12 @@ _FIXTURE: Final = pattern(
 
 
 class _Conflict(NamedTuple):
+    """The first one of a file, and how many lines begin one there."""
+
     path: str
     first: int
     last: int
+    begins: tuple[int, ...]
     is_sure: bool
 
 
@@ -49,7 +52,16 @@ def conflict_marker(change: Change) -> Iterator[Place]:
     """
     for one in change.once(_conflicts):
         if one.is_sure:
-            yield Place("a merge conflict was committed", one.path, one.first, one.last)
+            yield _place(one)
+
+
+def _place(one: _Conflict) -> Place:
+    if len(one.begins) == 1:
+        return Place("a merge conflict was committed", one.path, one.first, one.last)
+    lines = f"{', '.join(map(str, one.begins[:-1]))} and {one.begins[-1]}"
+    note = f"{len(one.begins)} merge conflicts were committed, at lines {lines}"
+    step = f"Resolve all {len(one.begins)} merge conflicts in {one.path}, at lines {lines}: keep the lines that are right, and delete the markers."
+    return Place(note, one.path, one.first, one.last, step=step)
 
 
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.ANYTHING)
@@ -64,22 +76,21 @@ def conflict_suspected(change: Change) -> Iterator[Place]:
 
 
 def _conflicts(change: Change) -> tuple[_Conflict, ...]:
-    """The first conflict that each file was committed with."""
+    """The conflicts that each file was committed with, as one."""
     return tuple(_found(change))
 
 
 def _found(change: Change) -> Iterator[_Conflict]:
     for file in change.files:
-        lines = _markers(file)
-        if lines is None or all(text in change.removed_texts for text in _texts(file, lines)):
-            continue
-        yield _Conflict(file.path, *lines, _is_sure(file, lines))
+        new = [lines for lines in _markers(file) if not change.removed_texts.issuperset(_texts(file, lines))]
+        if new:
+            yield _Conflict(file.path, *new[0], tuple(first for first, _ in new), _is_sure(file, new[0]))
 
 
-def _markers(file: ChangedFile) -> tuple[int, int] | None:
-    """The first and last line of the first conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
+def _markers(file: ChangedFile) -> Iterator[tuple[int, int]]:
+    """The first and last line of each conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
     if not any(b"<<<<<<<" in hunk.body for hunk in file.diff.hunks):
-        return None
+        return
     ours = middle = 0
     for line in file.diff.added:
         number = line.head_line or 0
@@ -88,8 +99,8 @@ def _markers(file: ChangedFile) -> tuple[int, int] | None:
         elif ours and _MIDDLE.fullmatch(line.text):
             middle = number
         elif middle and _THEIRS.fullmatch(line.text):
-            return ours, number
-    return None
+            yield ours, number
+            ours = middle = 0
 
 
 def _texts(file: ChangedFile, lines: tuple[int, int]) -> list[str]:

@@ -36,6 +36,17 @@ def test_a_conflict_with_the_ancestor_shown_is_one() -> None:
     assert finding.fact
 
 
+def test_the_step_names_the_place_of_every_conflict_of_a_file() -> None:
+    (one,) = found("a.py", "a = 1\n" + TRIO)
+    assert one.step.startswith("Resolve the merge conflict at a.py:2: ")
+    (two,) = found("a.py", "a = 1\n" + TRIO + "b = 1\n" + TRIO)
+    assert (two.line, two.end_line) == (2, 6)
+    assert two.note == "2 merge conflicts were committed, at lines 2 and 8"
+    assert two.step.startswith("Resolve all 2 merge conflicts in a.py, at lines 2 and 8: ")
+    (three,) = found("a.py", TRIO * 3)
+    assert "all 3 merge conflicts in a.py, at lines 1, 6 and 11" in three.step
+
+
 def test_windows_line_ends_do_not_hide_it() -> None:
     (finding,) = found("a.py", TRIO.replace("\n", "\r\n"))
     assert finding.fact
