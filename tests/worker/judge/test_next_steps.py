@@ -159,8 +159,8 @@ READER: dict[str, tuple[list[str], str, str]] = {
     ),
     "test_shadowed": (
         ["tests/test_a.py:6 (head)"],
-        "tests/test_a.py:6: `test_load` is defined 2 times, and only the last one runs.",
-        "Rename the test at tests/test_a.py:6, so that all tests of this file run, or delete the one that it replaces.",
+        "tests/test_a.py:6: `test_load` is defined 2 times, at lines 1 and 6, and only the last one runs.",
+        "Rename all but one of the definitions of `test_load` at lines 1 and 6 of tests/test_a.py, so that all tests of this file run.",
     ),
     "scratch_file": (
         ["reproduce_issue.py:1 (head)"],

@@ -128,8 +128,44 @@ def test_one_name_in_two_places_or_kept_by_a_decorator_is_not_shadowed(text: str
     assert seen_new("test_a.py", text) == []
 
 
-def test_two_old_tests_of_one_name_are_not_blamed() -> None:
-    assert seen({"test_a.py": TEST + TEST}, {"test_a.py": TEST + TEST + "x = 1\n"}) == []
+TYPED = f"def test_a() -> None:\n{CHECK}\n\n"
+OTHER = "def test_a():\n    assert run(2) == 2\n\n\n"
+
+
+@pytest.mark.parametrize("after", [TEST + TEST + "x = 1\n", TYPED + TYPED, TEST + OTHER])
+def test_two_old_tests_of_one_name_are_not_blamed(after: str) -> None:
+    assert "test_shadowed" not in names(seen({"test_a.py": TEST + TEST}, {"test_a.py": after}))
+
+
+SHADOWED: dict[str, tuple[str, str, str, str]] = {
+    "a second one": (
+        TEST,
+        TEST + OTHER,
+        "lines 1 and 5,",
+        "Rename all but one of the definitions of `test_a` at lines 1 and 5 of test_a.py, so that all tests of this file run.",
+    ),
+    "a third one": (
+        TEST + TEST,
+        TEST + TEST + OTHER,
+        "lines 1, 5 and 9,",
+        "Rename all but one of the definitions of `test_a` at lines 1, 5 and 9 of test_a.py, so that all tests of this file run.",
+    ),
+    "the same once more": (
+        TEST,
+        TEST + TEST,
+        "lines 1 and 5,",
+        "Keep one of the definitions of `test_a` at lines 1 and 5 of test_a.py, and delete what repeats it.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHADOWED)
+def test_the_step_for_tests_of_one_name_names_every_definition(case: str) -> None:
+    before, after, at, step = SHADOWED[case]
+    (found,) = never_runs.test_shadowed.findings(Change(dossier_of({"test_a.py": before}, {"test_a.py": after})))
+    assert found.fact
+    assert at in found.note
+    assert found.step == step
 
 
 MARKED = "mod tests {\n    #[test]\n    fn a() {\n        assert_eq!(f(), 1);\n    }\n"
