@@ -93,6 +93,11 @@ _TALK: Final = pattern(
     re.IGNORECASE,
 )
 _TESTING: Final = pattern(r"\b(?:tests?|testing)\b", re.IGNORECASE)
+_OF_CODE: Final = r"(?:coding|code|style|implementation|development|quality|lint|build|architecture)"
+_TESTING_AND_MORE: Final = pattern(
+    rf"\btest(?:s|ing)?(?:,| and| &) (?:\w+ )?{_OF_CODE}|\b{_OF_CODE}\w*(?:,| and| &) test(?:s|ing)?\b"
+)
+"""A section about the code as well: "Testing and code style"."""
 _TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guidelines|conventions|files))?", re.IGNORECASE)
 _MOST_QUALIFIERS: Final = 12
 
@@ -167,7 +172,7 @@ def surrounding(statement: Statement, label: str, start: Scope) -> Understood:
         plain = title.strip(" :*#").casefold()
         if found := _TITLE_LANGUAGE.fullmatch(plain):
             scope = replace(scope, languages=languages_of(found[1]))
-        elif _TESTING.search(plain):
+        elif _TESTING.search(plain) and not _TESTING_AND_MORE.search(plain):
             scope = replace(scope, reach=Reach.TESTS)
         elif _TALK.search(plain):
             is_sure = False

@@ -130,6 +130,21 @@ def test_headings_say_where_a_rule_holds() -> None:
     assert not commits.is_sure
 
 
+@pytest.mark.parametrize(
+    ("title", "reach"),
+    [
+        ("Testing and code style rules", Reach.ALL),
+        ("Code style & tests", Reach.ALL),
+        ("Testing", Reach.TESTS),
+        ("Unit and integration tests", Reach.TESTS),
+        ("Tests and fixtures", Reach.TESTS),
+    ],
+)
+def test_a_heading_about_tests_and_the_code_holds_for_both(title: str, reach: Reach) -> None:
+    (found,) = rules(f"# R\n## {title}\n- Never use `a`.\n")
+    assert found.scope.reach is reach
+
+
 def test_a_list_under_never_forbids_its_items() -> None:
     found = rules("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
     assert [(one.targets, one.is_sure) for one in found] == [(("a",), True), (("b",), True), (("c",), True)]
