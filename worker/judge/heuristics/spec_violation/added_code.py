@@ -84,7 +84,24 @@ def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bo
         sure = is_sure and not (was_there or is_output or is_own) and is_clear
         for line in hits:
             what = f"this line adds `{ban.target}`"
-            yield Breach(ban.rule, what, sure, file.path, line.head_line, target=ban.target)
+            is_meant = _speaks_of_tests(ban.rule) or not _is_of_tests(file, line)
+            yield Breach(ban.rule, what, sure and is_meant, file.path, line.head_line, target=ban.target)
+
+
+def _speaks_of_tests(rule: Rule) -> bool:
+    """By its words, by what it forbids, or by the folder of its file; any other rule may mean production code alone."""
+    said = (rule.origin.text, rule.origin.path, *rule.scope.inside)
+    return rule.scope.reach is Reach.TESTS or any(map(_OF_TESTS.search, said))
+
+
+_OF_TESTS: Final = pattern(
+    r"(?:\b|_)(?:unit|py|vi)?tests?(?:\b|_)|\btesting\b|\bspecs?\b|\bmock|\bassert|\bfixtures?\b|\bjest\b|\bmocha\b|\bjunit\b|\.only\b|\beverywhere\b|\banywhere\b",
+    re.IGNORECASE,
+)
+
+
+def _is_of_tests(file: ChangedFile, line: DiffLine) -> bool:
+    return file.role is Role.TEST or is_in_inline_tests(file, line.head_line or 0)
 
 
 def _kept(file: ChangedFile) -> Iterator[str]:

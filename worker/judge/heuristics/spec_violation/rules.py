@@ -26,6 +26,8 @@ def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:
 def forbidden_code_added(change: Change) -> Iterator[Place]:
     """An added line holds code that a rule of the repository forbids there, or names a new dependency where it wants none.
 
+    In a test, only where the rule speaks of tests.
+
     False alarms: 0 of 1416 clean changes with a rules file (0.0 %, at most 0.27 %).
     """
     return _sure(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
