@@ -8,7 +8,7 @@ speak for a purpose.
 import re
 from collections import defaultdict
 from itertools import chain
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change, ChangedFile, Source
@@ -19,7 +19,10 @@ from worker.judge.heuristics.half_finished.parameters import makes_properties, p
 from worker.judge.heuristics.half_finished.values import is_constant, is_discard, is_empty_result, is_fresh
 from worker.judge.heuristics.half_finished.written import Written, documentation
 from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.syntax import ancestors, text_of
+from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 
 def does_nothing(function: Function) -> bool:
@@ -50,8 +53,41 @@ def says_that_it_is_idle(function: Function) -> bool:
     name = function.name.lower()
     # a word of its name says what it is about: `isIgnored` does not do nothing
     by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
-    is_left = bool(function.remarks) or is_kept_for_old_callers(function)
+    is_left = bool(function.remarks) or is_kept_for_old_callers(function) or _is_explained_as_a_check_of_types(function)
     return by_words or is_left or _is_in_an_idle_class(function) or is_named_idle(function)
+
+
+def _is_explained_as_a_check_of_types(function: Function) -> bool:
+    """A comment above it, or above the function that it stands in, says that to compile is all it is for."""
+    if function.statements:
+        return False
+    around = (one for one in ancestors(function.node) if one.type in _FUNCTIONS)
+    explained = " ".join(" ".join(map(_above, (function.node, *around))).split())
+    has_types = function.node.child_by_field_name("type_parameters") is not None
+    return _WHEN_COMPILED.search(explained) is not None or (has_types and _OF_BOUNDS.search(explained) is not None)
+
+
+def _above(node: "Node") -> str:
+    """The comments right above it."""
+    found: list[str] = []
+    above = node.prev_named_sibling
+    while above is not None and is_comment(above):
+        found.insert(0, _MARKS.sub(" ", text_of(above)))
+        above = above.prev_named_sibling
+    return " ".join(found)
+
+
+_FUNCTIONS: Final = frozenset({"function_item", "function_declaration"})
+_MARKS: Final = pattern(r"//[/!]?")
+_CHECKS: Final = r"\b(?:check|assert|prov|ensur|verif|detect|guarante|enforc)\w*\b"
+_WHEN_COMPILED: Final = pattern(
+    rf"\b(?:compile[- ]?time|static) (?:type[- ])?(?:check|assert|proof|guard)|{_CHECKS}.{{0,80}}\bat compile[- ]?time\b|{_CHECKS} .{{0,80}}\bcompiles\b",
+    re.IGNORECASE,
+)
+_OF_BOUNDS: Final = pattern(
+    rf"\bbounds\b.*{_CHECKS}|{_CHECKS}.*\b(?:bounds|implements?|auto[- ]?traits?)\b", re.IGNORECASE
+)
+"""What a comment says of code that only has to compile; one about bounds means those of types where there are types."""
 
 
 def is_kept_for_old_callers(function: Function) -> bool:

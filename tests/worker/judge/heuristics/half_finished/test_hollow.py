@@ -15,6 +15,9 @@ def found(path: str, code: str, before: str | None = None, *, texts: bool = True
 
 
 FACTS = {
+    "rust check of other bounds": ("a.rs", "// Checks the bounds of the index.\nfn load(index: usize) {}\n"),
+    "rust check that is no body": ("a.rs", "// Checks that the path is there before it is loaded.\nfn load(path: Path) {}\n"),
+    "rust after another": ("a.rs", "// A compile-time check.\nfn first(path: Path) {\n    go(path);\n}\n\nfn load(path: Path) {}\n"),
     "java value below a type": ("A.java", "class A extends Node {\n  Object load(int x) {\n    return null;\n  }\n}\n"),
     "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
     "py commented out in a class to extend": ("a.py", "class BaseA:\n    def load(self, path) -> str:\n        # text = read(path)\n        # return text\n        return None\n"),
@@ -129,6 +132,9 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "rust check of bounds": ("a.rs", "// These bounds leak by the blanket impl.\n// So this exists to detect that we break those.\nfn _implied() {\n    fn load<T: Load>(_t: T) {}\n\n    fn url<T: Url>(t: T) {\n        load(t);\n    }\n}\n"),
+    "rust check as it is compiled": ("a.rs", "// Checks at compile time that a path can be loaded.\nfn load(path: Path) {}\n"),
+    "ts check as it is compiled": ("a.ts", "// Compile-time check: fails to build if the shape changes.\nfunction load(path: Exact<Path>): void {}\n"),
     "ts constructor of properties": ("a.ts", "class A {\n  constructor(private readonly path: string, mode: string) {}\n}\n"),
     "ts private constructor of properties": ("a.ts", "class A {\n  private constructor(@Inject() public path: string) {}\n}\n"),
     "php constructor of properties": ("a.php", "<?php\nclass A {\n  public function __construct(private Path $path) {\n  }\n}\n"),
