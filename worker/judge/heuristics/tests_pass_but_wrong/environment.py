@@ -126,7 +126,7 @@ def asks_for_test_environment(change: Change) -> Iterator[Place]:
         asking = [line for line in file.once(_hinting) if _asks(line.text, file) and not _is_in_tests(line, file)]
         named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
         asking = [] if _RUNNERS.search(named) else asking
-        sure = _sure(file, change) | _idle(file, change) if asking else frozenset[int]()
+        sure = _sure(file, change) | _idle(file, change) | file.once(_about_types) if asking else frozenset[int]()
         for line in asking:
             if line.head_line not in sure and not _is_comment(file, line):
                 runner = bool(_RUNNER.search(line.text[:_LONGEST]))
@@ -216,8 +216,31 @@ def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
             continue
         text = text_of(condition)[:_LONGEST]
         asked = _RUNNER.search(text) or any(word in names for word in _WORD.findall(text))
-        if asked and not _NEGATED.search(_without_presence(text)) and _has_result(then):
+        if asked and not _asks_for_a_type(text) and not _NEGATED.search(_without_presence(text)) and _has_result(then):
             yield condition.start_point.row + source.first
+
+
+def _about_types(file: ChangedFile) -> frozenset[int]:
+    """The lines of conditions that ask for the type of what they are given."""
+    found = (
+        (source, one.child_by_field_name("condition"))
+        for source in file.sources
+        if file.language is Language.PYTHON
+        for one in source.nodes.find(BRANCHES[Language.PYTHON])
+    )
+    told = ((source, one) for source, one in found if one is not None and _asks_for_a_type(text_of(one)))
+    rows = ((source.first, range(one.start_point.row, one.end_point.row + 1)) for source, one in told)
+    return frozenset(first + row for first, of in rows for row in of)
+
+
+def _asks_for_a_type(condition: str) -> bool:
+    return _IS_OF_THE_RUNNER.search(" ".join(condition[:_LONGEST].split())) is not None
+
+
+_IS_OF_THE_RUNNER: Final = pattern(
+    r"\bisinstance\(\s*\w+\s*,\s*(?:_?(?:pytest|unittest|doctest|nose)\.|sys\.modules\[[\"']_?(?:pytest|unittest|doctest|nose)[\w.]{0,40}[\"']\]\.)"
+)
+"""It asks whether it is given a thing that the runner makes (`isinstance(x, _pytest.fixtures.A)`), and not where it runs."""
 
 
 def _idle(file: ChangedFile, change: Change) -> frozenset[int]:

@@ -203,3 +203,16 @@ INNER = 'pub fn a() {}\n\n#[cfg(test)]\nmod tests {\n    fn root() -> String {\n
 def test_test_tools_and_helpers_of_tests_may_ask(path: str, text: str, *, is_asked: bool) -> None:
     found = [*asks_for_test_environment.findings(change_of({}, {path: text}))]
     assert bool(found) is is_asked
+
+
+GIVEN = 'def f(x):\n    if "_pytest" in sys.modules and isinstance(\n        x, %s\n    ):\n        raise Wrong("no fixture")\n    return x + 1\n'
+
+
+@pytest.mark.parametrize("asked", ["_pytest.fixtures.Definition", 'sys.modules["_pytest"].fixtures.Definition'])
+def test_what_asks_for_a_thing_that_a_runner_makes_does_not_ask_where_it_runs(asked: str) -> None:
+    assert fired("a.py", GIVEN % asked) == []
+
+
+@pytest.mark.parametrize("asked", ["str", "(int, str)", "Definition"])
+def test_the_type_of_anything_else_does_not_hide_that_it_asks_where_it_runs(asked: str) -> None:
+    assert fired("a.py", GIVEN % asked) == [("branch_on_test_runner", 2)]
