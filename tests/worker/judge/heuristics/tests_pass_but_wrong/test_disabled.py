@@ -380,3 +380,22 @@ def test_a_skip_of_what_the_title_switches_off_is_suspected(title: str, *, is_fa
 def test_a_set_up_method_of_a_class_that_spring_starts_is_no_test() -> None:
     before = "@SpringBootTest\npublic class ATest {\n  @Before\n  public void setUp() {\n    up();\n  }\n}\n"
     assert lines("ATest.java", before, before.replace("@SpringBootTest", "@SpringBootTest\n@Ignore")) == []
+
+
+LEFT = "describe('a', () => {\n  it.only('b', () => {\n    up()\n  })\n\n  it('c', () => {\n    %s\n  })\n})\n"
+
+
+@pytest.mark.parametrize(
+    ("sibling", "is_told"),
+    [
+        ("throw new Error('This test should not run')", False),
+        ("throw new Error(`must not be run`)", False),
+        ("fail('should never run')", False),
+        ("expect(up()).toBe(1)", True),
+        ("throw new Error('not ready')", True),
+        ("// should not run", True),
+    ],
+)
+def test_a_mark_beside_tests_that_must_not_run_is_what_is_tested(sibling: str, *, is_told: bool) -> None:
+    found = list(disabled.test_only.findings(change_of({}, {"a.test.ts": LEFT % sibling})))
+    assert bool(found) is is_told
