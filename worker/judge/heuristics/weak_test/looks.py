@@ -13,7 +13,7 @@ from worker.domain.value import Value
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Where
 from worker.judge.heuristics.oracles import Oracle, oracles_of
-from worker.judge.heuristics.paths import Language, Role, is_signed_by_a_generator, role_of
+from worker.judge.heuristics.paths import SCRIPTS, Language, Role, is_signed_by_a_generator, role_of
 from worker.judge.heuristics.reverts import is_certain_revert
 from worker.judge.heuristics.syntax import ancestors, text_of
 from worker.judge.heuristics.tests import Test, all_paired
@@ -144,6 +144,21 @@ def _all_bodies(change: Change) -> Iterator[Body]:
         is_shown_in_part = file.role is Role.TEST and not file.once(_is_foreign)
         pieces = [source for source in file.sources if not source.whole] if is_shown_in_part else []
         yield from (Body(file, source, source.root, "") for source in pieces)
+
+
+def is_checked_beside(file: ChangedFile, change: Change) -> bool:
+    """A script that a folder of a case holds for a runner, which finds what it checks in a configuration or a snapshot beside it."""
+    folder, _, name = file.path.rpartition("/")
+    if file.language not in SCRIPTS or _OF_A_RUNNER.search(name) is not None or not folder:
+        return False
+    shown = (*(one.path for one in change.files), *change.texts)
+    return any(_BESIDE.match(path.removeprefix(folder)) for path in shown if path.startswith(f"{folder}/"))
+
+
+_OF_A_RUNNER: Final = pattern(r"[._-](?:test|tests|spec)\.\w+$")
+_BESIDE: Final = pattern(
+    r"/(?!(?:vitest|jest|playwright|cypress|karma|wdio|eslint|prettier|babel|tailwind|postcss)\.)[\w-]+\.config\.[cm]?[jt]s$|/__snapshots__/"
+)
 
 
 _OF_EQUALITY: Final = pattern(

@@ -24,7 +24,13 @@ from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought
 from worker.judge.heuristics.tests import Test
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
-from worker.judge.heuristics.weak_test.looks import Look, is_within_definition, looks, proves_by_running
+from worker.judge.heuristics.weak_test.looks import (
+    Look,
+    is_checked_beside,
+    is_within_definition,
+    looks,
+    proves_by_running,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,11 +45,13 @@ if TYPE_CHECKING:
 def test_empty(change: Change) -> Iterator[Place]:
     """A new or emptied test that does nothing: it has no statement, or calls nothing.
 
+    None whose name says that something should compile, build or load, or beside which its case holds a configuration or a snapshot.
+
     False alarms: 4 of 3558 clean changes with tests (0.1 %, at most 0.29 %).
     """
     is_announced = _STUBS.search(change.dossier.pull_request.title) is not None
     for look in change.once(_empty):
-        if not is_announced and not _takes_a_fixture(look.test):
+        if not is_announced and not _may_do_more(look, change):
             yield _place(look, f"{_named(look)} does nothing")
 
 
@@ -65,6 +73,18 @@ def _may_be_blamed(look: Look) -> bool:
     is_run_by_others = _is_extended(look.test) and proves_by_running(look.test)
     may_rest = look.is_cut or marks_prove(look.test) or is_one_of_two(look.test) or is_run_by_others
     return (is_emptied or (look.is_new and not is_meant)) and not may_rest
+
+
+def _may_do_more(look: Look, change: Change) -> bool:
+    """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
+    is_to_compile = _COMPILES.search(look.test.name) is not None
+    return is_to_compile or _takes_a_fixture(look.test) or is_checked_beside(look.file, change)
+
+
+_COMPILES: Final = pattern(
+    r"(?:^|[ _])(?:should|must|can)[ _](?:be[ _])?(?:compiled?|buil[dt]|load(?:ed)?)(?:[ _](?:without|with no|fine|ok|correctly|successfully|cleanly)\b.*)?$",
+    re.IGNORECASE,
+)
 
 
 def _takes_a_fixture(test: Test) -> bool:
@@ -159,7 +179,8 @@ def test_result_unread(change: Change) -> Iterator[Place]:
 def test_without_assertion(change: Change) -> Iterator[Place]:
     """A new test in which nothing looks like an assertion, nor calls anything that asserts or sounds like it.
 
-    Or an empty one that takes a fixture of the repository, which may do the work, or that the title calls a stub.
+    Or an empty one that takes a fixture of the repository, which may do the work, that the title calls a stub, whose name says
+    that something should compile, or beside which a configuration or a snapshot of its case is shown.
 
     False alarms: 73 of 3558 clean changes with tests (2.1 %, at most 2.57 %).
     """
@@ -168,7 +189,7 @@ def test_without_assertion(change: Change) -> Iterator[Place]:
             yield _place(look, f"{_named(look)} asserts nothing")
     is_announced = _STUBS.search(change.dossier.pull_request.title) is not None
     for look in change.once(_empty):
-        if is_announced or _takes_a_fixture(look.test):
+        if is_announced or _may_do_more(look, change):
             yield _place(look, f"{_named(look)} does nothing of its own")
 
 

@@ -14,12 +14,22 @@ from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.asserting import marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle
+from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle, oracles_of
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, outermost, text_of
+from worker.judge.heuristics.tests import tests_of
 from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.looks import SMOKE, Body, Look, bodies, is_about_equality, is_handed_over, looks
+from worker.judge.heuristics.weak_test.looks import (
+    SMOKE,
+    Body,
+    Look,
+    bodies,
+    is_about_equality,
+    is_checked_beside,
+    is_handed_over,
+    looks,
+)
 from worker.judge.heuristics.weak_test.unasserted import unasserted
 
 if TYPE_CHECKING:
@@ -35,10 +45,12 @@ if TYPE_CHECKING:
 def assertion_always_true(change: Change) -> Iterator[Place]:
     """An added assertion that no result could make fail: `assert True`, or a test that only compares with itself.
 
+    None in a branch whose other way fails, in a type that another test runs and checks, or beside the configuration of its case.
+
     False alarms: 0 of 3558 clean changes with tests (0.0 %, at most 0.11 %).
     """
     for body, oracle in _nothing(change):
-        if oracle.why not in {NOT_AWAITED, NOT_CALLED} and not _is_idle(body, oracle):
+        if oracle.why not in {NOT_AWAITED, NOT_CALLED} and not _may_be_meant(body, oracle, change):
             yield _place(body, oracle, f"this assertion can't fail: {oracle.why}")
 
 
@@ -49,7 +61,7 @@ def assertion_idle(change: Change) -> Iterator[Place]:
     False alarms: 4 of 3558 clean changes with tests (0.1 %, at most 0.29 %).
     """
     for body, oracle in _nothing(change):
-        if oracle.why not in {NOT_AWAITED, NOT_CALLED} and _is_idle(body, oracle):
+        if oracle.why not in {NOT_AWAITED, NOT_CALLED} and _may_be_meant(body, oracle, change):
             yield _place(body, oracle, f"this assertion proves nothing: {oracle.why}")
     for body in bodies(change):
         for oracle in body.oracles:
@@ -77,6 +89,38 @@ def _is_written_out(name: str, text: str) -> bool:
 
 
 _WRITTEN: Final = pattern(r"[\[{\"'`\d]|[bfr][\"']|\(\s*[\"'\d]|&?\[\]|map")
+
+
+def _may_be_meant(body: Body, oracle: Oracle, change: Change) -> bool:
+    return (
+        _is_idle(body, oracle)
+        or _is_one_way(body, oracle)
+        or (body.look is not None and _is_material(body.look))
+        or is_checked_beside(body.file, change)
+    )
+
+
+def _is_one_way(body: Body, oracle: Oracle) -> bool:
+    """The other way of an `if` around it fails: to come here is what is asked."""
+    ways = (one for one in ancestors(oracle.node, body.node) if one.type in _FORKS)
+    return any(_FAILS_BY.search(text_of(one)[:_LONGEST_TEST]) for one in ways)
+
+
+_FORKS: Final = frozenset({"if_statement", "if_expression", "switch_statement", "match_expression", "match_statement"})
+_FAILS_BY: Final = pattern(
+    r"\b(?:throw|raise)\s+\w|\b(?:panic|unreachable)!?\(|\b[fF]ail(?:Now|f)?\(|\b(?:Fatal|Error)f?\("
+)
+
+
+def _is_material(look: Look) -> bool:
+    """Its type is one that another test of the file makes, runs and then checks, as the tests of a test tool do."""
+    owner = look.test.function.type_name
+    if not owner:
+        return False
+    named = re.compile(rf"(?<![\w.]){re.escape(owner)}\b")
+    others = (one for one in tests_of(look.test.source) if one.function.type_name != owner and named.search(one.text))
+    found = (oracles_of(one.body, one.source.language, nodes=one.source.nodes) for one in others)
+    return any(one.proof is Proof.VALUE and not one.is_guess for oracles in found for one in oracles)
 
 
 def _is_idle(body: Body, oracle: Oracle) -> bool:

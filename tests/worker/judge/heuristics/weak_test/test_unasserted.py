@@ -386,3 +386,24 @@ def test_an_empty_test_is_a_fact_where_nothing_is_started_and_where_it_was_empti
     assert "test_empty" in names(
         seen({"ATest.java": emptied % " assertEquals(run(), 1); "}, {"ATest.java": emptied % " "})
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "beside", "name", "is_fact"),
+    [
+        ("test/cases/a/index.js", "test/cases/a/webpack.config.js", "keeps the page", False),
+        ("test/cases/a/index.js", "test/cases/a/page.html", "keeps the page", True),
+        ("test/cases/a/index.js", "b.js", "should compile", False),
+        ("test/cases/a/index.js", "b.js", "should build without errors", False),
+        ("test/cases/a/index.js", "b.js", "should load", False),
+        ("test/cases/a/index.js", "b.js", "should load the user", True),
+        ("test/cases/a/index.js", "b.js", "builds", True),
+        ("test/a.test.js", "test/test.config.js", "keeps the page", True),
+    ],
+)
+def test_an_empty_test_that_something_else_may_check_is_only_suspected(
+    path: str, beside: str, name: str, *, is_fact: bool
+) -> None:
+    found = names(seen({}, {path: f"it('{name}', () => {{}})\n", beside: "x = 1\n"}))
+    assert ("test_empty" in found) is is_fact
+    assert ("test_without_assertion" in found) is not is_fact

@@ -419,3 +419,69 @@ def test_a_constant_that_counts_towards_an_announced_number_of_assertions_is_onl
 )
 def test_what_claims_more_or_is_not_counted_is_a_fact(announced: str, check: str) -> None:
     assert names(seen_new("a.test.js", COUNTED % (announced, check))) == ["assertion_always_true"]
+
+
+FORKED = {
+    "else": ("a.test.ts", "it('a', () => {\n  if (run()) {\n    throw new Error('no')\n  } else {\n    expect(true).toBe(true)\n  }\n})\n", "throw new Error('no')", 5),
+    "if": ("a.test.ts", "it('a', () => {\n  if (run()) {\n    expect(true).toBe(true)\n  } else {\n    throw new Error('no')\n  }\n})\n", "throw new Error('no')", 3),
+    "rust": ("tests/a.rs", '#[test]\nfn a() {\n    match run() {\n        A => assert!(true),\n        B => panic!("no"),\n    }\n}\n', 'panic!("no")', 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORKED)
+def test_a_constant_that_is_reached_where_the_other_way_does_not_fail_is_only_suspected(case: str) -> None:
+    path, text, fails, line = FORKED[case]
+    assert ("assertion_always_true", line) not in seen_new(path, text)
+    assert ("assertion_idle", line) in seen_new(path, text)
+    assert ("assertion_always_true", line) in seen_new(path, text.replace(fails, "other()"))
+
+
+def test_a_constant_below_a_fork_is_a_fact_as_are_both_ways_of_a_catch() -> None:
+    text = "it('a', () => {\n  if (run()) {\n    throw new Error('no')\n  }\n  expect(true).toBe(true)\n})\n"
+    assert ("assertion_always_true", 5) in seen_new("a.test.ts", text)
+    text = "it('a', () => {\n  try {\n    run()\n  } catch (e) {\n    expect(true).toBe(true)\n  }\n})\n"
+    assert ("assertion_always_true", 5) in seen_new("a.test.ts", text)
+
+
+SUITE = (
+    "package a\n\ntype fixture struct {\n\tSuite\n\tran bool\n}\n\nfunc (s *fixture) TestOne() {\n\ts.Equal(1, 1)\n}\n\n"
+    "func TestRuns(t *testing.T) {\n\tgiven := new(%s)\n\tRun(t, given)\n\t%s\n}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "check", "is_fact"),
+    [
+        ("fixture", "assert.True(t, given.ran)", False),
+        ("fixture", "t.Log(given)", True),
+        ("other", "assert.True(t, given.ran)", True),
+    ],
+)
+def test_a_constant_in_a_type_that_another_test_runs_and_checks_is_only_suspected(
+    made: str, check: str, *, is_fact: bool
+) -> None:
+    found = seen_new("suite_test.go", SUITE % (made, check))
+    assert (("assertion_always_true", 9) in found) is is_fact
+    assert (("assertion_idle", 9) in found) is not is_fact
+
+
+CASE = "it('keeps the page', () => {\n  expect(true).toBe(true)\n})\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "beside", "is_fact"),
+    [
+        ("test/cases/page/index.js", "test/cases/page/test.config.js", False),
+        ("test/cases/page/index.js", "test/cases/page/__snapshots__/a.snap", False),
+        ("test/cases/page/index.js", "test/cases/page/page.html", True),
+        ("test/cases/page/index.js", "test/cases/other/test.config.js", True),
+        ("test/cases/page/index.js", "test/cases/page/vitest.config.js", True),
+        ("test/page.test.js", "test/test.config.js", True),
+    ],
+)
+def test_a_constant_in_a_case_whose_folder_holds_the_checks_is_only_suspected(
+    path: str, beside: str, *, is_fact: bool
+) -> None:
+    found = names(seen({}, {path: CASE, beside: "module.exports = {}\n"}))
+    assert ("assertion_always_true" in found) is is_fact
+    assert ("assertion_idle" in found) is not is_fact
