@@ -21,7 +21,8 @@ _TRIED_ON: Final = pattern(
 )
 """What tests read, and what a compiler must take or refuse."""
 _COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
-_FRAMEWORK: Final = pattern(r"\b(?:pytest|unittest|nose|hypothesis|trial|testing|TestCase|asynctest)\b")
+_FRAMEWORKS: Final = r"(?:pytest|unittest|nose|hypothesis|trial|testing|asynctest)"
+_FRAMEWORK: Final = pattern(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
 _PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
 
 

@@ -10,6 +10,12 @@ CASES = {
     "what a test tool is tried on": ("test/fixtures/only/a.spec.js", "it.only('a', b)\n", True),
     "what Go's tool leaves out": ("pkg/testdata/src/a_test.go", "package a\n", True),
     "a file of tests": ("tests/test_cases.py", "def test_a():\n    pass\n", False),
+    "data of a formatter that speaks of testing": (
+        "tests/data/tabs.py",
+        "def test():\n    'This is testing, not pytest'\n",
+        True,
+    ),
+    "collected by what it calls": ("testing/metafunc.py", "def test_a(pytester):\n    pytest.skip()\n", False),
     "collected by another pattern": ("testing/metafunc.py", "import pytest\n", False),
     "a program for a compiler": ("tests/fail/a.rs", "#[tokio::test]\nfn test_a() {}\n\nfn main() {}\n", True),
     "a test of Rust": ("tests/a.rs", "#[test]\nfn a() {}\n", False),
