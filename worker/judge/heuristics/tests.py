@@ -7,6 +7,7 @@ Invariant: a test has a body at hand; what is only announced (`it.todo("...")`) 
 In tests of our own, import the module and not its names: pytest collects what is called `tests_of`.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
@@ -441,6 +442,17 @@ def _titles(call: "Node") -> Iterable[str]:
     return reversed([_title(of[0]) for of in given if of and "string" in of[0].type])
 
 
+def holds_what_must_not_run(source: Source) -> bool:
+    """Whether a test of it fails by saying that it must not run: those beside it are about what is left to run."""
+    return _MUST_NOT_RUN.search(source.text) is not None
+
+
+_MUST_NOT_RUN: Final = pattern(
+    r"\b(?:throw new \w*Error|fail)\(\s*[\"'`][^\"'`\n]{0,60}\b(?:should(?: not|n't)|must not|should never|must never|is never|was not (?:meant|expected) to)(?: have)?(?: be(?:en)?)? (?:to )?r[ua]n\b",
+    re.IGNORECASE,
+)
+
+
 def names_a_report(text: str) -> bool:
     """Whether it says where a fault is looked after: an address, or an issue by its number."""
     return _REPORT.search(text) is not None
@@ -454,6 +466,7 @@ __all__ = [
     "Test",
     "all_paired",
     "base_sources",
+    "holds_what_must_not_run",
     "may_hold_tests",
     "names_a_report",
     "paired",

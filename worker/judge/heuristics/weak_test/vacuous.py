@@ -18,7 +18,7 @@ from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALL
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import ancestors, outermost, text_of
-from worker.judge.heuristics.tests import tests_of
+from worker.judge.heuristics.tests import holds_what_must_not_run, tests_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import (
     SMOKE,
@@ -113,7 +113,9 @@ _FAILS_BY: Final = pattern(
 
 
 def _is_material(look: Look) -> bool:
-    """Its type is one that another test of the file makes, runs and then checks, as the tests of a test tool do."""
+    """It is what the tests of a test tool try: another one makes, runs and checks its type, or it is the only one to be run."""
+    if ".only" in look.test.marks and holds_what_must_not_run(look.test.source):
+        return True
     owner = look.test.function.type_name
     if not owner:
         return False

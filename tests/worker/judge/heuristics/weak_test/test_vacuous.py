@@ -485,3 +485,18 @@ def test_a_constant_in_a_case_whose_folder_holds_the_checks_is_only_suspected(
     found = names(seen({}, {path: CASE, beside: "module.exports = {}\n"}))
     assert ("assertion_always_true" in found) is is_fact
     assert ("assertion_idle" in found) is not is_fact
+
+
+@pytest.mark.parametrize(
+    ("runner", "sibling", "is_fact"),
+    [
+        ("it.only", "throw new Error('This should not run')", False),
+        ("it", "throw new Error('This should not run')", True),
+        ("it.only", "expect(run()).toBe(1)", True),
+    ],
+)
+def test_a_constant_in_the_only_test_that_may_run_is_only_suspected(
+    runner: str, sibling: str, *, is_fact: bool
+) -> None:
+    text = f"{runner}('a', () => {{\n  expect(true).toBe(true)\n}})\n\nit('b', () => {{\n  {sibling}\n}})\n"
+    assert (("assertion_always_true", 2) in seen_new("a.test.ts", text)) is is_fact
