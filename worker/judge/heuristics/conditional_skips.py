@@ -65,6 +65,8 @@ def _is_conditional_mark(call: "Node") -> bool:
     """Marks of pytest and unittest that take a condition; an `xfail` for a named error says what the code does today."""
     name = text_of(call.child_by_field_name("function")).rpartition(".")[2]
     arguments = call.child_by_field_name("arguments")
+    if _UNLESS.match(name) and name not in _ALWAYS:
+        return True
     always = _ALWAYS.get(name, frozenset())
     for argument in arguments.named_children if always and arguments is not None else ():
         keyword = text_of(argument.child_by_field_name("name")) if argument.type == "keyword_argument" else ""
@@ -75,6 +77,9 @@ def _is_conditional_mark(call: "Node") -> bool:
             return text_of(condition).strip("\"'") not in always
     return False
 
+
+_UNLESS: Final = pattern(r"(?:skip_)?(?:unless|if|without)_\w")
+"""A mark of the repository's own that says when it skips: `skip.unless_module("sqlalchemy")`."""
 
 _ALWAYS: Final = {
     **dict.fromkeys(("xfail", "skipif", "skipIf"), frozenset({"True", "1"})),

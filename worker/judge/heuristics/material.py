@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _TRIED_ON: Final = pattern(
     r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
+    r"|(?:^|/)e2e/[^/]+/(?:[^/]+/)*__tests__/|(?:^|/)tests?/format/"
     r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
 )
 """What tests read, and what a compiler must take or refuse."""

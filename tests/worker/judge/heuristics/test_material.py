@@ -25,6 +25,9 @@ CASES = {
     "a test of a screen": ("src/ui/a.test.ts", "it('a', b)\n", False),
     "a module of production by that name": ("shop/tests.py", "def test_odd(value):\n    return value % 2 == 1\n", True),
     "a module of tests by that name": ("shop/tests.py", "from django.test import TestCase\n", False),
+    "a project that a test tool is run in": ("e2e/teardown/__tests__/a.test.js", "test('a', () => {});\n", True),
+    "a test that runs it": ("e2e/__tests__/teardown.test.js", "test('a', () => {});\n", False),
+    "what a formatter is tried on": ("tests/format/js/only/only.js", "test.fixme('a', () => {});\n", True),
     "a test of Java": ("src/test/Helper.java", "class Helper {\n}\n", False),
 }
 

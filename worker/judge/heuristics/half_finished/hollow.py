@@ -155,7 +155,7 @@ _YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
 def _lacks_its_work(one: Written, change: Change) -> bool:
     """The change imports what nothing in the file uses: it came with the work, and the work is gone."""
     function = one.function
-    if is_stand_in(function) or is_asked_for(change) or is_platform(one):
+    if is_constructor(function) or is_stand_in(function) or is_asked_for(change) or is_platform(one):
         return False
     if says_that_it_is_idle(function) or is_there_for_others(function):
         return False

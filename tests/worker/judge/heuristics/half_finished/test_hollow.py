@@ -150,6 +150,7 @@ RIGHT = {
     "go says what it hands back": ("a.go", "package a\n\n// Stamp returns false because this parser knows no stamps at all.\nfunc (p *P) Stamp(_ *T) bool {\n\treturn false\n}\n"),
     "go factory": ("a.go", "package a\n\nfunc New() *A {\n\treturn &A{}\n}\n"),
     "go receiver that does nothing": ("a.go", "package a\n\nfunc (n nilRenderer) write(v view) {}\n"),
+    "java constructor beside an unused import": ("A.java", "import java.util.List;\n\nclass A {\n  A() { }\n}\n"),
     "java constructor": ("A.java", "class A {\n  private A() {\n  }\n}\n"),
     "java documented constructor": ("A.java", "class A {\n  /** Makes one of these for the tools that need one. */\n  public A() {\n  }\n}\n"),
     "java factory": ("A.java", "class A {\n  /** Hands out one of these for the tools that need one. */\n  static A of() {\n    return new A();\n  }\n}\n"),

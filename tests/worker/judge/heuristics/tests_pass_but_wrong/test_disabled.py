@@ -128,6 +128,7 @@ def test_what_is_switched_off_is_named() -> None:
 
 HONEST = {
     "new": ("tests/test_a.py", PY, PY + "\n\n@pytest.mark.skip\ndef test_b():\n    assert down() == 2\n"),
+    "own mark with a condition": ("tests/test_a.py", PY, "@skip.unless_module('sqlalchemy')\n" + PY),
     "condition": ("tests/test_a.py", PY, "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\n" + PY),
     "expected error": ("tests/test_a.py", PY, "@pytest.mark.xfail(raises=OSError)\n" + PY),
     "in a branch": (
@@ -267,6 +268,7 @@ def test_leaving_only_one_test_to_run_is_a_fact(path: str, before: str, after: s
         ("tests/a.txt", "x()\n", "it.only('a')\n"),
         ("test/fixtures/only/a.spec.js", "x()\n", "it.only('a')\n"),
         ("a.ts", "x()\n", "it.only('a')\n"),
+        ("a.test.ts", "x()\n", "if (!isReady()) {\n  it.only('needs it', () => {\n    warn()\n  })\n}\n"),
     ],
 )
 def test_what_narrows_no_run_is_left_alone(path: str, before: str, after: str) -> None:
