@@ -71,7 +71,7 @@ def test_a_diff_that_github_makes_in_no_time_is_put_together_from_the_files(worl
 @pytest.mark.parametrize("name", [path for path, file in STRANGE.items() if isinstance(file, str) and file])
 def test_a_place_in_a_file_with_a_strange_name_can_be_cited(world: World, name: str) -> None:
     world.repository(PROJECT)
-    world.model.answers(reject("scope_creep", f"{name}:1"))
+    world.model.answers(reject("scope_creep", f"{name}:1", concern=f"{name} belongs to another task."))
     pull = world.agent.opens({name: STRANGE[name]})
     world.settles()
 

@@ -118,7 +118,7 @@ def test_a_judge_that_cannot_tell_blocks_and_asks_for_a_person(world: World) -> 
 @pytest.mark.slow
 def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
     world.repository(PROJECT)
-    world.model.answers(reject("weak_test", "tests/test_retry.py:5", concern="No test sees a single 503."))
+    world.model.answers(reject("weak_test", "tests/test_retry.py:5", concern="No test sees `upload` meet a 503."))
     pull = world.agent.opens(RETRY)
     world.settles()
     world.model.answers(accept(RETRY_AT))
@@ -126,7 +126,7 @@ def test_an_earlier_concern_goes_into_the_next_question(world: World) -> None:
     world.agent.pushes(pull, {"tests/test_retry.py": stronger})
     world.settles()
 
-    assert "No test sees a single 503." in world.model.asked[1].text
+    assert "No test sees `upload` meet a 503." in world.model.asked[1].text
     assert pull.check.conclusion == "success"
 
 
