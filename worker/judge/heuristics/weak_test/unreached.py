@@ -98,7 +98,7 @@ def _never(body: Body) -> "Iterator[Node]":
 
 
 _NEVER: Final = pattern(
-    r"(?:if|while)\b ?\(?\s*(?:[Ff]alse|0|not True|!true|None|null|cfg!\(any\(\)\)|[\w.()]{1,80} (?:&&|and) [Ff]alse)\)?\s*(?:\{|:|$|[a-zA-Z])"
+    r"(?:if|while)\b ?\(?\s*(?:[Ff]alse|0|not True|!true|None|null|cfg!\(any\(\)\)|[\w.()]{1,80} (?:&&|and) [Ff]alse)(?!\w)\)?\s*(?:\{|:|$|[a-zA-Z])"
     r"|for\b[^\n]{1,80}(?: in | of | : |range )\(?(?:\[\]|\(\)|\{\}|set\(\)|range\(0\)|\[\] as [\w\[\]]{1,40}|new \w+\[0\]|new \w+\[\]\s*\{\s*\}|\[\][\w.]+\{\}"
     r"|Vec(?:::<\w+>)?::new\(\)|vec!\[\]|0\.\.0|(?:List|Set)\.(?:<\w+>)?of\(\)|Collections\.(?:<\w+>)?empty\w+\(\)|std::iter::empty(?:::<\w+>)?\(\))\)?\s*[:{)]"
     r"|\[\]\.(?:forEach|map)\(|(?:List|Stream|Collections)\.(?:<\w+>)?(?:of|empty\w*)\(\)\.forEach\(|[Ff]alse (?:&&|and) "

@@ -64,6 +64,11 @@ def test_what_asks_for_success_is_written_as_a_check_and_what_fails_on_its_way_i
     assert "assertion_unreached" not in names(seen_new("tests/a.rs", text))
 
 
+def test_a_name_that_begins_like_a_constant_is_a_condition() -> None:
+    text = "package a\n\nfunc TestA(t *testing.T) {\n\tx := run()\n\tif nullable, _ := x.Nullable(); !nullable {\n\t\trequire.Equal(t, 1, x)\n\t}\n}\n"
+    assert "assertion_unreached" not in names(seen_new("a_test.go", text))
+
+
 @pytest.mark.parametrize(("path", "text"), REACHED, ids=range(len(REACHED)))
 def test_assertions_that_are_reached_are_left_alone(path: str, text: str) -> None:
     assert seen_new(path, text) == []
