@@ -78,6 +78,7 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "rust check of bounds in a function": ("a.rs", "fn _bounds() {\n    fn _is_send<T: Send>() {}\n\n    _is_send::<Path>();\n}\n"),
     "py plugin": ("a.py", "class AuditPlugin:\n    def configure(self, config):\n        pass\n"),
     "ts one of two of a kind": ("a.ts", "class A {\n  load(path: string) {\n    return read(path)\n  }\n}\nclass B {\n  load(path: string) {\n    return null\n  }\n}\n"),
     "ts asked for by an interface beside it": ("a.ts", "interface Loads {\n  load(path: string): string | null\n}\nclass A {\n  load(path: string) {\n    return null\n  }\n}\n"),
