@@ -14,6 +14,7 @@ import pytest
 from tests.conversations.conftest import Open
 from tests.world.changes import ONLY_DOCUMENTATION, PROJECT, STUB
 from tests.world.examples import examples
+from tests.world.sender import Sender
 from tests.world.tester import World
 
 MEGABYTE = 1024 * 1024
@@ -28,7 +29,10 @@ def opened(world: World) -> Iterator[dict[str, Any]]:
     told = world.github.told(world.here.name, "pull_request")[0]
     told["pull_request"]["draft"] = False  # as a draft it would not be for us
     yield told
-    assert world.door.sends("ping", {"zen": "Keep it logically awesome."}).status_code == 202
+    # over a connection of its own: the door closes one whose body it refused
+    fresh = Sender.to(world.product.url, world.github.ready.webhook_secret)
+    assert fresh.sends("ping", {"zen": "Keep it logically awesome."}).status_code == 202
+    fresh.client.close()
 
 
 def reason(answer: httpx.Response) -> str:
