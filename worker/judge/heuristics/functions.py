@@ -213,7 +213,7 @@ class Function(Value):
         if receiver is not None:
             return next(reversed(_WORD.findall(text_of(receiver).partition("[")[0])), "")
         owner = self.container
-        if owner is None:
+        if owner is None or owner.type in _FUNCTIONS:
             return ""
         return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
 

@@ -199,8 +199,7 @@ def is_asked_for_by_a_framework(function: Function) -> bool:
 def asks_the_compiler(function: Function) -> bool:
     """Whether some types fit is all that it asks: it has parameters for them, and no body. Or its documentation does not compile."""
     types = text_of(function.node.child_by_field_name("type_parameters"))
-    is_inner = function.container is not None and function.container.type == "function_item"
-    if function.statements or (function.type_name and not is_inner):
+    if function.statements or function.type_name:
         return False
     if _DOES_NOT_COMPILE.search(documentation(function)):
         return True
