@@ -69,8 +69,8 @@ def _empty(change: Change) -> tuple[Look, ...]:
 def _may_be_blamed(look: Look) -> bool:
     """It is new or was emptied, is all shown, and nothing around it makes it more than its body."""
     is_emptied = look.base is not None and bool(look.base.function.statements)
-    is_meant = turns_off_an_inherited_one(look.test) or _is_started_for(look.test)
-    is_run_by_others = _is_extended(look.test) and proves_by_running(look.test)
+    is_meant = turns_off_an_inherited_one(look.test) or _runs_other_code(look.test)
+    is_run_by_others = _takes_a_marked_fixture(look.test) and proves_by_running(look.test)
     may_rest = look.is_cut or marks_prove(look.test) or is_one_of_two(look.test) or is_run_by_others
     return (is_emptied or (look.is_new and not is_meant)) and not may_rest
 
@@ -101,25 +101,50 @@ _KNOWN_TO_PYTEST: Final = frozenset(
 )
 
 
-def _is_started_for(test: Test) -> bool:
-    """A framework starts the whole application before it: that this comes to its end is the test."""
-    owner = test.function.container if test.source.language in {Language.JAVA, Language.KOTLIN} else None
-    above = owner.named_children[0] if owner is not None and owner.named_children else None
-    return above is not None and above.type == "modifiers" and _STARTS.search(text_of(above)) is not None
-
-
-_STARTS: Final = pattern(
-    r"@(?:\w+\.)*+(?:\w+Test|ContextConfiguration|SpringJUnit\w*Config)\b|\bSpring\w*(?:Runner|Extension)\b"
-)
-
-
-def _is_extended(test: Test) -> bool:
-    """Whether a mark of the test or of its class runs code of its own around it."""
+def _runs_other_code(test: Test) -> bool:
+    """An annotation of Java or Kotlin that is no plain one of a test framework: what processes it may be what is tested."""
+    if test.source.language not in {Language.JAVA, Language.KOTLIN}:
+        return False
     owner = test.function.container
-    return any(_EXTENDED.search(marks) for marks in (test.marks, "" if owner is None else modifiers(owner)))
+    marks = f"{test.marks} {test.function.attributes} {'' if owner is None else modifiers(owner)}"
+    return any(name not in _PLAIN for name in _ANNOTATION.findall(marks))
 
 
-_EXTENDED: Final = pattern(r"@(?:\w+\.)*(?:ExtendWith|RunWith|usefixtures|mark\.usefixtures)\b")
+_ANNOTATION: Final = pattern(r"@(?:\w+\.)*+(\w+)")
+_PLAIN: Final = frozenset(
+    {
+        "Test",
+        "DisplayName",
+        "Order",
+        "Tag",
+        "Timeout",
+        "TestMethodOrder",
+        "TestInstance",
+        "Nested",
+        "Execution",
+        "Ignore",
+    }
+    | {
+        "Override",
+        "Deprecated",
+        "SuppressWarnings",
+        "SuppressFBWarnings",
+        "Disabled",
+        "Nullable",
+        "NonNull",
+        "Suppress",
+    }
+    | {"BeforeEach", "AfterEach", "BeforeAll", "AfterAll", "Before", "After", "ParameterizedTest", "RepeatedTest"}
+)
+"""They name, order or limit a test, and run no code of their own around it."""
+
+
+def _takes_a_marked_fixture(test: Test) -> bool:
+    owner = test.function.container
+    return any(_FIXTURES.search(marks) for marks in (test.marks, "" if owner is None else modifiers(owner)))
+
+
+_FIXTURES: Final = pattern(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
 

@@ -249,12 +249,19 @@ RUNNING = {
         .replace("@Test", "@Test\n  @ExtendWith(Aborting.class)")
         .replace("void a", "void skippedBefore"),
     ),
+    "an annotation of the repository": ("ATest.java", JAVA.format("").replace("@Test", "@CompilerTest")),
+    "an annotation of its class": ("ATest.java", '@WithSources("a/A.java")\n' + JAVA.format("")),
 }
 
 
 @pytest.mark.parametrize(("path", "text"), RUNNING.values(), ids=RUNNING.keys())
 def test_a_test_that_is_named_after_coming_through_proves_it_by_running(path: str, text: str) -> None:
     assert not {"test_without_assertion", "test_result_unread", "test_empty"}.intersection(names(seen_new(path, text)))
+
+
+@pytest.mark.parametrize("mark", ["@Test", '@Test @DisplayName("adds")', "@Test @Timeout(3)", "@org.junit.Test"])
+def test_an_empty_test_with_plain_annotations_is_a_fact(mark: str) -> None:
+    assert names(seen_new("ATest.java", JAVA.format("").replace("@Test", mark))) == ["test_empty"]
 
 
 def test_a_name_alone_proves_nothing() -> None:
