@@ -199,12 +199,17 @@ MISPLACED: Final = Problem("", 1, 1, f"`{MISNAMED}` is not read; the file is cal
 
 
 class Refused(Value):
-    """A file with a mistake. `is_replaced`: its last version without one is known, and holds for what can't be read."""
+    """A file with a mistake.
+
+    `is_replaced`: its last version without one is known, and holds for what can't be read. `withholds_all`: what it says of
+    `never_send` can't be read in any version, so no file is sent.
+    """
 
     origin: ConfigOrigin
     problems: tuple[Problem, ...]
     is_replaced: bool
     is_misnamed: bool = False
+    withholds_all: bool = False
 
 
 class Configured(Value):
@@ -218,7 +223,8 @@ class Configured(Value):
 def configured(texts: Sequence[ConfigText]) -> Configured:
     """The repository's file over its owner's, key by key at the top level.
 
-    As long as a file has a mistake, what was written to switch accepting alone off may be what can't be read: it is off.
+    A mistake may hide what its author wrote to protect the repository. So a file with a mistake accepts nothing alone, and one
+    whose `never_send` can't be read, in any version, sends nothing.
     """
     given: dict[str, object] = {}
     origins: dict[str, ConfigOrigin] = {}
@@ -226,12 +232,25 @@ def configured(texts: Sequence[ConfigText]) -> Configured:
     for one in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
         reading = Reading(problems=(MISPLACED,)) if one.is_misnamed else read_config(one.text)
         own = dict(reading.given)
+        is_hidden = one.last_good is None and any(map(_hides_never_send, reading.problems))
         if reading.problems:
-            refused.append(Refused(one.origin, reading.problems, one.last_good is not None, one.is_misnamed))
+            refused.append(Refused(one.origin, reading.problems, one.last_good is not None, one.is_misnamed, is_hidden))
             own = _completed(reading, read_config(one.last_good or ""))
         origins |= dict.fromkeys(own, one.origin)
-        given |= {**own, "accept_alone": False} if reading.problems else own
+        if reading.problems:
+            own["accept_alone"] = False
+            if is_hidden:
+                own["never_send"] = ("**",)
+        given |= own
     return Configured(to_config(given), origins, tuple(refused))
+
+
+def _hides_never_send(problem: Problem) -> bool:
+    """It is of the whole file, of the key itself, or of an unknown key that is nearly called so."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+
+    key = _KEY.split(problem.key)[0][:LONGEST_NAME]
+    return not key or bool(get_close_matches(key.casefold(), ["never_send"], cutoff=0.6))
 
 
 def _completed(reading: Reading, last_good: Reading) -> dict[str, object]:

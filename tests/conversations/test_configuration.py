@@ -101,7 +101,7 @@ def test_a_mistake_keeps_the_last_configuration_that_could_be_used(world: World)
     assert 'expected block or observe, found "observ"' in note["message"]
 
 
-def test_a_mistake_beside_it_does_not_switch_accepting_alone_on(world: World) -> None:
+def test_a_mistake_beside_a_key_that_protects_does_not_switch_it_off(world: World) -> None:
     here = world.repository({**PROJECT, PLACE: "accept_alone: false\nci_wiat: 5m\n"})
     world.model.answers(accept("README.md:3"))
     pull = world.agent.opens(
@@ -114,11 +114,12 @@ def test_a_mistake_beside_it_does_not_switch_accepting_alone_on(world: World) ->
     here.github.verb(
         "push", repo=here.name, branch="main", files={PLACE: None, ".github/assay.yaml": "accept_alone: false\n"}
     )
-    world.model.answers(accept("README.md:3"))
     later = world.agent.opens(ONLY_DOCUMENTATION, branch="second", title="Document uploads", body="Adds a sentence.")
     world.settles()
-    assert later.verdict["judge_kind"] == "hybrid"
+    assert len(world.model.asked) == 1, "the file may hold `never_send`"
+    assert later.verdict["decision"] == "abstain"
     assert "`.github/assay.yaml` at the base commit is not read" in later.text
+    assert "no file is sent to a model as long as it stands" in later.text
 
 
 @pytest.mark.slow

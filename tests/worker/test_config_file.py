@@ -113,6 +113,27 @@ def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | N
     assert configured([own("accept_alone: true"), default("mode: x")]).config.policy.accept_alone
 
 
+@pytest.mark.parametrize(
+    ("text", "withheld"),
+    [
+        ('never_send: ["docs/**"', ("**",)),
+        (None, ("**",)),
+        ("never_sent: [a/**]", ("**",)),
+        ("neverSend: [a/**]", ("**",)),
+        ("never_send: a/**", ("**",)),
+        ("never_send: [a/**, 3]", ("**",)),
+        ("never_send: [a/**]\nmode: x", ("a/**",)),
+        ("mode: x", ()),
+        ("mood: block", ()),
+    ],
+)
+def test_a_mistake_that_may_hide_what_is_never_sent_sends_nothing(text: str | None, withheld: tuple[str, ...]) -> None:
+    found = configured([own(text)])
+    assert found.config.policy.never_send == withheld
+    assert found.refused[0].withholds_all is (withheld == ("**",))
+    assert configured([own(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
+
+
 def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() -> None:
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
     found = configured([misnamed])

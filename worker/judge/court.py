@@ -17,6 +17,7 @@ from worker.domain.request import LAPTOP, JudgeRequest
 from worker.domain.suspension import Suspension, signals_of
 from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
+from worker.domain.withheld import is_withheld
 from worker.judge import words
 from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
 from worker.judge.claims import check_claims
@@ -162,7 +163,9 @@ def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
 def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
     lacks_issue = hearing.dossier.policy is not None and hearing.dossier.policy.require_issue
     lacks_issue = lacks_issue and not hearing.dossier.issues
-    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, bench.model is not None, bench.no_model, lacks_issue)
+    no_model = Skipped.WITHHELD if bench.model is not None and _is_all_withheld(hearing) else bench.no_model
+    has_model = bench.model is not None and no_model is not Skipped.WITHHELD
+    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, has_model, no_model, lacks_issue)
     chosen = _with_conditions(route(matter), hearing, standing, bench)
     is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
     coverage = coverage_of(hearing.dossier, hearing.diff)
@@ -176,6 +179,12 @@ def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> 
         return hear_opinions(hearing, docket, timed, timed.model or bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
     return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
+
+
+def _is_all_withheld(hearing: Hearing) -> bool:
+    """Whether `never_send` names every changed file, so that a question would show nothing of the change."""
+    globs = hearing.dossier.policy.never_send if hearing.dossier.policy else ()
+    return bool(globs) and all(is_withheld(file.path, globs) for file in hearing.diff.files)
 
 
 def _with_conditions(chosen: Route, hearing: Hearing, standing: Standing, bench: Bench) -> Route:

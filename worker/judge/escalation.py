@@ -24,6 +24,7 @@ class Skipped(StrEnum):
     NO_MODEL = "no_model"
     ISSUE = "issue"
     OUTSIDER = "outsider"
+    WITHHELD = "withheld"
 
 
 class Pause(StrEnum):
@@ -114,8 +115,14 @@ def stop_when_never_asked(matter: Matter) -> Route | None:
 def stop_without_model(matter: Matter) -> Route | None:
     if matter.has_model:
         return None
-    why = "the author has no write access" if matter.no_model is Skipped.OUTSIDER else "no model is configured"
-    return Stop(AbstainReason.UNPROVEN, matter.no_model, f"{_comparison(matter)}; {why}")
+    return Stop(AbstainReason.UNPROVEN, matter.no_model, f"{_comparison(matter)}; {WITHOUT_MODEL[matter.no_model]}")
+
+
+WITHOUT_MODEL: Final = {
+    Skipped.NO_MODEL: "no model is configured",
+    Skipped.OUTSIDER: "the author has no write access",
+    Skipped.WITHHELD: "no changed file may be sent to a model",
+}
 
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -104,6 +104,11 @@ def unproven(
             f"{found}, and no model was asked: its author has no write access here.{doubt}",
             "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
         )
+    if skipped is Skipped.WITHHELD:
+        return (
+            f"{found}, and no model was asked: `never_send` keeps every changed file from it.{doubt}",
+            "A person reviews it; the author has nothing to change.",
+        )
     step = "A person reviews it, or it is judged again at tier hybrid or llm."
     return (
         f"{found}; whether it does what it should was not judged: this tier asks no model.{doubt}",

@@ -33,6 +33,8 @@ WEAKER: Final[Mapping[str, str]] = {
 }
 NOT_ALONE: Final = "nothing is accepted without a model as long as it stands"
 """What a mistake costs."""
+NOT_SENT: Final = "nothing is accepted without a model and no file is sent to a model as long as it stands"
+"""What a mistake costs that may hide `never_send`."""
 
 VALUE_BYTES: Final = 120
 MOST_PROBLEMS: Final = 3
@@ -83,11 +85,12 @@ def _refused(one: "Refused") -> str:
     is_own = one.origin is ConfigOrigin.REPOSITORY
     where = "at the base commit" if is_own else "of the owner's `.github` repository"
     instead = "its last version without one" if one.is_replaced else "the defaults"
+    price = NOT_SENT if one.withholds_all else NOT_ALONE
     if one.is_misnamed:
-        return f"`{MISNAMED}` {where} is not read, and {NOT_ALONE}: rename it to `{PLACE}`"
+        return f"`{MISNAMED}` {where} is not read, and {price}: rename it to `{PLACE}`"
     wrong = _listed(one.problems) if is_own else ", ".join(f"line {problem.line}" for problem in one.problems)
     return (
-        f"`{PLACE}` {where} has a mistake: {wrong}. What can't be read of it gives way to {instead}, and {NOT_ALONE}. "
+        f"`{PLACE}` {where} has a mistake: {wrong}. What can't be read of it gives way to {instead}, and {price}. "
         "`assay config check` shows what is wrong"
     )
 

@@ -156,6 +156,21 @@ def test_where_no_model_may_be_asked_the_rest_is_unproven(threshold: float, skip
     assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HEURISTIC, False)
 
 
+@pytest.mark.parametrize("never_send", ["**", "*.py"])
+def test_a_model_is_not_asked_about_a_change_of_which_it_may_see_nothing(never_send: str) -> None:
+    model = model_of(accept())
+    found = judged(model, ALWAYS, policy=Policy(never_send=(never_send,)))
+    assert not model.asked
+    assert (found.abstain_reason, found.signals["escalation_skipped"]) == (AbstainReason.UNPROVEN, "withheld")
+    assert "`never_send` keeps every changed file from it" in (found.concern or "")
+
+
+def test_a_model_is_asked_about_what_it_may_see() -> None:
+    model = model_of(accept())
+    judged(model, ALWAYS, policy=Policy(never_send=("other.py",)))
+    assert model.asked
+
+
 def test_at_threshold_zero_no_model_is_asked() -> None:
     model = model_of()
     assert isinstance(judged(model, NEVER), Abstain)

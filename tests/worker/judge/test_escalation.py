@@ -154,7 +154,11 @@ def test_zero_never_asks_and_above_one_always_asks(
 
 @pytest.mark.parametrize(
     ("no_model", "words"),
-    [(Skipped.NO_MODEL, "no model is configured"), (Skipped.OUTSIDER, "the author has no write access")],
+    [
+        (Skipped.NO_MODEL, "no model is configured"),
+        (Skipped.OUTSIDER, "the author has no write access"),
+        (Skipped.WITHHELD, "no changed file may be sent to a model"),
+    ],
 )
 def test_without_a_model_it_is_said_why_there_is_none(no_model: Skipped, words: str) -> None:
     chosen = route(matter(SUSPECT, has_model=False, no_model=no_model))

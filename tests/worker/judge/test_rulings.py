@@ -80,7 +80,9 @@ def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
     assert "`/rejudge`" in outsider[1]
 
 
-@pytest.mark.parametrize("skipped", [words.Skipped.NO_MODEL, words.Skipped.TIER, words.Skipped.OUTSIDER])
+@pytest.mark.parametrize(
+    "skipped", [words.Skipped.NO_MODEL, words.Skipped.TIER, words.Skipped.OUTSIDER, words.Skipped.WITHHELD]
+)
 def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: words.Skipped) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
     said = without_model(hearing(opinion()), Stop(AbstainReason.UNPROVEN, skipped, "r"), part).concern

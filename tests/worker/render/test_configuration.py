@@ -172,7 +172,7 @@ def test_a_file_under_the_wrong_name_is_told_on_the_check_and_in_the_terminal() 
     judged = dossier(config=(ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),))
     assert notes(rejected(), judged) == snapshot(
         [
-            "`.github/assay.yaml` at the base commit is not read, and nothing is accepted without a model as long as it stands: rename it to `.github/assay.yml`"
+            "`.github/assay.yaml` at the base commit is not read, and nothing is accepted without a model and no file is sent to a model as long as it stands: rename it to `.github/assay.yml`"
         ]
     )
     assert "assay.yaml" in check_content(rejected(), judged).text
