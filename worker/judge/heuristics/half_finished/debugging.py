@@ -95,7 +95,12 @@ def debugger_left(change: Change) -> Iterator[Place]:
     for file in files:
         for line, found in _added(file, _STOPS, change):
             if found[0] == line.text[:_LONGEST] and not _is_wanted(file, line, change):
-                yield Place(f"left from debugging: {line.text.strip()[:80]}", file.path, line.head_line)
+                statement = line.text.strip()
+                is_inner = file.language is Language.RUST and not (
+                    statement.startswith("dbg!(") and statement[-2:] == ");"
+                )
+                step = "Take `dbg!` away from around the expression at {place}." if is_inner else ""
+                yield Place(f"left from debugging: {statement[:80]}", file.path, line.head_line, step=step)
 
 
 def _is_wanted(file: ChangedFile, line: DiffLine, change: Change) -> bool:

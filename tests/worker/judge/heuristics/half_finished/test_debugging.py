@@ -25,6 +25,19 @@ STOPS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("    dbg!(y);", "Delete the debugging statement at a.rs:2."),
+        ("    let x = dbg!(y);", "Take `dbg!` away from around the expression at a.rs:2."),
+        ("    dbg!(k + 1)", "Take `dbg!` away from around the expression at a.rs:2."),
+    ],
+)
+def test_the_step_keeps_an_expression_that_dbg_stands_around(line: str, step: str) -> None:
+    (found,) = debugger_left.findings(change_of({"a.rs": "a\n"}, {"a.rs": "a\n" + line + "\n"}))
+    assert found.step == step
+
+
 @pytest.mark.parametrize(("path", "line"), STOPS.values(), ids=STOPS.keys())
 def test_a_statement_for_debugging_is_a_fact(path: str, line: str) -> None:
     assert left(path, line) == [2]
