@@ -7,6 +7,7 @@ the file's field by its path.
 """
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from worker.domain.rubric import Versioned
 
 M = TypeVar("M", bound=Frozen)
+FieldPath = tuple[str | int, ...]
 
 PACKAGE: Final = Path(__file__).resolve().parent
 """Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
@@ -44,21 +46,23 @@ def load_rubric(path: Path | None = None) -> Rubric:
 
 
 def read_rubric(text: str) -> Rubric:
-    """Parse a rubric. Raises InputError for the first field that is wrong, by its path."""
-    read = _read(Rubric, text)
-    if (wrong := _wrong_name(read)) is not None:
-        raise InputError(f"Rubric refused at {wrong} The format: docs/rubric.md.")
-    return read
+    """Parse a rubric. Raises InputError with every field that is wrong, by its path and line."""
+    return _read(Rubric, text)
 
 
-def _wrong_name(read: Rubric) -> str | None:
-    """The path of a name that nothing has, or that two have, and what is wrong with it."""
-    ids = [one.id for one in read.criteria]
-    for at, name in enumerate(ids):
-        if name in ids[:at]:
-            return f"criteria.{at}.id: {name} stands twice."
-    unknown = next((name for name in read.signals if name not in SIGNAL_NAMES), None)
-    return None if unknown is None else f"signals.{unknown}: no signal has this name. All of them: docs/signals.md."
+def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
+    """Names in a rubric that no signal has, or that two criteria have."""
+    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    signals, criteria = fields.get("signals"), fields.get("criteria")
+    for name in cast("dict[str, object]", signals) if isinstance(signals, dict) else ():
+        if name not in SIGNAL_NAMES:
+            yield ("signals", name), "no signal has this name; docs/signals.md lists all"
+    seen: set[object] = set()
+    for index, criterion in enumerate(cast("list[object]", criteria) if isinstance(criteria, list) else ()):
+        name = cast("dict[str, object]", criterion).get("id") if isinstance(criterion, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield ("criteria", index, "id"), f"{name} stands twice"
+        seen.add(name if isinstance(name, str) else None)
 
 
 @cache
@@ -93,11 +97,17 @@ def shipped_rubrics() -> "tuple[Versioned, ...]":
 
 def _read(model: type[M], text: str) -> M:
     try:
-        return model.model_validate(load_own_yaml(text))
+        value = load_own_yaml(text)
     except StrictYamlError as error:
         raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error
+    wrong = [*_wrong_names(value)] if issubclass(model, Rubric) else []
+    try:
+        read = model.model_validate(value)
     except ValidationError as error:
-        raise InputError(_refusal(error, text)) from error
+        raise InputError(_refusal([*_mistakes(error), *wrong], text)) from error
+    if wrong:
+        raise InputError(_refusal(wrong, text))
+    return read
 
 
 @cache
@@ -107,23 +117,31 @@ def load_prompt(path: Path | None = None) -> PromptText:
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
-def _refusal(error: ValidationError, text: str) -> str:
+MISSING: Final = "Field required"
+WORDS: Final = {"extra_forbidden": "unknown field", "string_type": "expected a text; put it in quotes"}
+"""What pydantic's errors say in our words, where its own are less plain."""
+
+
+def _mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    paths = [tuple(part for part in one["loc"] if part != "[key]") for one in errors]
+    for one, path in zip(errors, paths, strict=True):
+        if one["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in paths):
+            continue  # a list is counted without its entries that are wrong
+        yield path, WORDS.get(one["type"], one["msg"])
+
+
+def _refusal(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
     """All mistakes, each by its path and its line; what is missing last, since a typo leaves its field missing, too."""
     try:
         marks: Marks = load_marked_yaml(text)[1]
     except StrictYamlError:  # JSON, where a tab may stand
         marks = {}
     found: list[tuple[bool, int, str]] = []
-    errors = error.errors(include_url=False, include_context=False, include_input=False)
-    places = [tuple(part for part in one["loc"] if part != "[key]") for one in errors]
-    for one, path in zip(errors, places, strict=True):
-        if one["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in places):
-            continue  # a list is counted without its entries that are wrong
+    for path, reason in mistakes:
         line = marks[path].key.line if path in marks else 0
-        reason = "unknown field" if one["type"] == "extra_forbidden" else one["msg"]
         where = f" (line {line})" if line else ""
-        name = ".".join(map(str, path)) or "the whole file"
-        found.append((one["type"] == "missing", line, f"{name}: {reason}{where}."))
+        found.append((reason == MISSING, line, f"{'.'.join(map(str, path)) or 'the whole file'}: {reason}{where}."))
     first, *others = [words for _, _, words in sorted(found)]
     if not others:
         return f"Rubric refused at {first} The format: docs/rubric.md."

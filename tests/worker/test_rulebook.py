@@ -76,13 +76,15 @@ def test_all_mistakes_are_named_by_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "rubric.yml"
     wrong = (
         WHOLE.replace("0.6", "often").replace("weak_test: proves", "bad_style: proves").replace("ten: It", "tenn: It")
-    )
+    ).replace("stub_body: 0.5", "stub_bodies: 0.5, nosuch: 0.3")
     path.write_text(wrong, encoding="utf-8")
     with pytest.raises(InputError) as refused:
         load_rubric(path)
     assert str(refused.value) == snapshot("""\
 Rubric refused at criteria.0.tenn: unknown field (line 8).
   and at categories.bad_style: Input should be 'scope_creep', 'acceptance_gap', 'weak_test', 'tests_pass_but_wrong', 'half_finished' or 'spec_violation' (line 9).
+  and at signals.nosuch: no signal has this name; docs/signals.md lists all (line 10).
+  and at signals.stub_bodies: no signal has this name; docs/signals.md lists all (line 10).
   and at escalation_threshold: Input should be a valid number, unable to parse string as a number (line 11).
   and at criteria.0.ten: Field required.
 The format: docs/rubric.md.\
@@ -96,13 +98,16 @@ The format: docs/rubric.md.\
         (("ten: It", "tenn: It"), "Rubric refused at criteria.0.tenn: unknown field (line "),
         (("id: mine", "name: mine"), "Rubric refused at name: unknown field (line "),
         (
-            ("categories:", "  - {id: solves, question: Again?, ten: Again.}\ncategories:"),
-            "Rubric refused at criteria.1.id: solves stands twice.",
+            ("categories:", "  - {id: solves, question: Again, ten: Again.}\ncategories:"),
+            "Rubric refused at criteria.1.id: solves stands twice (line 9).",
         ),
         (("id: mine\n", ""), "Rubric refused at id: Field required."),
         (("weak_test: proves", "bad_style: proves"), "Rubric refused at categories.bad_style: "),
         (("stub_body: 0.5", "stub_body: 2"), "Rubric refused at signals.stub_body: "),
-        (("stub_body: 0.5", "stub_bodies: 0.5"), "Rubric refused at signals.stub_bodies: no signal has this name."),
+        (
+            ("stub_body: 0.5", "stub_bodies: 0.5"),
+            "Rubric refused at signals.stub_bodies: no signal has this name; docs/signals.md lists all (line ",
+        ),
         (("0.6", "often"), "Rubric refused at escalation_threshold: "),
         (("rubric_version: 1", "rubric_version: 2"), "Rubric refused at rubric_version: "),
         (("id: mine", "id: mine\nid: yours"), "Rubric refused: line 4: "),

@@ -166,7 +166,7 @@ def test_a_rubric_is_read_strictly(store: Store, tmp_path: Path, capsys: pytest.
         (
             "  parameter_unused: ",
             "  no_such_signal: ",
-            "Rubric refused at signals.no_such_signal: no signal has this name.",
+            "Rubric refused at signals.no_such_signal: no signal has this name; docs/signals.md lists all",
         ),
     ):
         bad.write_text(good.read_text().replace(before, after))
