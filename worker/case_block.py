@@ -55,6 +55,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "stands twice": "Keep one of them.",
     "aliases are": "Put text that begins with *, & or ! in quotes.",
     "tags are": "Put text that begins with *, & or ! in quotes.",
+    "<block end>": "Indent this line like the other fields of its item.",
     "": 'Put text that holds ": " or begins with a sign in quotes.',
 }
 """What to do about a problem of YAML, by words of it."""
@@ -122,9 +123,8 @@ def read_block(block: str) -> CaseReading:
     except StrictYamlError as error:
         at = "" if error.line is None else f" at line {error.line} of the block"
         remedy = next((words for problem, words in REMEDIES.items() if problem in error.problem), REMEDIES[""])
-        return CaseReading(
-            CaseError(f"Case refused{at}: not YAML as we read it: {error.problem}. {remedy}", error.line)
-        )
+        problem = "the indentation fits no line above" if "<block end>" in error.problem else error.problem
+        return CaseReading(CaseError(f"Case refused{at}: not YAML as we read it: {problem}. {remedy}", error.line))
     except _RefusedError as error:
         line = _line(block, error.path)
         at = f" at {_place(error.path)}" if error.path else ""

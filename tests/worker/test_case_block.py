@@ -227,6 +227,7 @@ def test_a_text_may_hold_what_yaml_takes_for_more(summary: str, expected: str) -
         ),
         ("a: &x 1\nb: *x", "Case refused at line 2 of the block: not YAML as we read it: aliases are not allowed. Put text that begins with *, & or ! in quotes.", 2),
         ("summary: a\nsummary: b", 'Case refused at line 2 of the block: not YAML as we read it: the key "summary" stands twice. Keep one of them.', 2),
+        ("ac_coverage:\n  - criterion: AC1\n   addressed_by: a.py", "Case refused at line 3 of the block: not YAML as we read it: the indentation fits no line above. Indent this line like the other fields of its item.", 3),
         ("summary: a: b\nsummary: b", "Case refused at line 1 of the block: not YAML as we read it: mapping values are not allowed here. Put text that holds", 1),
         ('{"summary": "x",\n"ac_coverage": "AC1"}', "Case refused at ac_coverage (line 2 of the block): expected `criterion:`", 2),
         ('{"summary":\ttrue}', "Case refused at summary: expected text, found true or false.", None),
