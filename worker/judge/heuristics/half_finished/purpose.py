@@ -186,7 +186,8 @@ _MAKES: Final = pattern(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
 
 def is_handed_over(function: Function, change: Change) -> bool:
     """A plain function that the change gives to somebody, who then says what it has to accept."""
-    return function.where is Where.MODULE and not function.type_name and function.name in mentions.handed_over(change)
+    is_plain = function.where in {Where.MODULE, Where.FUNCTION} and not function.type_name
+    return is_plain and function.name in mentions.handed_over(change)
 
 
 def is_asked_for_by_a_framework(function: Function) -> bool:

@@ -133,6 +133,7 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "ts handler in a function": ("a.ts", "export function run(child: Child) {\n  // The child gets the signal itself. Keep the parent alive to reap it.\n  const ignore = () => {};\n  process.on('SIGINT', ignore);\n  return child.wait();\n}\n"),
     "rust check of bounds": ("a.rs", "// These bounds leak by the blanket impl.\n// So this exists to detect that we break those.\nfn _implied() {\n    fn load<T: Load>(_t: T) {}\n\n    fn url<T: Url>(t: T) {\n        load(t);\n    }\n}\n"),
     "rust check as it is compiled": ("a.rs", "// Checks at compile time that a path can be loaded.\nfn load(path: Path) {}\n"),
     "ts check as it is compiled": ("a.ts", "// Compile-time check: fails to build if the shape changes.\nfunction load(path: Exact<Path>): void {}\n"),
