@@ -392,10 +392,17 @@ _CALLED: Final = frozenset(
 _WORDS_OF_NOTHING: Final = frozenset({"undefined", "null"})
 
 
+def _uncalled_matcher(node: "Node") -> Oracle:
+    """A matcher without arguments; where a hunk ends within its arguments, the bracket follows it unparsed."""
+    after = node.next_sibling
+    is_cut = after is not None and after.type == "("
+    return Oracle(node, Proof.VALUE) if is_cut else Oracle(node, Proof.NOTHING, NOT_CALLED)
+
+
 def _of_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Oracle:
     """`expect(x).to.be.true`, `expect(x).to.exist`: what is asked needs no brackets, or it lacks them."""
     if word in _CALLED:
-        return Oracle(node, Proof.NOTHING, NOT_CALLED)
+        return _uncalled_matcher(node)
     if "not" in names:
         return Oracle(node, Proof.PRESENCE if word in _WORDS_OF_NOTHING else Proof.VALUE)
     if word in {"exist", "ok"}:
@@ -437,7 +444,7 @@ def _script(spine: Spine) -> Oracle | None:
     root, last = spine.links[0], spine.links[-1]
     if root.name == "expect" and root.given is not None:
         if last.given is None and _SCRIPT_MATCHER.fullmatch(last.name):
-            return Oracle(spine.node, Proof.NOTHING, NOT_CALLED)
+            return _uncalled_matcher(spine.node)
         if {"resolves", "rejects", "eventually"}.intersection(spine.names) and _is_floating(spine):
             return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
         return fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)

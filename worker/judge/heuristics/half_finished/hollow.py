@@ -25,7 +25,7 @@ from worker.judge.heuristics.half_finished.outside import (
     may_be_an_override,
     may_be_one_of_several,
 )
-from worker.judge.heuristics.half_finished.parameters import parameters
+from worker.judge.heuristics.half_finished.parameters import parameters, takes_what_it_ignores
 from worker.judge.heuristics.half_finished.purpose import (
     asks_the_compiler,
     does_nothing,
@@ -157,7 +157,8 @@ def _lacks_its_work(one: Written, change: Change) -> bool:
     function = one.function
     if is_constructor(function) or is_stand_in(function) or is_asked_for(change) or is_platform(one):
         return False
-    if says_that_it_is_idle(function) or is_there_for_others(function):
+    says = text_of(function.statements[0]) if function.statements else ""
+    if says_that_it_is_idle(function) or is_there_for_others(function) or _YES_OR_NO.fullmatch(says):
         return False
     return bool(one.file.once(unused_imports))
 
@@ -179,7 +180,7 @@ def _why_without_parameters(function: Function) -> _Why:
 
 
 def _documented(function: Function) -> _Why:
-    if is_constructor(function):
+    if is_constructor(function) or takes_what_it_ignores(function):
         return _Why.NOTHING
     promise = _DENIAL.sub(" ", documentation(function))
     return _Why.DOCUMENTED if len(_WORD.findall(promise)) >= _TELLING else _Why.NOTHING
@@ -282,7 +283,7 @@ def _is_an_answer(function: Function) -> bool:
     return is_asked and not parameters(function) and _YES_OR_NO.fullmatch(says) is not None
 
 
-_YES_OR_NO: Final = pattern(r"return (?:true|false|-?\d+);")
+_YES_OR_NO: Final = pattern(r"return (?:[tT]rue|[fF]alse|-?\d+);?")
 
 
 def _is_odd(function: Function) -> bool:

@@ -48,7 +48,7 @@ _UNDONE: Final = pattern(
 )
 _UNFINISHED: Final = pattern(
     r"\b(?:the )?(?:remaining|remainder|rest)\b(?! (?:api|client|endpoint|server|call|parameter|args?|arguments?)\b)|\bfinish\b|\bunfinished\b|\bincomplete\b|\bhalf[- ]?(?:done|finished|way)\b"
-    r"|\bcomplete (?:this|the|it|me|later|implementation|body|function|method)\b|\bimplement(?:ation)? ?(?:this|me|the|it|later|pending|missing|needed|rest|body|actual|real|properly|logic)?\b"
+    r"|\bcomplete (?:this|the|it|me|later|implementation|body|function|method)\b|\bimplement\b|\bimplementation (?:is )?(?:pending|missing|needed|to follow)\b"
     r"|\bnot (?:yet )?(?:fully )?(?:implemented|finished|done|complete|written|wired|ported)\b|\b(?:still|left|yet|needs?|remains) to be (?:done|written|implemented|filled|finished|ported|handled)\b"
     r"|\bto be (?:continued|done|implemented|written|filled|completed|finished)\b|\bfill (?:this |it |me )?in\b|\bplaceholder\b|\bstub(?:bed)?\b|\bdummy implementation\b"
     r"|\b(?:second|other) (?:half|part)\b|\beverything (?:else|below|after|from here)\b|\b(?:only|just) the first (?:step|part|half|case)\b|\bport (?:the|this)\b"

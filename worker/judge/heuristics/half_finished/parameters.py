@@ -33,14 +33,24 @@ _LOOKS_AT_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
 
 
 def parameters(function: Function) -> tuple[str, ...]:
-    """The names that its callers fill, in their order."""
+    """The names that its callers fill and that it may use, in their order."""
+    return tuple(name for name in _all_names(function) if not name.startswith("_"))
+
+
+def takes_what_it_ignores(function: Function) -> bool:
+    """Every parameter begins with an underscore: the function says that it uses none of them."""
+    names = _all_names(function)
+    return bool(names) and all(name.startswith("_") for name in names)
+
+
+def _all_names(function: Function) -> list[str]:
     given = function.node.child_by_field_name("parameters")
     single = function.node.child_by_field_name("parameter")
     nodes = given.named_children if given is not None else [single] if single is not None else []
     names = [name for node in nodes for name in _names(node)]
     if function.where in {Where.TYPE, Where.UNKNOWN} and names and names[0] in {"self", "cls", "mcs"}:
         del names[0]
-    return tuple(name for name in names if not name.startswith("_"))
+    return names
 
 
 def _names(node: "Node") -> Iterator[str]:

@@ -85,7 +85,21 @@ def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bo
         for line in hits:
             what = f"this line adds `{ban.target}`"
             is_meant = _speaks_of_tests(ban.rule) or not _is_of_tests(file, line)
+            is_meant = is_meant and not (_is_excused(hunk, line) and not _DIRECTIVE.search(ban.target))
             yield Breach(ban.rule, what, sure and is_meant, file.path, line.head_line, target=ban.target)
+
+
+def _is_excused(hunk: Hunk, hit: DiffLine) -> bool:
+    """A directive on the line, or right above it, tells a linter that the author means it: the team's own way to make an exception."""
+    number = hit.head_line or 0
+    near = (line.text for line in hunk.lines if line.head_line in {number, number - 1})
+    return any(_DIRECTIVE.search(text[:LONGEST_LINE]) for text in near)
+
+
+_DIRECTIVE: Final = pattern(
+    r"(?:eslint|oxlint|biome|tslint|deno-lint|rubocop|phpcs|ktlint|pylint)[-:][\w: -]*(?:disable|ignore)|# noqa\b|# type: ignore|// ?nolint\b"
+    r"|#\[(?:allow|expect)\(|@SuppressWarnings|@Suppress\(|#pragma warning disable|\bNOSONAR\b|@ts-(?:ignore|expect-error)"
+)
 
 
 def _speaks_of_tests(rule: Rule) -> bool:

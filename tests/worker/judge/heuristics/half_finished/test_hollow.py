@@ -78,6 +78,8 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py takes what it ignores": ("a.py", 'def omit(_value):\n    """Helper of a policy that records an entry without the value of it."""\n    return {}\n'),
+    "py an answer beside an unused import": ("a.py", "import json\n\n\nclass A(B):\n    def needs_table(self):\n        return True\n"),
     "rust check of bounds in a function": ("a.rs", "fn _bounds() {\n    fn _is_send<T: Send>() {}\n\n    _is_send::<Path>();\n}\n"),
     "py plugin": ("a.py", "class AuditPlugin:\n    def configure(self, config):\n        pass\n"),
     "ts one of two of a kind": ("a.ts", "class A {\n  load(path: string) {\n    return read(path)\n  }\n}\nclass B {\n  load(path: string) {\n    return null\n  }\n}\n"),

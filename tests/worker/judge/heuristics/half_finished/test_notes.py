@@ -98,6 +98,7 @@ WHOLE = {
     "a condition": "def load(path):\n    # TODO: if the end is missing, add it\n    return read(path)\n",
     "an optional extra": "def load(path, mode):\n    text = read(path)\n    # TODO: optionally add support for a mode\n    return text\n",
     "one more": "def load(path):\n    text = read(path)\n    # TODO: add more encodings\n    return text\n",
+    "a duplicate of something": "def load(path):\n    # TODO: duplicate of the other implementation, share it\n    check(path)\n    return read(path)\n",
     "a stub tells it already": "def load(path):\n    # TODO: implement\n    pass\n",
 }
 

@@ -56,6 +56,18 @@ BROKEN = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "line"),
+    [
+        ("Never use `any`.", "src/a.ts", "// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a bound\ntype A = B<any>;"),
+        ("Never use `print()`.", "src/a.py", "print(1)  # noqa: T201"),
+        ("Do not use `unwrap()`.", "src/a.rs", "#[allow(clippy::unwrap_used)]\nlet x = g().unwrap();"),
+    ],
+)  # fmt: skip
+def test_code_that_a_directive_excuses_is_only_suspected(rule: str, path: str, line: str) -> None:
+    assert adds(rule, path, line, before="") == {DOUBT}
+
+
 @pytest.mark.parametrize(("rule", "path", "line"), BROKEN)
 def test_an_added_line_with_forbidden_code_is_a_fact(rule: str, path: str, line: str) -> None:
     assert adds(rule, path, line, before="") == {FACT}

@@ -75,6 +75,14 @@ def test_a_matcher_that_is_never_called_is_a_fact() -> None:
     assert seen_new("a.test.ts", text) == [("matcher_not_called", 3)]
 
 
+@pytest.mark.parametrize("matcher", ["toMatchObject", "to.be.equal"])
+def test_a_matcher_whose_arguments_the_hunk_cuts_off_is_called(matcher: str) -> None:
+    rows = "".join(f"    new Row({number}),\n" for number in range(30))
+    before = "it('a', () => {\n" + "  make()\n" * 9 + f"  expect(x).toEqual([\n{rows}  ])\n}})\n"
+    after = {"a.test.ts": before.replace("toEqual", matcher)}
+    assert "matcher_not_called" not in names(seen({"a.test.ts": before}, after, texts=False))
+
+
 def test_an_expectation_that_nobody_waits_for_is_suspected() -> None:
     text = "it('a', () => {\n  expect(x).toBe(1)\n  expect(run()).rejects.toThrow()\n})\n"
     assert seen_new("a.test.ts", text) == [("expectation_not_awaited", 3)]
