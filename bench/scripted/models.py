@@ -5,6 +5,7 @@ Knows a row's label and what the request shows, and nothing else. Invariant: the
 
 import re
 from collections.abc import Callable, Mapping
+from heapq import nlargest
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -25,24 +26,21 @@ TEST: Final = re.compile(r"(?:^|[/_.])(?:tests?|specs?|testing|__tests__)(?:[/_.
 ASKS_FOR_TEST: Final = re.compile(r"\b(?:tests?|tested|covered|covers)\b", re.IGNORECASE)
 DEFINED: Final = re.compile(r"\b(?:def|class|function|func|fn|struct|interface|enum|trait)\s+([A-Za-z_]\w*)")
 PIECE: Final = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
-FILLERS: Final = {
-    "the",
-    "this",
-    "that",
-    "test",
-    "assert",
-    "def",
-    "func",
-    "function",
-    "class",
-    "return",
-    "import",
-    "expect",
-    "equal",
-}
+FILLERS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the this that these those it its and or not no of to in on for with from by at as is are be was were has have had "
+        "do does did can should will must if else then than when where which what how all any each some only also same other into "
+        "out up true false none null nil some let var const new self pub mut return import export use def func fn function class "
+        "struct test tests assert expect equal string int bool object value name",
+    )
+)
+"""Words of every sentence and every program: that two lines share one says nothing."""
 CHECK: Final = re.compile(
     r"assert|expect|should|require|raises|throws|verify|check|\bt\.(?:Error|Fatal)", re.IGNORECASE
 )
+TITLE: Final = re.compile(r"\s*(?:(?:async |pub )*(?:def|func|fn)\b|(?:it|test|describe)\b[.\w]*\()")
+"""The line with a test's name: it asserts nothing, whatever it says."""
 SPELLED: Final = re.compile(r"`-*([\w$-]+)`")
 IMPORT: Final = re.compile(r"\s*(?:import|from|use|using|package|#include|require)\b")
 REMARK: Final = re.compile(r"\s*(?:#|//|/?\*|--|$)")
@@ -180,38 +178,41 @@ def _not_done(asked: Asked, name: str) -> str:
 
 
 def _answering(asked: Asked, suspicion: Suspicion) -> Place | None:
-    """Another line, as the prompt asks for it, and of the kind that the question names if one is shown.
+    """Another line, as the prompt asks for it, and of the kind that the question names if one is shown; asked again, the next best.
 
     Of a file that seems unrelated, its changed line that has most words of what was asked for; of what a criterion seems to lack,
     the line that has most words of the criterion; else the one with most words of the suspicion and what stands there.
     """
-    there = (suspicion.path, suspicion.line)
-    others = [one for one in asked.places if (one.path, one.line) != there and one.text.strip()]
+    there = (suspicion.path, suspicion.line, suspicion.side)
+    others = [one for one in asked.places if (one.path, one.line, one.side) != there and one.text.strip()]
     if (name := suspicion.text.partition(":")[0].rpartition(" ")[2]) in asked.criteria:
         return _fitting(asked, f"{asked.criteria[name]} {suspicion.text}")
     suspected = " ".join(one.text for one in asked.places if one.path == suspicion.path and _is_beside(one, suspicion))
-    near, far = _parts(f"{suspicion.text} {suspected}"), _parts(" ".join((*asked.criteria.values(), asked.issues)))
+    near = _parts(f"{suspicion.text} {suspected}")
+    far = _parts(" ".join((*asked.criteria.values(), asked.issues, asked.case)))
     others = [one for one in others if _is_asked_for(one, suspicion)] or others
     if suspicion.category == "scope_creep":
         others = [one for one in others if one.path == suspicion.path and one.mark != " "]
         near, far = far, near
-    return max(
+    best = nlargest(
+        2,
         others,
-        default=None,
         key=lambda one: (
             len(near & _parts(one.text)),
             one.path == suspicion.path,
             len(far & _parts(one.text)),
         ),
     )
+    return best[-1 if suspicion.id in asked.left_open else 0] if best else None
 
 
 def _is_asked_for(place: Place, suspicion: Suspicion) -> bool:
     """Whether a line is of the kind that settles a suspicion, as far as its text tells."""
     if IMPORT.match(place.text):
         return False
+    is_check = place.mark != "-" and CHECK.search(place.text) is not None and TITLE.match(place.text) is None
     if "assertion about" in suspicion.settled_by or "assertion of" in suspicion.settled_by:
-        return place.mark != "-" and CHECK.search(place.text) is not None
+        return is_check
     if "changed line that takes its place" in suspicion.settled_by:
         return place.mark == "+" or (place.mark == "-" and not TEST.search(place.path))
     if "uses it" in suspicion.settled_by:
@@ -222,7 +223,8 @@ def _is_asked_for(place: Place, suspicion: Suspicion) -> bool:
 
 
 def _is_beside(place: Place, suspicion: Suspicion) -> bool:
-    return suspicion.line is not None and abs(place.line - suspicion.line) <= BESIDE
+    is_there = suspicion.line is not None and abs(place.line - suspicion.line) <= BESIDE
+    return is_there and place.side == suspicion.side
 
 
 def _parts(text: str) -> set[str]:

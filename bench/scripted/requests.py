@@ -15,10 +15,11 @@ RUBRIC: Final = re.compile(r"^- `(\w+)`: ", re.MULTILINE)
 ROW: Final = re.compile(r"^(\d+) ([ +-])(.*)$", re.MULTILINE)
 CLAIM: Final = re.compile(r"^claim: (\S+) -> (\S+?)(?::(\d+)[\d-]*)?: (\w+)", re.MULTILINE)
 QUESTION: Final = re.compile(
-    r"^- (q\d+): Does this make it `(\w+)`(?: at (\S+?)(?::(\d+) \(\w+\))?)?\?(.*?)(?: \[settled by ([^\]\n]*)\])?$",
+    r"^- (q\d+): Does this make it `(\w+)`(?: at (\S+?)(?::(\d+) \((\w+)\))?)?\?(.*?)(?: \[settled by ([^\]\n]*)\])?$",
     re.MULTILINE,
 )
 PART: Final = re.compile(r"This is part \d+ of \d+")
+LEFT_OPEN: Final = re.compile(r"leaves questions open: ([^.\n]*)\.")
 
 
 class Place(NamedTuple):
@@ -49,6 +50,7 @@ class Suspicion(NamedTuple):
     category: str
     path: str
     line: int | None
+    side: str
     text: str
     settled_by: str
 
@@ -62,6 +64,9 @@ class Asked(NamedTuple):
     claims: tuple[Claim, ...]
     suspicions: tuple[Suspicion, ...]
     issues: str
+    case: str
+    left_open: frozenset[str]
+    """The suspicions that an earlier reply to the same question did not settle."""
     schema: Json
     is_part: bool
 
@@ -89,12 +94,19 @@ def read(body: Json) -> Asked:
             for one in CLAIM.finditer(said)
         ),
         suspicions=tuple(
-            Suspicion(one[1], one[2], one[3] or "", int(one[4]) if one[4] else None, one[5], one[6] or "")
+            Suspicion(one[1], one[2], one[3] or "", int(one[4]) if one[4] else None, one[5] or "", one[6], one[7] or "")
             for label, said in fenced
             if label == "questions"
             for one in QUESTION.finditer(said)
         ),
         issues="\n".join(said for label, said in fenced if label.startswith("issue ")),
+        case="\n".join(said for label, said in fenced if label == "case"),
+        left_open=frozenset(
+            name
+            for turn in body["messages"][2::2]
+            for found in LEFT_OPEN.findall(turn["content"])
+            for name in re.findall(r"q\d+", found)
+        ),
         schema=body["output_config"]["format"]["schema"],
         is_part=PART.search(text) is not None,
     )

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from pydantic import SecretStr
 
-from bench.scripted.models import Label, errs
+from bench.scripted.models import Label, errs, fooled
 from bench.scripted.requests import read, reply
 from bench.scripted.serving import FIRST, Played, played
 from tests.worker.judge.heuristics.made import dossier_of
@@ -105,3 +106,34 @@ def test_a_reply_has_the_fields_of_the_schema_and_no_other() -> None:
     assert reply(asked, {"decision": "accept", "gone": 1, "list": [{"id": "AC1"}]}) == {
         "decision": "accept", "new": None, "list": [{"id": "AC1", "held": {"n": 0.5}}], "kind": "none", "count": 1,
     }  # fmt: skip
+
+
+SHOWN = """[[m begin: diff "tests/test_a.py"]]
+1 -assert send(old)
+1 +assert send(new)
+2 +it("should send old", () => {
+3 +expect(send(old)).ok()
+4 +expect(send()).ok()
+[[m end]]
+[[m begin: questions]]
+- q1: Does this make it `weak_test` at tests/test_a.py:1 (base)? (it) send old [settled by an assertion about the same thing]
+[[m end]]"""
+SETTLED = {
+    "properties": {
+        "id": {"type": "string"},
+        "evidence": {"type": "array", "items": {"properties": {"line": {"type": "integer"}}}},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("corrections", "line"),
+    [((), 3), (("Your accept leaves questions open: q1. Answer each",), 1), (("open: q1.",), 3)],
+)
+def test_a_suspicion_is_answered_by_the_assertion_that_fits_best_and_then_by_the_next(
+    corrections: tuple[str, ...], line: int
+) -> None:
+    turns = [{"content": SHOWN}, *(turn for said in corrections for turn in ({"content": "{}"}, {"content": said}))]
+    schema = {"properties": {"settled": {"type": "array", "items": SETTLED}}}
+    asked = read({"system": [], "messages": turns, "output_config": {"format": {"schema": schema}}})
+    assert fooled(asked, GOOD, Random("x"))["settled"] == [{"id": "q1", "evidence": [{"line": line}]}]  # noqa: S311 - played
