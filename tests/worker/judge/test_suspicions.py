@@ -85,6 +85,7 @@ def test_a_suspicion_is_settled_by_another_line_about_the_same_thing(said: dict[
         ("a test covers: post a payload", (at("tests/test_upload.py", 2),), False),  # no finding, and asked about
         ("a test covers: retry send", (at("tests/test_upload.py", 2),), False),
         ("a test covers: send and retry, if a send fails", (at("tests/test_upload.py", 4),), True),
+        ("a test covers: busy send and retry, that fails by jitter", (at("tests/test_upload.py", 4),), False),
         ("the changelog tells of it", (at("upload.py", 3),), False),
     ],
 )

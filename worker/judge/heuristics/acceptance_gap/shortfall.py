@@ -49,7 +49,7 @@ _OF_PROSE: Final = 0.25
 _OF_LISTED: Final = 0.5
 """The same of a listed criterion that spells out no name and asks for no test."""
 
-_OF_TEST: Final = 0.75
+_OF_TEST: Final = 5 / 6
 """The share of a criterion's words that the test holds that it asks for."""
 
 
