@@ -41,6 +41,7 @@ class Settling(StrEnum):
     CHANGE = "a changed line that takes its place, or code that went with it"
     FOUND = "the line that has it"
     ASKED = "its changed line that the issue needs"
+    TIED = "its changed line that has two words of what was asked for"
     USE = "the line that uses it"
     REPORT = "the line that reports the failure"
     ANY = "another line about the same thing"
@@ -59,6 +60,7 @@ _OF_SIGNALS: Final[Mapping[Settling, frozenset[str]]] = {
         {"function_uncalled", "function_uncalled_suspected", "parameter_unused", "option_unread"}
         | {"type_unused", "handler_unrouted", "import_unused", "test_unmarked"}
     ),
+    Settling.TIED: frozenset({"unrelated_file"}),
     Settling.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),
     Settling.ANY: frozenset({"new_test_skipped", "new_test_may_fail", "test_shadowed", "matcher_not_called"}),
 }
@@ -68,6 +70,10 @@ _OF_CATEGORIES: Final[Mapping[Category, Settling]] = {
     Category.WEAK_TEST: Settling.CHECK,
     Category.SCOPE_CREEP: Settling.ASKED,
 }
+
+
+_WORDS_OF_ASKED: Final[Mapping[Settling, int]] = {Settling.ASKED: 1, Settling.TIED: 2}
+"""How many words of what was asked for the line has: three in ten files of another task hold a line that has one by chance."""
 
 
 class Suspicion(Value):
@@ -121,9 +127,9 @@ def _settles(place: EvidencePointer, suspicion: Suspicion, change: Change, heari
     if suspicion.criterion is not None:
         return settles(change, suspicion.criterion, place.path, place.line, line)
     is_changed = (place.line, place.side) in _changed_lines(place.path, hearing)
-    if settling is Settling.ASKED:
-        asked = asked_of(change.dossier).words - common_stems()
-        return place.path == finding.path and is_changed and not _words_of((line,)).isdisjoint(asked)
+    if settling in _WORDS_OF_ASKED:
+        shared = _words_of((line,)) & asked_of(change.dossier).words
+        return place.path == finding.path and is_changed and len(shared) >= _WORDS_OF_ASKED[settling]
     if not _is_of_kind(line, place, suspicion, change, is_changed=is_changed):
         return False
     if finding.line is None:
