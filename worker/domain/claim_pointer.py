@@ -65,6 +65,12 @@ class ClaimPointer(Value):
     words: str | None = None
     is_exact: bool = True
 
+    @property
+    def names_code(self) -> bool:
+        """Whether the name is a title, or one of code by its form: a plain word (`TBD`, `logic`) may be a remark."""
+        name = self.name or ""
+        return " " in name or name.endswith("()") or _CODE_NAME.search(name) is not None
+
 
 def read_pointer(text: str) -> ClaimPointer | None:
     """Read the first place that *text* names; None if it names no file."""
@@ -109,66 +115,60 @@ def _documented(text: str) -> ClaimPointer | None:
     path = _path(path_text)
     if path is None or path != path_text or "\\" in path:
         return None
-    place = ClaimPointer(path.removeprefix("./"))
+    place = ClaimPointer(path.removeprefix("./"), is_exact=_EXACT_PATH.fullmatch(path) is not None)
     if separator is None or not rest.strip():
         return place
     if separator.group().strip() in {"::", ">"}:  # titles of tests may hold spaces
-        return replace(place, name=rest.strip())
+        return _named(place, rest.strip())
     lines = _LINES.fullmatch(rest)
     if lines:
         return _placed(place, lines["first"], lines["last"])
     if separator.group() not in {":", "#"} or not _NAME.fullmatch(rest) or rest.casefold() in _REMARKS:
         return None
-    return replace(place, name=rest.rstrip("."), is_exact=_HYPHENATED.fullmatch(rest) is None)
+    return _named(place, rest.rstrip("."))
+
+
+def _named(place: ClaimPointer, name: str) -> ClaimPointer:
+    is_exact = place.is_exact and (" " in name or _EXACT_NAME.fullmatch(name) is not None)
+    return replace(place, name=name, is_exact=is_exact)
 
 
 _REMARKS: Final = frozenset(
     {
         *(
-            "*",
             "<module>",
             "module",
             "module-level",
-            "file",
-            "whole",
-            "whole-file",
-            "entire",
-            "all",
-            "everything",
             "script",
-        ),
-        *(
+            "file",
             "top",
             "top-level",
             "bottom",
             "start",
             "beginning",
             "end",
+        ),
+        *(
             "header",
             "footer",
             "body",
             "imports",
             "docstring",
-        ),
-        *(
             "class",
             "function",
             "method",
             "constructor",
-            "field",
-            "type",
-            "constant",
             "loop",
             "block",
-            "section",
-            "code",
         ),
-        *("new", "added", "changed", "updated", "removed", "here", "there", "see", "above", "below", "done", "yes"),
     }
 )
 """Words behind a file that say which part of it is meant, and name no symbol."""
-_HYPHENATED: Final = pattern(r"[a-z]+(?:-[a-z]+)+")
-"""Most languages have no such names: a remark, perhaps."""
+_EXACT_PATH: Final = pattern(r"(?!.*\.{3})[\w.@+/ \[\]()$~#-]+")
+"""No pattern (`*`, `?`, `{a,b}`) and no placeholder (`...`, `<name>`)."""
+_IDENTIFIER: Final = r"(?:[^\W\d]|\$)[\w$]*[?!]?"
+_EXACT_NAME: Final = pattern(rf"{_IDENTIFIER}(?:(?:\.|::|#){_IDENTIFIER})*(?:\(\))?(?:\[[^\[\]]*\])?")
+"""Identifiers, as code or a test's id joins them. Anything else (`N/A`, `if/else`, `MAX=3`) may be a remark."""
 _LINES: Final = pattern(r"L?(?P<first>\d{1,9})(?:[-–—]L?(?P<last>\d{1,9}))?")
 _NAME: Final = pattern(r"(?!\d+\b)[^\s,;:]+(?:::[^\s,;:]+)*")
 
@@ -267,7 +267,7 @@ _NAME_BEHIND: Final = pattern(
 _NAME_BEFORE: Final = pattern(
     rf"(?:^|(?<=[\s(])){_SYMBOL}(?:\s|[(@,:–—-]|[-=]>|→|\b(?:in|of|from|at|inside|the|file|module)\b){{1,8}}[`'\"*\[]{{0,4}}$"
 )
-_CODE_NAME: Final = pattern(r"\w_\w|[a-z][A-Z]|\w\d|^_|\.|::|#")
+_CODE_NAME: Final = pattern(r"\w_\w|[a-z][A-Z]|[A-Z]{2}[a-z]{2}|\w\d|^[_$]|\.|::|#")
 _NO_NAMES: Final = frozenset({"that", "which", "the", "a", "an", "for", "to", "of", "in", "is", "and", "it", "this"})
 
 

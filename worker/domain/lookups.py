@@ -62,6 +62,9 @@ def absent_from(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def stands_at(known: str, path: str) -> bool:
-    """Whether a file is the one that is named, or ends in it, or stands below it. Markdown takes `__init__.py` for an emphasis."""
-    folded, wanted = known.replace("__", ""), path.replace("__", "")
+    """Whether a file is the one that is named, or ends in it, or stands below it, in upper or lower case.
+
+    Markdown takes `__init__.py` for an emphasis.
+    """
+    folded, wanted = (one.casefold().replace("__", "") for one in (known, path))
     return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")

@@ -24,5 +24,5 @@ def test_the_known_paths_are_those_whose_text_is_at_hand() -> None:
 
 def test_a_path_is_absent_where_it_is_neither_a_file_nor_the_end_of_one_nor_a_folder() -> None:
     tree = ("docs/deep/b.md", "acme/__init__.py")
-    assert absent_from(tree, ["docs/deep/b.md", "b.md", "deep/b.md", "docs", "acme/init.py"]) == ()
+    assert absent_from(tree, ["docs/deep/b.md", "b.md", "deep/b.md", "docs", "acme/init.py", "Docs/Deep/B.md"]) == ()
     assert absent_from(tree, ["docs/c.md", "b.m", "eep/b.md", "doc"]) == ("docs/c.md", "b.m", "eep/b.md", "doc")

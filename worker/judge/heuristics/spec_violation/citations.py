@@ -169,8 +169,8 @@ def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Kno
     name = path.rpartition("/")[2]
     is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
     is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, known))
-    is_gone = any(one.rpartition("/")[2] == name for one in known.gone)
-    is_elsewhere = is_gone or any(_may_mean(path, one, known.roots) for one in known.there)
+    is_gone = any(one.rpartition("/")[2].casefold() == name.casefold() for one in known.gone)
+    is_elsewhere = is_gone or any(_may_mean(path.casefold(), one.casefold(), known.roots) for one in known.there)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
     yield Wrong(What.FILE, words, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced)
@@ -184,7 +184,10 @@ def _has_known_ending(path: str, known: _Known) -> bool:
 
 
 def _may_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
-    """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own."""
+    """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own.
+
+    Both are folded: a system that knows no case takes one for the other.
+    """
     folders = iter(path.split("/"))
     outer, found, _ = cited.rpartition(f"/{path}")
     is_below = bool(found) and cited.endswith(path) and ("/" in path or outer.rpartition("/")[2].casefold() in roots)
@@ -220,7 +223,8 @@ def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[W
     first, found = missing[0]
     words = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
     is_name = " " not in name.strip() or (is_titled and role_of(path) is Role.TEST)  # else a remark
-    is_sure = pointer.is_exact and is_name and found is Found.NOT and _is_surely_missing(first, parts, path, text)
+    is_stated = pointer.is_exact and pointer.names_code and is_name
+    is_sure = is_stated and found is Found.NOT and _is_surely_missing(first, parts, path, text)
     yield Wrong(What.NAME, words, is_sure, path)
 
 

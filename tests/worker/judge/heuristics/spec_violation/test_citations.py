@@ -148,10 +148,13 @@ def test_a_line_behind_the_end_is_a_fact_and_an_end_behind_it_a_suspicion() -> N
     "place",
     [
         "tests/test_a.py::test_x",
-        "tests/test_a.py:helper",
+        "tests/test_a.py:help_out",
+        "tests/test_a.py:helper()",
         "tests/test_a.py::TestA::test_x",
         "src/a.test.ts > keys > rejects broken values",
-        "pkg/src/b.go:Missing",
+        "pkg/src/b.go:B.missing",
+        "pkg/src/b.go:MissingKey",
+        "pkg/src/b.go:HTTPServer",
     ],
 )
 def test_a_name_that_does_not_stand_in_the_file_is_a_fact(place: str) -> None:
@@ -268,6 +271,43 @@ NATURAL = (
 @pytest.mark.parametrize("place", NATURAL)
 def test_a_slip_in_any_other_form_than_the_documented_is_no_fact(place: str) -> None:
     assert signals(cites(place, absent=["src/no.py"])) == {DOUBT}
+
+
+@pytest.mark.parametrize("separator", [":", "::", " > "])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "N/A",
+            "if/else",
+            "retry/backoff",
+            "upload_with_retry+2",
+            "MAX=3",
+            "handle_*",
+            "(*Client).Retry",
+            "<T>",
+            "retry-loop",
+        ),
+        *("TBD", "TODO", "EOF", "none", "various", "everywhere", "logic", "helper", "Missing", "done", "new"),
+    ],
+)
+def test_what_is_no_name_of_code_by_its_form_is_doubtful(name: str, separator: str) -> None:
+    assert signals(cites(f"setup.py{separator}{name}")) == {DOUBT}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("tests/*.py", "tests/test_?.py", "src/{a,b}.ts", "src/.../b.py", "<folder>/b.py"),
+        *("SETUP.py", "Setup.py:9", "tests/Test_A.py", "widgets/Setup.py"),
+    ],
+)
+def test_a_pattern_of_paths_and_another_case_of_one_are_doubtful(path: str) -> None:
+    assert signals(cites(path, absent=[path.partition(":")[0]])) == {DOUBT}
+
+
+def test_a_missing_file_is_a_fact_whatever_word_stands_behind_it() -> None:
+    assert signals(cites("src/no.py:retry", absent=["src/no.py"])) == {FILE}
 
 
 @pytest.mark.parametrize("path", ["setup.py", "pkg/src/b.go", "src/a.test.ts", "tests/test_a.py"])

@@ -32,7 +32,7 @@ def cites(place: str, before: dict[str, str] = BEFORE, after: dict[str, str] = A
         ("short.py:6", []),
         ("short.py:60", [LINE]),
         ("short.py:g", []),
-        ("short.py:h", [NAME]),
+        ("short.py:h()", [NAME]),
         ("end.py:h", [DOUBT]),
     ],
 )
