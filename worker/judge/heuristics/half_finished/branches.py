@@ -1,7 +1,7 @@
-"""Branches that do nothing: an `if` or `else` of new code without a statement, and arms that the change emptied.
+"""Branches that do nothing: an `if` or `else` of new code without a statement, arms that the change emptied, stubs in place of work.
 
 Does not look at handlers of exceptions and loops that wait, nor at new arms of a `match`: there, nothing is an answer.
-Invariant: a comment in the branch says why it is empty.
+Invariant: a comment in the branch says why it is empty, and a stub is held against a branch whose work it took the place of.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.half_finished.stubs import STOPS, is_unwritten
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import descendants, is_comment, sought, text_of
@@ -50,7 +51,7 @@ _LONGEST_IDLE: Final = 4
 
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
 def branch_empty(change: Change) -> Iterator[Place]:
-    """A branch without a statement in added code, or one whose statements the change took out: an arm of a `switch`, too.
+    """A branch without a statement in added code, or one (an arm, too) whose statements the change took out or replaced by a stub.
 
     False alarms: 4 of 4270 clean changes with production code (0.1 %, at most 0.24 %).
     """
@@ -62,6 +63,7 @@ def branch_empty(change: Change) -> Iterator[Place]:
                 if any(line in touched for line in lines[1:] or lines) and not _was_there(source, head, change):
                     yield Place("this branch does nothing", file.path, lines[0], lines[-1])
             yield from _emptied_arms(file, source)
+            yield from _stubbed(file, source)
 
 
 def _emptied_arms(file: ChangedFile, source: Source) -> Iterator[Place]:
@@ -76,6 +78,42 @@ def _emptied_arms(file: ChangedFile, source: Source) -> Iterator[Place]:
             gone = _taken_out(source.lines[first - source.first : last - source.first + 1], first, file)
             if any(text not in file.once(_head_texts) for text in gone):
                 yield Place("this arm does nothing since its statements were taken out", file.path, first, last)
+
+
+def _stubbed(file: ChangedFile, source: Source) -> Iterator[Place]:
+    """Branches that only say that they are not written, where statements stood that stand nowhere in the file now."""
+    stops = [number for number in file.once(_stops) if source.first <= number < source.first + len(source.lines)]
+    for start, node, body in _branches(source) if stops else ():
+        first, last = start.start_point.row + source.first, node.end_point.row + source.first
+        if not any(first <= number <= last for number in stops):
+            continue
+        if not is_unwritten(" ".join(body.split()).strip("{}; ,")):
+            continue
+        gone = _taken_out(source.lines[first - source.first : max(first + 1, last) - source.first], first, file)
+        if any(_WORKS.match(text) and text not in file.once(_head_texts) for text in gone):
+            yield Place(
+                "this branch only says that it is not written, and what it did is taken out", file.path, first, last
+            )
+
+
+def _stops(file: ChangedFile) -> tuple[int, ...]:
+    return tuple(line.head_line for line in file.diff.added if line.head_line and STOPS.search(line.text))
+
+
+def _branches(source: Source) -> Iterator[tuple["Node", "Node", str]]:
+    """Where each branch begins, the node that ends it, and the text of what it does."""
+    arms, blocks = _ARMS.get(source.language), _BLOCKS.get(source.language)
+    for arm in () if arms is None else source.nodes.find(arms):
+        does = STOPS.search(text := text_of(arm))
+        if does is not None and _HEAD.search(text[: does.start()]):
+            yield arm, arm, text[does.start() :]
+    for block in () if blocks is None else source.nodes.find(blocks):
+        if block.parent is not None and block.parent.type in _HEADS:
+            yield _start(block, block.parent), block, text_of(block)
+
+
+_HEAD: Final = pattern(r"(?:=>|->|[:{])\s*$|^when\b[^\n]*\s*$")
+"""What an arm matches, and nothing behind it."""
 
 
 def _taken_out(lines: list[str], first: int, file: ChangedFile) -> Iterator[str]:
@@ -121,6 +159,8 @@ def _is_empty_arm(arm: "Node") -> bool:
     if arm.type == "token_tree":
         before = arm.prev_sibling
         return text_of(arm) == "{}" and before is not None and before.type == "=>"
+    if arm.type == "when":
+        return arm.child_by_field_name("body") is None
     words = "".join(text_of(arm).split())
     return _IDLE_ARM.search(words) is not None and not (words.endswith(":") and _falls_through(arm))
 
@@ -144,6 +184,10 @@ def _removed_behind(file: ChangedFile) -> dict[int, list[str]]:
 
 
 _SAYS: Final = pattern(r"\w")
+_WORKS: Final = pattern(
+    r"(?!(?:raise|throw|panic|todo|unimplemented|TODO|pass|break|continue)\b|return(?: None)?;?$|//|#|/?\*).*\w"
+)
+"""A statement that does something: neither a refusal nor a comment."""
 
 
 def _head_texts(file: ChangedFile) -> frozenset[str]:
@@ -164,7 +208,7 @@ _ARMS: Final = sought(
     }
 )
 _FALLING: Final = frozenset({"switch_block_statement_group", "switch_case", "switch_section", "case_statement"})
-_IDLE_ARM: Final = pattern(r"(?::(?:pass|\.\.\.|break;?)?|=>(?:\{\}|\(\)),?|->\{\}|\{(?:break;?)?\}|^when[^\n]*)$")
+_IDLE_ARM: Final = pattern(r"(?::(?:pass|\.\.\.|break;?)?|=>(?:\{\}|\(\)),?|->\{\}|\{(?:break;?)?\})$")
 
 
 def _was_there(source: Source, head: "Node", change: Change) -> bool:

@@ -305,6 +305,17 @@ def _says(message: str | None, bare: Sure, other: Sure = Sure.NO) -> Sure:
     return Sure.FACT if _UNWRITTEN.search(message) else other
 
 
+STOPS: Final = pattern(r"\b(?:raise|throw(?: new)?) [\w.\\]+|\b(?:panic|todo|unimplemented)!?(?=[(\[{])|\bTODO(?=\()")
+_STOPS_BY_NAME: Final = pattern(r"(?i)NotImplemented|NotYetImplemented|Unimplemented|UnsupportedOperation|\btodo\b")
+
+
+def is_unwritten(words: str) -> bool:
+    """Whether a statement stops, and says by its name or its message that its work is not written."""
+    stops = STOPS.match(words)
+    bare = Sure.SUSPICION if stops is not None and _STOPS_BY_NAME.search(stops[0]) else Sure.NO
+    return stops is not None and _says(_message(words), bare, bare) is not Sure.NO
+
+
 def _by_statement(function: Function, words: str, change: Change) -> Sure:
     match function.source.language:
         case Language.PYTHON:

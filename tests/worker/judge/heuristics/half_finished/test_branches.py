@@ -122,6 +122,11 @@ def test_an_arm_for_something_else_is_not_the_emptied_one(path: str, code: str, 
     assert lines(path, code % after, code % before) == []
 
 
+def test_an_arm_of_ruby_that_does_something_else_is_not_mentioned() -> None:
+    before = "case x\nwhen 1\n  a()\nelse\n  b()\nend\n"
+    assert lines("a.rb", before.replace("a()", "c()"), before) == []
+
+
 @pytest.mark.parametrize(("after", "before"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_an_arm_that_answers_is_not_mentioned(after: str, before: str) -> None:
     assert lines("a.py", f"match x:\n{after}", f"match x:\n{before}") == []
@@ -143,6 +148,69 @@ def test_an_arm_that_matches_something_else_was_not_emptied(path: str, before: s
         else "fn f(x: A) {\n    match x {\n{}        _ => b(),\n    }\n}\n"
     )
     assert lines(path, around.replace("{}", after, 1), around.replace("{}", before, 1)) == []
+
+
+STUBS = {
+    "py": ("a.py", "match x:\n    case 1:\n        return do_a()\n    case _:\n        b()\n", "return do_a()", "raise NotImplementedError", 2),
+    "py if": ("a.py", "def f(x):\n    if x:\n        x *= rate\n    return x\n", "x *= rate", 'raise NotImplementedError("tax")', 2),
+    "py elif": ("a.py", "def f(x):\n    if x:\n        a()\n    elif y:\n        b()\n    return x\n", "b()", "raise NotImplementedError", 4),
+    "py else": ("a.py", "def f(x):\n    if x:\n        a()\n    else:\n        b()\n", "b()", 'raise ValueError("not implemented yet")', 4),
+    "go switch": ("a.go", "package a\n\nfunc f(x int) int {\n\tswitch x {\n\tcase 1:\n\t\treturn a()\n\tdefault:\n\t\treturn b()\n\t}\n}\n", "return a()", 'panic("not implemented")', 5),
+    "go if": ("a.go", "package a\n\nfunc f(x bool) {\n\tif x {\n\t\ta()\n\t}\n\tb()\n}\n", "a()", 'panic("TODO")', 4),
+    "rust arm": ("a.rs", "fn f(x: u8) {\n    match x {\n        1 => do_a(),\n        _ => b(),\n    }\n}\n", "do_a()", "todo!()", 3),
+    "rust block": ("a.rs", "fn f(x: u8) {\n    match x {\n        1 => {\n            a();\n        }\n        _ => b(),\n    }\n}\n", "a();", "unimplemented!()", 3),
+    "rust if": ("a.rs", "fn f(x: bool) {\n    if x {\n        a();\n    }\n    b();\n}\n", "a();", "todo!();", 2),
+    "java rule": ("A.java", "class A {\n  void f(int x) {\n    switch (x) {\n      case 1 -> a();\n      default -> b();\n    }\n  }\n}\n", "a();", "throw new UnsupportedOperationException();", 4),
+    "java switch": ("A.java", "class A {\n  int f(int x) {\n    switch (x) {\n      case 1:\n        return a();\n      default:\n        return b();\n    }\n  }\n}\n", "return a();", "throw new UnsupportedOperationException();", 4),
+    "ts switch": ("a.ts", "switch (x) {\n  case 1:\n    return a()\n  default:\n    b()\n}\n", "return a()", 'throw new Error("not implemented")', 2),
+    "ts else": ("a.ts", "if (x) {\n  a()\n} else {\n  b()\n}\n", "b()", 'throw new Error("Not implemented yet");', 3),
+    "c# switch": ("A.cs", "class A {\n  int F(int x) {\n    switch (x) {\n      case 1:\n        return A1();\n      default:\n        return B();\n    }\n  }\n}\n", "return A1();", "throw new NotImplementedException();", 4),
+    "php switch": ("a.php", "<?php\nswitch ($x) {\n  case 1:\n    return a();\n  default:\n    b();\n}\n", "return a();", 'throw new \\Exception("not implemented");', 3),
+    "kotlin when": ("A.kt", "fun f(x: Int) {\n  when (x) {\n    1 -> a()\n    else -> b()\n  }\n}\n", "-> a()", "-> TODO()", 3),
+    "ruby when": ("a.rb", "case x\nwhen 1\n  a()\nelse\n  b()\nend\n", "a()", "raise NotImplementedError", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code", "work", "stub", "line"), STUBS.values(), ids=STUBS.keys())
+def test_a_branch_whose_work_a_stub_took_the_place_of_is_suspected(
+    path: str, code: str, work: str, stub: str, line: int
+) -> None:
+    after = code.replace(work, stub)
+    assert lines(path, after, code) == [line]
+    assert lines(path, f"{after}\n\n", after) == []
+    assert lines(path, after) == []
+
+
+IF = "def f(x):\n    if x:\n        %s\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (IF % "raise ValueError(x)", IF % "raise NotImplementedError(x)"),
+        (IF % "pass", IF % "raise NotImplementedError"),
+        (IF % "#TODO: the tax", IF % "raise NotImplementedError"),
+        (IF % "a()", IF % 'raise ValueError("too many")'),
+        (IF % "a()", IF % 'raise NotImplementedError("not supported on Windows")'),
+        (IF % "a()", IF % "a()\n    else:\n        raise NotImplementedError"),
+        (IF % "a()", IF % "b()\n        raise NotImplementedError"),
+        (IF % "a()", "def f(x):\n    if x:\n        raise NotImplementedError\n    a()\n    return x\n"),
+        ("def f(x):\n    a()\n    return x\n", IF % "raise NotImplementedError"),
+    ],
+    ids=[
+        "refused before",
+        "idle before",
+        "a plan before",
+        "refuses",
+        "on purpose",
+        "a new branch",
+        "works first",
+        "moved",
+        "a new guard",
+    ],
+)
+def test_a_refusal_that_took_no_work_away_is_not_mentioned(before: str, after: str) -> None:
+    assert lines("a.py", after, before) == []
 
 
 def test_an_arm_that_falls_through_to_the_next_one_is_not_empty() -> None:
