@@ -30,9 +30,10 @@ _CALLED: Final = pattern(
 _TESTS: Final = pattern(
     r"(?i)\b(?:unit |regression |integration |e2e )?(?:tests?|tested|testing|test[- ]cases?|specs?)\b"
 )
+_NEW_TEST: Final = r"(?:(?:an?|one|some|new|more|automated|unit|regression|integration|e2e|end-to-end) ){0,4}tests?"
 _ADDS_TEST: Final = pattern(
-    r"(?i)^\W*(?:please )?(?:add|write|create|include|provide|introduce) (?:(?:an?|one|some|new|more|automated|unit|regression"
-    r"|integration|e2e|end-to-end) ){0,4}tests?(?: (?:for|that|which|to|covering)\b|\W*$)"
+    rf"(?i)^\W*(?:(?:please )?(?:add|write|create|include|provide|introduce) {_NEW_TEST}(?: (?:for|that|which|to|covering)\b|\W*$)"
+    rf"|{_NEW_TEST} (?:shows?|covers?|proves?|verif(?:y|ies)|checks?|demonstrates?)\b)"
 )
 _CONDITION: Final = pattern(
     r"(?i)coverage|%|\b(?:if|unless|already|exist\w*|optional\w*|needed|necessary|possible|ideally)\b"
@@ -77,7 +78,7 @@ class Wish(NamedTuple):
     """Stems, each once, in their order."""
     tests: bool
     needs_test: bool
-    """It begins with the demand to add a test, names no file and sets no condition."""
+    """It begins with the demand to add a test, or with what a test shows, names no file and sets no condition."""
     docs: bool
     goes: bool
     """Something is to be taken away: it may stand in removed lines only."""

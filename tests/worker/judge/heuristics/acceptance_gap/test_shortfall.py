@@ -84,6 +84,9 @@ def test_what_it_does_not_show_is_in_doubt_and_not_called_missing(text: str, not
         "- Please write new unit tests that show the retry",
         "Include a regression test.",
         "Add tests for `retry`",
+        "A test covers `retry`",
+        "- A new unit test shows the retry",
+        "Tests prove that it is tried again.",
     ],
 )
 def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text: str) -> None:
@@ -105,7 +108,8 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
         "Add support for tests that retry",
         "`test` is a name",
         "It is not covered by tests",
-        "A test covers `retry`",
+        "The tests cover the retry",
+        "A test for the retry is there",
         "Covered by a unit test",
         "A test for this exists already in `tests/test_old.py`",
         "Add a test for the retry in `tests/test_old.py`",
