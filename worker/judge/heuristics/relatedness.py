@@ -219,8 +219,12 @@ def _names(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _defined(texts: Iterable[str]) -> frozenset[str]:
-    found = (one for text in texts for one in _DEFINED.findall(text[:_LONGEST_DEFINITION]))
-    return frozenset(before or after for before, after in found)
+    return frozenset[str]().union(*map(defined_in, texts))
+
+
+def defined_in(line: str) -> frozenset[str]:
+    """The names that a line of code defines."""
+    return frozenset(before or after for before, after in _DEFINED.findall(line[:_LONGEST_DEFINITION]))
 
 
 def _unchanged(file: ChangedFile, around: str, changed: frozenset[str], background: int) -> Counter[str]:

@@ -76,6 +76,8 @@ class Wish(NamedTuple):
     names: tuple[Name, ...]
     words: tuple[str, ...]
     """Stems, each once, in their order."""
+    numbers: frozenset[str]
+    """They say which line is meant, and prove nothing."""
     tests: bool
     needs_test: bool
     """It begins with the demand to add a test, or with what a test shows, names no file and sets no condition."""
@@ -114,11 +116,15 @@ def wish_of(criterion: Criterion) -> Wish:
         paths,
         tuple(Name(one, parts) for one in quoted[:_MOST_NAMES] if (parts := _parts(one))),
         tuple(dict.fromkeys(word for word in words if word not in _request()))[:_MOST_WORDS],
+        numbers=frozenset(NUMBER.findall(prose)),
         tests=_TESTS.search(asked) is not None,
         needs_test=not paths and _ADDS_TEST.search(text) is not None and _CONDITION.search(asked) is None,
         docs=_DOCS.search(asked) is not None,
         goes=_GOES.search(asked) is not None,
     )
+
+
+NUMBER: Final = pattern(r"(?<![\w.])\d{2,9}(?![\w.])")
 
 
 @lru_cache(maxsize=1)

@@ -93,10 +93,9 @@ def _seen(gap: Gap, change: Change) -> CriterionVerdict:
     name = gap.wish.criterion.id
     if proof := _proven_absent(gap.wish, change):
         return CriterionVerdict(id=name, status=CriterionStatus.MISSING, note=proof)
-    if gap.size >= PARTIAL:
-        return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note_of(gap))
     places = change.meanwhile(shown_by).places_of(gap.wish)
-    return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, evidence=places)
+    note = note_of(gap) if gap.size >= PARTIAL else ""
+    return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note, evidence=places)
 
 
 def _proven_absent(wish: Wish, change: Change) -> str:

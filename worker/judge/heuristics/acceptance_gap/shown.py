@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict import EvidencePointer
-from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
+from worker.judge.heuristics.acceptance_gap.asking import NUMBER, Wish, wishes_of
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.relatedness import NAME, folded, stems_of_all, words_of_path
+from worker.judge.heuristics.relatedness import NAME, defined_in, folded, stems_of_all, words_of_path
 
 _LONGEST_LINE: Final = 400
 _MOST_LINES: Final = 20_000
@@ -30,7 +30,7 @@ _UNKNOWN: Final = 0.25
 
 _PLACES: Final = 2
 _NAMED: Final = 3.0
-"""What it says that a line holds a name of the wish, beside the weights of words."""
+"""What it says that a line holds a name or a number of the wish, or defines a name, beside the weights of words."""
 
 _SPEAKS: Final = 0.25
 """The share of a wish's words, by weight, from which on a line speaks of it."""
@@ -70,6 +70,8 @@ class Unit(NamedTuple):
     """Of those that are wished for, each once."""
     line: int | None = None
     """Of the head, where it is one that was added."""
+    defined: frozenset[str] = frozenset()
+    """Names of those that are wished for, folded."""
 
 
 class Shown:
@@ -127,7 +129,9 @@ class Shown:
             said.update(dict.fromkeys(self.units_with(word), self.weight(word)))
         for name in wish.names:
             for part in name.parts:
-                said.update(dict.fromkeys(self.units_named(part), _NAMED))
+                said.update({unit: 2 * _NAMED if part in unit.defined else _NAMED for unit in self.units_named(part)})
+        for number in wish.numbers:
+            said.update(dict.fromkeys(self.units_named(number), _NAMED))
         least = _SPEAKS * sum(map(self.weight, wish.words))
         best = [unit for unit, weight in said.most_common() if unit.line is not None and weight >= least]
         of_tests = [unit for unit in best if unit.kind in _OF_TESTS][:1]
@@ -159,6 +163,7 @@ class _Known:
     def __init__(self, wishes: Sequence[Wish]) -> None:
         self._words = frozenset(word for wish in wishes for word in wish.words)
         self._names = frozenset(part for wish in wishes for name in wish.names for part in name.parts)
+        self._numbers = frozenset[str]().union(*(wish.numbers for wish in wishes))
         self._read: dict[str, tuple[_Words, _Words]] = {}
 
     def read(self, text: str) -> tuple[_Words, _Words]:
@@ -166,7 +171,9 @@ class _Known:
         found = self._read.get(text)
         if found is None:
             names = set(NAME.findall(text))
-            found = self._read[text] = self.wished(stems_of_all(names), names)
+            words, named = self.wished(stems_of_all(names), names)
+            numbers = self._numbers.intersection(NUMBER.findall(text)) if self._numbers else ()
+            found = self._read[text] = words, (*named, *numbers)
         return found
 
     def wished(self, words: frozenset[str], names: Iterable[str]) -> tuple[_Words, _Words]:
@@ -205,7 +212,8 @@ def _has_inner_tests(file: ChangedFile) -> bool:
 
 def _unit(kind: Kind, path: str, text: str, known: _Known) -> _Named:
     words, names = known.read(text[:_LONGEST_LINE])
-    return Unit(kind, path, words), names
+    defined = frozenset(map(folded, defined_in(text[:_LONGEST_LINE]))) & frozenset(names) if names else frozenset[str]()
+    return Unit(kind, path, words, defined=defined), names
 
 
 def _kind(line: DiffLine, *, is_test: bool) -> Kind:

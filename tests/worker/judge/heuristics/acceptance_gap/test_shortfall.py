@@ -73,7 +73,37 @@ def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_sa
 def test_what_it_does_not_show_is_in_doubt_and_not_called_missing(text: str, note: str) -> None:
     assert marks(text) == [note]
     (seen,) = seen_of(change(text))
-    assert (seen.status, seen.note, seen.evidence) == (CriterionStatus.UNVERIFIABLE, note, ())
+    assert (seen.status, seen.note) == (CriterionStatus.UNVERIFIABLE, note)
+
+
+UPLOAD = """class UploadError(Exception):
+    pass
+
+
+def upload(data, client):
+    for _ in range(3):
+        answer = client.put(data)
+        if answer.status != 503:
+            return answer
+    raise UploadError
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("`upload` tries again after a 503, at most three times (`retry`)", ["upload.py:5", "upload.py:8"]),
+        ("The upload answers 503", ["upload.py:8", "upload.py:7"]),
+        ("`UploadError` is an exception", ["upload.py:1", "upload.py:10"]),
+        ("Compress thumbnails lazily", []),
+    ],
+    ids=["in doubt: what defines the name, then the number", "the number", "the definition", "nothing speaks of it"],
+)
+def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_not(
+    text: str, expected: list[str]
+) -> None:
+    (seen,) = seen_of(change(text, {"upload.py": UPLOAD}))
+    assert [one.place for one in seen.evidence] == expected
 
 
 @pytest.mark.parametrize(
