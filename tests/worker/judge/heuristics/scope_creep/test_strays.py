@@ -28,6 +28,7 @@ def facts(after: dict[str, str], title: str = "Retry uploads") -> list[str | Non
         "IMPLEMENTATION_PLAN.md",
         "issue_solution_plan.md",
         "PLAN.md",
+        "CHANGES_SUMMARY.md",
         "src/.upload.py.swp",
         "src/upload.py~",
         "src/.DS_Store",
@@ -41,6 +42,8 @@ def test_what_one_trial_run_an_editor_or_a_plan_leaves_behind_is_a_fact(path: st
     "path",
     [
         "src/upload.py.orig",
+        "src/upload.py.bak",
+        ".cursor/plans/retry.plan.md",
         "debug.log",
         "test_fix.py",
         "demo.py",
@@ -153,6 +156,9 @@ def test_a_module_that_only_defines_is_no_trial_run(text: str, found: list[str])
     "path",
     [
         "src/upload.py.orig",
+        "src/upload.py.bak",
+        ".cursor/plans/retry.plan.md",
+        "CHANGES_SUMMARY.md",
         "src/upload.py~",
         "src/.upload.py.swp",
         "src/.DS_Store",
@@ -183,6 +189,8 @@ def test_what_tools_and_trial_runs_leave_behind_is_suspected(path: str) -> None:
         "checkout.ts",
         "a" * 300 + ".log",
         "docs/a.patch",
+        ".cursor/rules/retry.mdc",
+        "CHANGES.md",
     ],
 )
 def test_other_new_files_are_not(path: str) -> None:
