@@ -7,15 +7,15 @@ a line says, `rewording` what of it may change. Does not read titles. Invariant:
 from typing import Final
 
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.safe.documents import is_documentation, obstacle_in
+from worker.judge.heuristics.safe.documents import is_documentation, may_be_rules, obstacle_in
 from worker.judge.heuristics.safe.obstacle import Obstacle
 
 SAFE: Final = "only spelling, layout or links of documentation changed"
 
 
 def is_documentation_only(change: Change) -> bool:
-    """Whether all that changed is documentation, so that code may look whether it can be accepted alone."""
-    return bool(change.files) and all(is_documentation(file.path) for file in change.files)
+    """Whether all that changed is documentation, so that code may look whether it can be accepted alone, or say why not."""
+    return bool(change.files) and all(is_documentation(file.path) or may_be_rules(file.path) for file in change.files)
 
 
 def obstacle_to_accepting(change: Change) -> Obstacle | None:

@@ -47,22 +47,33 @@ _LARGEST: Final = 400_000
 def is_documentation(path: str) -> bool:
     """Whether the path is one of documentation that people read, and no program or agent."""
     found = _DOCUMENT.fullmatch(path)
-    if found is None or is_rules_file(path):
+    if found is None or is_rules_file(path) or _is_named_as_rules(found):
         return False
     folders = found["folders"].split("/")[:-1]
-    parts = [part for name in (*folders, found["stem"]) for part in _PART.findall(name)]
-    if any(map(_READ_AS_RULES.fullmatch, (*parts, *folders, found["stem"]))) or any(
-        map(_FOLDERS_READ_BY_PROGRAMS.fullmatch, folders)
-    ):
+    if any(map(_FOLDERS_READ_BY_PROGRAMS.fullmatch, folders)):
         return False
     if any(map(_HOME.fullmatch, folders)):
         return True
     return found["ending"] != "txt" and _WELL_KNOWN.fullmatch(found["stem"].replace("_", "-")) is not None
 
 
+def may_be_rules(path: str) -> bool:
+    """Whether the path is one of a document that an agent reads as rules, or may read so by its name."""
+    found = _DOCUMENT.fullmatch(path)
+    return is_rules_file(path) or (found is not None and found["ending"] != "txt" and _is_named_as_rules(found))
+
+
+def _is_named_as_rules(document: re.Match[str]) -> bool:
+    names = (*document["folders"].split("/")[:-1], document["stem"])
+    parts = (part for name in names for part in _PART.findall(name))
+    return any(map(_READ_AS_RULES.fullmatch, (*parts, *names)))
+
+
 def obstacle_in(file: ChangedFile, guidance: Sequence[Guidance]) -> Obstacle | None:
     """Return what in this document's change is not proved to be harmless."""
     diff = file.diff
+    if may_be_rules(file.path):
+        return Obstacle("it may be read as rules", file.path)
     if diff.change is not ChangeKind.MODIFIED:
         return Obstacle(
             f"the file is {diff.change.value}: only the words of a document that stays can be proved", file.path

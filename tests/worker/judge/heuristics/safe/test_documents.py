@@ -210,3 +210,22 @@ def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
 def test_html_in_a_changed_line_is_looked_at_even_where_it_stays() -> None:
     said = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
     assert said == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "CONVENTIONS.md",
+        "docs/conventions.md",
+        "docs/prompts/review.rst",
+        "AGENTS.md",
+        ".github/copilot-instructions.md",
+    ],
+)
+def test_a_document_that_may_be_read_as_rules_is_named(path: str) -> None:
+    assert obstacle(path, MD, MD.replace("teh", "the")) == f"{path}: it may be read as rules"
+
+
+@pytest.mark.parametrize("path", ["src/notes.md", "requirements.txt", "docs/rules.py"])
+def test_what_is_no_documentation_is_not_told_of_line_by_line(path: str) -> None:
+    assert not is_documentation_only(change_of({path: "a\n"}, {path: "b\n"}))
