@@ -131,6 +131,7 @@ def false_rejects(clean: Rows) -> dict[str, dict[str, Share]]:
     return {name: each(clean, key, rejected) for name, key in keys}
 
 
+ALL: Final = "all defects"
 DIVISIONS: Final[tuple[tuple[str, Key], ...]] = (
     ("category", category),
     ("difficulty", lambda one: one.expect.difficulty and f"{category(one)}, {one.expect.difficulty}"),
@@ -141,9 +142,12 @@ DIVISIONS: Final[tuple[tuple[str, Key], ...]] = (
 
 
 def recalls(defects: Rows) -> dict[str, dict[str, Recall]]:
-    """Defects of a known category: by it, then divided within it."""
+    """Defects of a known category: by it and all together, then divided within it."""
     plain = [one for one in defects if one.expect.category]
-    return {name: each(plain, key, _recall) for name, key in DIVISIONS}
+    found = {name: each(plain, key, _recall) for name, key in DIVISIONS}
+    if len(found["category"]) > 1:
+        found["category"] = {**found["category"], ALL: _recall(plain)}
+    return found
 
 
 def _recall(rows: Rows) -> Recall:

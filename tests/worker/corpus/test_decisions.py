@@ -50,8 +50,12 @@ def test_defects_are_counted_by_category_and_divided_within_it() -> None:
     assert (tests.rows, tests.rejected, tests.found) == (2, Share(1, 2), Share(2, 2))
     assert (tests.named, tests.marked) == (Share(1, 2), None)
     assert (missing.named, missing.marked) == (None, Share(1, 1))
+    assert (found["category"]["all defects"].rejected, found["category"]["all defects"].found) == (
+        Share(1, 3),
+        Share(2, 3),
+    )
     assert {by: list(one) for by, one in found.items()} == {
-        "category": ["acceptance_gap", "weak_test"],
+        "category": ["acceptance_gap", "weak_test", "all defects"],
         "difficulty": ["weak_test, easy", "weak_test, hard"],
         "texts": ["acceptance_gap, diff alone", "weak_test, whole files"],
         "language": ["acceptance_gap, go", "weak_test, python"],

@@ -117,6 +117,7 @@ def test_the_terminal_is_told_the_chief_figures() -> None:
 Good changes rejected: 25.0 % (1 of 4; 4.6 to 69.9 %).
 acceptance_gap: rejected 0.0 % (0 of 1; 0.0 to 79.3 %), found 0.0 % (0 of 1; 0.0 to 79.3 %).
 weak_test: rejected 50.0 % (1 of 2; 9.5 to 90.5 %), found 50.0 % (1 of 2; 9.5 to 90.5 %).
+all defects: rejected 33.3 % (1 of 3; 6.1 to 79.2 %), found 33.3 % (1 of 3; 6.1 to 79.2 %).
 Report: out/report.md
 """)
 
