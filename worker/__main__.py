@@ -25,12 +25,13 @@ from worker.jobs import SCENE, Scene, horse_killed
 from worker.judge_worker import EvaluateWorker, JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
-from worker.queue import evaluate_queue, judge_queue, rq_connection
+from worker.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
 from worker.rulebook import shipped_rubrics
 from worker.seats import open_bench
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, await_redis, open_store
 from worker.store.lua import Script, digest
+from worker.store.pulls import workers_for_strangers
 from worker.system_clock import SystemClock
 
 LOG: Final = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ PRELOADED: Final = (
 """What a job would load only once it is at work."""
 
 STANDS_BACK: Final = 10
-"""How nice whoever judges anew is to the others."""
+"""How nice whoever judges anew, or what strangers opened from forks, is to the others."""
 
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4
@@ -94,6 +95,8 @@ def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST)
         hands = [Hand("dispatcher", partial(run_dispatcher, here, court))]
         numbers = range(1, settings.workers + 1)
         hands += [Hand(f"worker {n}", partial(run_worker, here, court)) for n in numbers]
+        strangers = range(1, workers_for_strangers(settings.workers) + 1)
+        hands += [Hand(f"worker for strangers {n}", partial(run_outside_worker, here, court)) for n in strangers]
         hands += [Hand(f"evaluator {n}", partial(run_evaluator, here, court)) for n in numbers]
         Crew(hands, settings.timing.stop_grace).run()
 
@@ -111,6 +114,13 @@ def run_worker(settings: Settings, court: str = COURT) -> None:
     """One worker: takes jobs one after the other, each in a process of its own."""
     with _scene(settings, court):
         JudgeWorker.on(judge_queue(rq_connection(settings)), horse_killed).work(logging_level=None)
+
+
+def run_outside_worker(settings: Settings, court: str = COURT) -> None:
+    """One that judges what strangers opened from forks: it takes nothing else, and stands back where others need the processor."""
+    os.nice(STANDS_BACK)
+    with _scene(settings, court):
+        JudgeWorker.on(outside_queue(rq_connection(settings)), horse_killed).work(logging_level=None)
 
 
 def run_evaluator(settings: Settings, court: str = COURT) -> None:

@@ -44,6 +44,9 @@ LOG: Final = logging.getLogger(__name__)
 ERRANDS: Final = 8
 """How many errands may be under way at a time."""
 
+OUTSIDE_ERRANDS: Final = ERRANDS // 2
+"""How many of them may open check runs of what strangers opened from forks."""
+
 FOLLOW: Final = "look into what happened"
 CONCLUDE: Final = "judge a whole pull request"
 TOGETHER: Final = "settle the checks of a commit"
@@ -131,12 +134,13 @@ class Dispatcher:
     def _hand_out(self) -> None:
         """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
         while given := self._store.pulls.next_due(self._call, self._limits):
-            self._queue.submit(given.fence, given.request.pull)
+            submit = self._queue.submit_outside if given.is_outside else self._queue.submit
+            submit(given.fence, given.request.pull)
             LOG.info("handed out", extra={**about(given.request), "fence": given.fence})
             self._call = secrets.token_hex(16)
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
-        brought = self._store.pulls.sweep(self._queue.key)
+        brought = self._store.pulls.sweep(*self._queue.keys)
         if brought:
             LOG.warning("brought back judgings that were lost", extra={"count": brought})
         if lost := self._store.events.end_lost():
@@ -162,7 +166,7 @@ class Dispatcher:
     # Errands
 
     def _start_errands(self, pool: ThreadPoolExecutor, due: frozenset[Todo]) -> None:
-        while Todo.OPEN in due and len(self._errands) < ERRANDS and (opening := self._store.pulls.next_to_open()):
+        while Todo.OPEN in due and len(self._errands) < ERRANDS and (opening := self._next_to_open()):
             self._start(pool, self._opening(opening))
         while Todo.ANSWER in due and len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
             self._start(pool, self._answering(asked))
@@ -179,6 +183,10 @@ class Dispatcher:
         if self._timing.catch_up and time.monotonic() >= self._next_catching_up:
             self._next_catching_up = time.monotonic() + self._timing.catch_up
             self._start_alone(pool, Errand(name=CATCH_UP, work=lambda clerk: clerk.catch_up(), done=lambda: None))
+
+    def _next_to_open(self) -> ToOpen | None:
+        under_way = sum(one.is_outside for one in self._errands.values())
+        return self._store.pulls.next_to_open(OUTSIDE_ERRANDS - under_way)
 
     def _start_alone(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
         """Leave its turn out while the one before is under way: two would do the same, and each hold a thread."""
@@ -284,6 +292,7 @@ class Dispatcher:
             later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
             again_s=OPEN_AGAIN_S,
             installation=request.pull.installation_id,
+            is_outside=opening.is_outside,
             fields=about(request, head_sha),
         )
 

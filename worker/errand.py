@@ -63,6 +63,7 @@ class Errand:
 
     `dropped`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
     `is_first`: a queue of merges waits for it; of what a rate limit put off it comes back behind nothing else.
+    `is_outside`: it is about what a stranger opened from a fork, and only so many of these are under way at a time.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Errand:
     attempt: int = 1
     installation: int = 0
     is_first: bool = False
+    is_outside: bool = False
     fields: dict[str, object] = field(default_factory=dict[str, object])
 
     @property

@@ -25,6 +25,9 @@ from worker.errors import Unavailable
 from worker.settings import Settings
 
 NAME: Final = "judge"
+OUTSIDE: Final = "outside"
+"""What strangers opened from forks. It has its own workers, so that nothing else waits for it, however much it is."""
+
 JOB: Final = "worker.jobs.judge"
 EVALUATE: Final = "evaluate"
 """What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
@@ -54,6 +57,10 @@ def rq_connection(settings: Settings) -> Redis:
 
 def judge_queue(connection: Redis) -> Queue:
     return Queue(NAME, connection=connection, serializer=JSONSerializer)
+
+
+def outside_queue(connection: Redis) -> Queue:
+    return Queue(OUTSIDE, connection=connection, serializer=JSONSerializer)
 
 
 def evaluate_queue(connection: Redis) -> Queue:
@@ -115,21 +122,30 @@ class EvaluateQueue:
 
 
 class JudgeQueue:
-    """The dispatcher's end of the queue. Its methods raise Unavailable."""
+    """The dispatcher's end of the queues of those who judge live. Its methods raise Unavailable."""
 
     def __init__(self, settings: Settings) -> None:
-        self._queue = judge_queue(rq_connection(settings))
+        connection = rq_connection(settings)
+        self._queue = judge_queue(connection)
+        self._outside = outside_queue(connection)
         self._longest_s = int(settings.timing.check_deadline)
 
     @property
-    def key(self) -> str:
-        """RQ's list of waiting job ids."""
-        return self._queue.key
+    def keys(self) -> tuple[str, str]:
+        """RQ's lists of waiting job ids."""
+        return self._queue.key, self._outside.key
 
     def submit(self, fence: int, pull: PullRef) -> None:
         """Have a worker judge under this fence. Twice the same is harmless: the fence admits one."""
+        self._submit(self._queue, fence, pull)
+
+    def submit_outside(self, fence: int, pull: PullRef) -> None:
+        """The same of what a stranger opened from a fork."""
+        self._submit(self._outside, fence, pull)
+
+    def _submit(self, queue: Queue, fence: int, pull: PullRef) -> None:
         with _redis():
-            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+            queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
                 JOB,
                 pull.installation_id,
                 pull.repository_id,
@@ -155,7 +171,7 @@ class JudgeQueue:
             )
 
     def workers(self) -> int:
-        """How many workers there are, on all machines."""
+        """How many workers there are, on all machines, without those for strangers."""
         with _redis():
             return Worker.count(queue=self._queue)
 

@@ -243,7 +243,8 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     pattern = keys.pull(every).name.removesuffix("0") + "*"
     known = list(client.scan_iter(match=pattern, count=1000))
     with client.pipeline() as questions:  # at one moment: nothing goes from one line to another between two of them
-        questions.zrange(keys.opening(InstallationId(installation)).name, 0, -1)
+        for line in (keys.opening, keys.opening_outside):
+            questions.zrange(line(InstallationId(installation)).name, 0, -1)
         for line in (ASKS, HAPPENINGS, GROUPS, COMMITS):
             questions.hvals(line.texts.name)
         questions.hkeys(LETTERS.texts.name)
@@ -251,9 +252,9 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
         questions.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
         for key in known:
             questions.hget(key, "state")
-        opening, commands, happenings, groups, commits, letters, scans, ahead, *states = questions.execute()
+        opening, outside, commands, happenings, groups, commits, letters, scans, ahead, *states = questions.execute()
     found = dict(zip(known, states, strict=True))
-    asks = [one for one in opening if one.startswith(pattern.removesuffix("*"))]
+    asks = [one for one in (*opening, *outside) if one.startswith(pattern.removesuffix("*"))]
     asks += [text for text in commands if repository.name in text]
     asks += [text for text in (*happenings, *groups, *commits) if f'"repository_id":{repository.id},' in text]
     asks += [one for one in (*letters, *scans) if one.startswith(pattern[:-1])]

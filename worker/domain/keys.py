@@ -77,8 +77,18 @@ def opening(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:opening", "zset", ttl=None)
 
 
+def due_outside(installation: InstallationId) -> Key:
+    """The same as `due` of what strangers opened from forks."""
+    return Key(f"assay:{installation}:due_outside", "zset", ttl=None)
+
+
+def opening_outside(installation: InstallationId) -> Key:
+    """The same as `opening` of what strangers opened from forks."""
+    return Key(f"assay:{installation}:opening_outside", "zset", ttl=None)
+
+
 def out(installation: InstallationId) -> Key:
-    """Pull requests given to the queue or held by a judge."""
+    """Pull requests given to the queue or held by a judge, without those of `OUT_OUTSIDE`."""
     return Key(f"assay:{installation}:out", "set", ttl=None)
 
 
@@ -379,8 +389,17 @@ DUE_TURNS: Final = Key("assay:turn:due", "zset", ttl=None)
 OPENING_TURNS: Final = Key("assay:turn:opening", "zset", ttl=None)
 """Installations with check runs to open, by whose turn it is."""
 
+DUE_OUTSIDE_TURNS: Final = Key("assay:turn:due_outside", "zset", ttl=None)
+"""The same as `DUE_TURNS` of what strangers opened from forks."""
+
+OPENING_OUTSIDE_TURNS: Final = Key("assay:turn:opening_outside", "zset", ttl=None)
+"""The same as `OPENING_TURNS` of what strangers opened from forks."""
+
 OUT: Final = Key("assay:out", "zset", ttl=None)
 """Pull requests of all installations given or held, by the end of their lease."""
+
+OUT_OUTSIDE: Final = Key("assay:out_outside", "set", ttl=None)
+"""Those of them that strangers opened from forks."""
 
 COUNT: Final = Key("assay:count", "string", ttl=None)
 """Gives every event and every fence its number; never restarts."""

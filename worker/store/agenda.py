@@ -14,26 +14,26 @@ from worker.store.wire import Wire, items, whole
 
 
 class Todo(Enum):
-    """What there is to do, and by which key its line is in order."""
+    """What there is to do, and by which keys its lines are in order."""
 
-    JUDGE = keys.DUE_TURNS
-    OPEN = keys.OPENING_TURNS
-    ANSWER = ASKS.order
-    ANSWER_GROUP = GROUPS.order
-    WRITE = LETTERS.order
-    FOLLOW = HAPPENINGS.order
-    CONCLUDE = keys.LOOKAHEAD
-    SETTLE = COMMITS.order
-    GREET = GREETINGS.order
-    SCAN = SCANS.order
+    JUDGE = (keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS)
+    OPEN = (keys.OPENING_TURNS, keys.OPENING_OUTSIDE_TURNS)
+    ANSWER = (ASKS.order,)
+    ANSWER_GROUP = (GROUPS.order,)
+    WRITE = (LETTERS.order,)
+    FOLLOW = (HAPPENINGS.order,)
+    CONCLUDE = (keys.LOOKAHEAD,)
+    SETTLE = (COMMITS.order,)
+    GREET = (GREETINGS.order,)
+    SCAN = (SCANS.order,)
 
 
-_JUDGE, *_OTHERS = Todo
-_ASKED: Final = (_JUDGE, None, *_OTHERS)
-_KEYS: Final = tuple(keys.GAVE if one is None else one.value for one in _ASKED)
+_FIRST, *_OTHERS = ((todo, key) for todo in Todo for key in todo.value)
+_ASKED: Final = (_FIRST, (None, keys.GAVE), *_OTHERS)
+_KEYS: Final = tuple(key for _, key in _ASKED)
 
 
 def things_to_do(wire: Wire, call: str) -> frozenset[Todo]:
     """What is due. *call* names the next judging to hand out: one that was given already is due, too."""
     numbers = [whole(one) for one in items(run(wire, Script.DUE, _KEYS, call))]
-    return frozenset(todo for number in numbers if (todo := _ASKED[number - 1]))
+    return frozenset(todo for number in numbers if (todo := _ASKED[number - 1][0]))

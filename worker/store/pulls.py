@@ -43,18 +43,20 @@ class AlreadyJudged(AssayError):
 
 
 class Given(Value):
-    """The dispatcher's next job."""
+    """The dispatcher's next job. `is_outside`: a stranger's fork opened it."""
 
     fence: int
     request: JudgeRequest
+    is_outside: bool = False
 
 
 class ToOpen(Value):
-    """A head that needs its check run. `seq`: which request of all that is."""
+    """A head that needs its check run. `seq`: which request of all that is. `is_outside`: a stranger's fork opened it."""
 
     head_sha: Sha
     request: JudgeRequest
     seq: str = ""
+    is_outside: bool = False
 
 
 class Plan(Value):
@@ -65,15 +67,21 @@ class Plan(Value):
 
 
 class Limits(Value):
-    """How many judgings may be out at a time: of one installation, and of all."""
+    """How many judgings may be out at a time: of one installation, and of all; and `outside`, of what strangers opened from forks."""
 
     per_installation: int
     total: int
+    outside: int = 1
 
     @classmethod
     def of_workers(cls, workers: int) -> "Limits":
-        """One worker is always left to the other installations, and two jobs wait ahead."""
-        return cls(per_installation=max(1, workers - 1), total=workers + 2)
+        """One worker is always left to the other installations, and two jobs wait ahead; one of strangers, who have their own workers."""
+        return cls(per_installation=max(1, workers - 1), total=workers + 2, outside=workers_for_strangers(workers) + 1)
+
+
+def workers_for_strangers(workers: int) -> int:
+    """How many workers there are beside *workers* that judge nothing but what strangers opened from forks."""
+    return max(1, workers // 2)
 
 
 class Finish(StrEnum):
@@ -159,14 +167,18 @@ class Pulls:
     def next_due(self, call: str, limits: Limits) -> Given | None:
         """Whom to judge next. The same *call* again gets the same answer."""
         hold = milliseconds(self._timing.hold)
-        reply = items(self._run(Script.NEXT, [], "due", call, hold, limits.per_installation, limits.total))
-        return Given(whole(reply[1]), _request(reply[2])) if reply else None
+        told = (call, hold, limits.per_installation, limits.total, limits.outside)
+        reply = items(self._run(Script.NEXT, [], "due", *told))
+        return Given(whole(reply[1]), _request(reply[2]), bool(text(reply[3]))) if reply else None
 
-    def next_to_open(self) -> ToOpen | None:
-        """Which head needs its check run next. It comes again after the hold, unless `opened`."""
+    def next_to_open(self, outside: int = 1) -> ToOpen | None:
+        """Which head needs its check run next. It comes again after the hold, unless `opened`.
+
+        *outside*: of how many heads that strangers opened from forks it may be now.
+        """
         hold = milliseconds(self._timing.open_hold)
-        reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0))
-        return ToOpen(text(reply[1]), _request(reply[2]), text(reply[3])) if reply else None
+        reply = items(self._run(Script.NEXT, [], "opening", "", hold, 0, 0, outside))
+        return ToOpen(text(reply[1]), _request(reply[2]), text(reply[3]), bool(text(reply[4]))) if reply else None
 
     def opened(self, pull: PullRef, head_sha: Sha, seq: str = "") -> None:
         """The check run of this head is there, or is refused for good. What came after *seq*, if that is said, is still to be told."""
@@ -177,10 +189,10 @@ class Pulls:
         delay_ms = max(0, milliseconds(delay.total_seconds()))
         self._run(Script.OPEN_LATER, [keys.pull(pull)], head_sha, delay_ms)
 
-    def sweep(self, queue_key: str) -> int:
-        """Bring back what was lost on the way; how many were."""
+    def sweep(self, *queue_keys: str) -> int:
+        """Bring back what was lost on the way to the workers of these queues; how many were."""
         hold = milliseconds(self._timing.hold)
-        return whole(self._run(Script.SWEEP, [queue_key], hold, lifetime_s(keys.pull(NOBODY)), MOST_SPARED))
+        return whole(self._run(Script.SWEEP, list(queue_keys), hold, lifetime_s(keys.pull(NOBODY)), MOST_SPARED))
 
     # The judge
 
@@ -261,7 +273,8 @@ class Pulls:
     def crowd(self, installation: InstallationId) -> int:
         """How many of an installation's pull requests wait, or are judged right now."""
         out = self._wire.call("SCARD", keys.out(installation).name)
-        return whole(self._wire.call("ZCARD", keys.due(installation).name)) + whole(out)
+        waiting = (keys.due(installation), keys.due_outside(installation))
+        return sum(whole(self._wire.call("ZCARD", line.name)) for line in waiting) + whole(out)
 
     def release(self, installation: InstallationId) -> None:
         """GitHub answers this installation again: a few of those that wait for that are judged now."""

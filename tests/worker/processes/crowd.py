@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.worker.store.played import KEY, becomes
+from worker.store.pulls import workers_for_strangers
 
 COURT = "tests.worker.processes.scripted_court:open_court"
 FAST: Mapping[str, str] = {
@@ -49,7 +50,7 @@ class Working:
 
     @property
     def hands(self) -> list[int]:
-        """The dispatcher, the workers and the evaluators."""
+        """The dispatcher, the workers, those for strangers and the evaluators."""
         return children(self.popen.pid)
 
     @property
@@ -63,7 +64,7 @@ class Working:
 
     def is_up(self) -> bool:
         assert self.popen.poll() is None, self.log
-        return len(self.hands) == 2 * self._workers + 1
+        return len(self.hands) == 2 * self._workers + 1 + workers_for_strangers(self._workers)
 
     def stop(self) -> int:
         self.popen.send_signal(signal.SIGTERM)

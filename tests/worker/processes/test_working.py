@@ -29,6 +29,19 @@ def test_a_request_is_judged_in_a_process_of_its_own_and_all_end_on_request(
         assert '"level": "error"' not in working.log
 
 
+def test_the_only_worker_is_free_for_others_whatever_strangers_have_judged(
+    redis_server: Redis, store: Store, world: World
+) -> None:
+    world.order(pull(), "think 600")
+    with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600"):
+        for number in (1, 3):
+            store.pulls.want(wish(number, outside=True))
+        assert becomes(lambda: world.story("began"))
+        store.pulls.want(wish(2))
+        assert becomes(lambda: world.checks().get(f"100/2 {HEAD}") == "failure: judged")
+        assert len(world.story("began")) == 2
+
+
 def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Redis, store: Store, world: World) -> None:
     world.order(pull(), "think 600")
     with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:

@@ -93,8 +93,10 @@ def left_over(store: Store) -> list[str]:
 
 
 def _is_about_work(name: str) -> bool:
-    every = (keys.OUT.name, ASKS.order.name, keys.DEADLINES.name, "rq:queue:judge")
-    return name in every or name.endswith((":due", ":opening", ":out")) or ":checks:" in name
+    every = (keys.OUT.name, keys.OUT_OUTSIDE.name, ASKS.order.name, keys.DEADLINES.name)
+    queues = ("rq:queue:judge", "rq:queue:outside")
+    lines = (":due", ":due_outside", ":opening", ":opening_outside", ":out")
+    return name in (*every, *queues) or name.endswith(lines) or ":checks:" in name
 
 
 def _state(store: Store, name: str) -> str:

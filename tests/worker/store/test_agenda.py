@@ -43,17 +43,20 @@ def test_what_waits_is_due_until_somebody_is_at_it(
     assert take(store) is None
 
 
-@pytest.mark.parametrize("todo", Todo)
-def test_each_line_is_due_by_its_own_first_moment(store: Store, todo: Todo) -> None:
-    store.wire.call("ZADD", todo.value.name, SOON, "later")
+@pytest.mark.parametrize(
+    ("todo", "order"), [pytest.param(todo, order, id=order.name) for todo in Todo for order in todo.value]
+)
+def test_each_line_is_due_by_its_own_first_moment(store: Store, todo: Todo, order: keys.Key) -> None:
+    store.wire.call("ZADD", order.name, SOON, "later")
     assert things_to_do(store.wire, "call") == frozenset()
-    store.wire.call("ZADD", todo.value.name, 1, "now")
+    store.wire.call("ZADD", order.name, 1, "now")
     assert things_to_do(store.wire, "call") == {todo}
 
 
 def test_every_line_that_things_wait_in_is_looked_at() -> None:
-    assert {line.order for line in ORDERS} | {keys.DUE_TURNS, keys.OPENING_TURNS, keys.LOOKAHEAD} == {
-        todo.value for todo in Todo
+    turns = {keys.DUE_TURNS, keys.DUE_OUTSIDE_TURNS, keys.OPENING_TURNS, keys.OPENING_OUTSIDE_TURNS}
+    assert {line.order for line in ORDERS} | turns | {keys.LOOKAHEAD} == {
+        order for todo in Todo for order in todo.value
     }
 
 

@@ -363,7 +363,7 @@ def test_installations_take_turns(store: Store) -> None:
 
 def test_no_installation_takes_every_worker_and_one_that_ends_frees_its_place(store: Store) -> None:
     limits = Limits.of_workers(3)
-    assert limits == Limits(per_installation=2, total=5)
+    assert limits == Limits(per_installation=2, total=5, outside=2)
     for number in range(1, 5):
         store.pulls.want(wish(number, installation=1))
     jobs = [given(store, limits) for _ in range(3)]
@@ -511,6 +511,12 @@ def test_scripts_and_keys_agree_on_names(store: Store) -> None:
     store.pulls.want(wish(2))
     store.pulls.lead("one")
     names |= {keys.LEADER}
+    store.pulls.want(wish(3, outside=True))
+    names |= {keys.due_outside(pull().installation_id), keys.opening_outside(pull().installation_id)}
+    names |= {keys.DUE_OUTSIDE_TURNS, keys.OPENING_OUTSIDE_TURNS}
+    given(store, Limits(per_installation=0, total=0, outside=1))
+    store.pulls.want(wish(4, outside=True))
+    names |= {keys.OUT_OUTSIDE}
     for key in names:
         assert store.wire.call("TYPE", key.name) == key.type.encode(), key
 

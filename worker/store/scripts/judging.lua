@@ -4,11 +4,9 @@
 local function owe()
   local at = max(now, num('due'), num('after'))
   call('HSET', pull, 'state', 'due')
-  call('ZADD', mine_key('due'), at, pull)
-  turn('due', at)
+  waits('due', at)
   if get('again') then -- told of while it was judged: what was shown since may have been made before
-    call('ZADD', mine_key('opening'), now, pull)
-    turn('opening', now)
+    waits('opening', now)
   end
 end
 
@@ -46,6 +44,7 @@ end
 local function back()
   call('ZREM', 'assay:out', pull)
   call('SREM', mine_key('out'), pull)
+  call('SREM', 'assay:out_outside', pull)
   local waiting = first(mine_key('due'))
   if waiting[1] then turn('due', max(now, tonumber(waiting[2]))) end
 end

@@ -14,8 +14,7 @@ local function look_at(at)
   if due <= now or (due <= at and not get('news')) then return end
   call('HSETNX', pull, 'news', now)
   call('HSET', pull, 'due', at)
-  call('ZADD', mine_key('due'), at, pull)
-  turn('due', at)
+  waits('due', at)
 end
 
 -- CI is green before the quiet window is over: nothing is gained by waiting for its end. What waits for GitHub goes on waiting.
@@ -23,8 +22,7 @@ local function end_window()
   local at = max(now + A[3], num('after'))
   if num('due') <= at then return end
   call('HSET', pull, 'due', at)
-  call('ZADD', mine_key('due'), at, pull)
-  turn('due', at)
+  waits('due', at)
 end
 
 local moved = 0

@@ -17,6 +17,7 @@
 --   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
 --   aways     how often in a row GitHub was away when it was judged; 0: it was, and somebody pushed or asked since
 --   waiting   since when this head waits for other checks
+--   outside   a stranger's fork opened it, and nobody with write access asked for it since
 --   came      when we first heard of this head, as text
 --   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
 --   over ends when it was closed, and not reopened; when what is remembered of it goes
@@ -34,6 +35,7 @@ local time = call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local pull = KEYS[1]
 local inst -- its installation, once a script knows it without asking
+local is_outside -- whether a stranger's fork opened it; likewise
 
 local function get(field) return call('HGET', pull, field) end
 local function num(field) return tonumber(get(field) or 0) end
@@ -42,7 +44,21 @@ local function mine_key(what) return 'assay:' .. mine() .. ':' .. what end
 local function first(zset) return call('ZRANGE', zset, 0, 0, 'WITHSCORES') end
 
 -- An installation's turn comes at the earlier of what it has and `at`.
-local function turn(lane, at) call('ZADD', 'assay:turn:' .. lane, 'LT', at, mine()) end
+local function turn(line, at) call('ZADD', 'assay:turn:' .. line, 'LT', at, mine()) end
+
+-- What strangers' forks opened waits in lines of its own: who looks for the others goes past none of it.
+local function line_of(what)
+  local outside = is_outside
+  if outside == nil then outside = get('outside') end
+  return outside and what .. '_outside' or what
+end
+
+-- It waits to be judged ('due'), or for its check run ('opening'), until `at`.
+local function waits(what, at)
+  local line = line_of(what)
+  call('ZADD', mine_key(line), at, pull)
+  turn(line, at)
+end
 
 -- What is in `earlier`, without a commit; with one that the branch has left, too.
 local function without(earlier, sha)

@@ -3,6 +3,6 @@
 local request = get('req')
 if get('state') ~= 'due' or get('flags') or not request then return 0 end
 if not string.find(request, '"delivery_id":"' .. A[1] .. '"', 1, true) then return 0 end
-call('ZREM', mine_key('due'), pull)
+call('ZREM', mine_key(line_of('due')), pull)
 close(A[2])
 return 1

@@ -19,7 +19,7 @@ local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, deli
   string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
-local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier', 'bases')
+local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier', 'bases', 'outside')
 local state = was[1]
 
 -- GitHub tells in any order, and again, so that what names a head may be behind: it was opened with it, and we know another one; or
@@ -104,8 +104,24 @@ for flag in string.gmatch(asked, '%S+') do
   if not string.find(' ' .. flags, ' ' .. flag .. ' ', 1, true) then flags = flags .. flag .. ' ' end
 end
 if flags ~= '' then set('flags', flags) end
-if string.find(flags, 'force', 1, true) then drop('outside') -- somebody with write access asks for it
-elseif string.find(A[1], '"outside":true', 1, true) then set('outside', 1) end
+is_outside = was[19] ~= false
+if string.find(flags, 'force', 1, true) then -- somebody with write access asks for it
+  is_outside = false
+  drop('outside')
+elseif string.find(A[1], '"outside":true', 1, true) then
+  is_outside = true
+  set('outside', 1)
+end
+if is_outside ~= (was[19] ~= false) then -- and it waits from now on among its like
+  for _, what in ipairs({'due', 'opening'}) do
+    local line = mine_key(is_outside and what or what .. '_outside')
+    local at = call('ZSCORE', line, pull)
+    if at then
+      call('ZREM', line, pull)
+      waits(what, at)
+    end
+  end
+end
 if earlier ~= (was[17] or '') then set('earlier', earlier) end
 
 if KEYS[7] and not is_old_base then -- into another base: what let it pass before counts no more
@@ -125,8 +141,7 @@ local function comes_sooner(from)
   after = from
   if state == 'due' then -- whatever comes of it below: nobody else brings it forward any more
     local at = max(now, tonumber(was[7] or 0), after)
-    call('ZADD', mine_key('due'), at, pull)
-    turn('due', at)
+    waits('due', at)
   end
 end
 if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: who pushes or asks may have seen that it is
@@ -146,8 +161,7 @@ local is_known = not is_new or (is_text and not was[2]) -- the verdict is what n
 local is_stale = stale ~= '' and is_known and not only_waits and (was[5] or head ~= '')
 if is_stale then set('again', stale) end
 if is_new or is_stale or only_waits or (show == '1' and head ~= '') then
-  call('ZADD', mine_key('opening'), now, pull)
-  turn('opening', now)
+  waits('opening', now)
 end
 if head ~= '' then
   call('SADD', KEYS[4], number)
@@ -165,8 +179,7 @@ if mode == 'hold' and flags == '' then
     set('due', now)
     set('since', now)
     local at = max(now, after)
-    call('ZADD', mine_key('due'), at, pull)
-    turn('due', at)
+    waits('due', at)
   end
   local answer = written(state and 'coalesced' or 'queued')
   if state or is_doubtful then call('PERSIST', pull) else call('EXPIRE', pull, heads_s) end
@@ -191,7 +204,6 @@ set('since', since)
 if state ~= 'given' and state ~= 'held' then
   local at = max(now, due, after)
   set('state', 'due')
-  call('ZADD', mine_key('due'), at, pull)
-  turn('due', at)
+  waits('due', at)
 end
 return written(state and 'coalesced' or 'queued')
