@@ -44,7 +44,7 @@ LOG: Final = logging.getLogger(__name__)
 ERRANDS: Final = 8
 """How many errands may be under way at a time."""
 
-OUTSIDE_ERRANDS: Final = ERRANDS // 2
+OUTSIDE_ERRANDS: Final = ERRANDS // 4
 """How many of them may open check runs of what strangers opened from forks."""
 
 FOLLOW: Final = "look into what happened"

@@ -29,6 +29,9 @@ PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIV
 WRITES_A_MINUTE: Final = 80
 """GitHub's secondary limit of requests that create content."""
 
+WRITES_AN_HOUR: Final = 500
+"""The same for an hour."""
+
 WRITES_EACH: Final = 3
 """What a head takes of them: that it is judged, its verdict, a comment for its author."""
 
@@ -121,6 +124,11 @@ class Timing(Value):
     def write_gap(self) -> float:
         """How far apart errands are done that one rate limit put off: each writes once."""
         return min(self.retry_gap, 60 / WRITES_A_MINUTE)
+
+    @property
+    def outside_gap(self) -> float:
+        """How far apart heads that strangers push have their turns, of one installation: half of an hour's writes are left to others."""
+        return min(3 * self.retry_delay, 2 * WRITES_EACH * 3600 / WRITES_AN_HOUR)
 
 
 MAY_BE_ZERO: Final = frozenset(

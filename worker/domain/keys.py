@@ -87,6 +87,11 @@ def opening_outside(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:opening_outside", "zset", ttl=None)
 
 
+def outside_turn(installation: InstallationId) -> Key:
+    """Until when heads that strangers pushed have taken their turns, which may be ahead of the time."""
+    return Key(f"assay:{installation}:outside_turn", "string", ttl=MONTH)
+
+
 def out(installation: InstallationId) -> Key:
     """Pull requests given to the queue or held by a judge, without those of `OUT_OUTSIDE`."""
     return Key(f"assay:{installation}:out", "set", ttl=None)

@@ -19,7 +19,7 @@ from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.request import DRAFT_TOO, OUTDATING, Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.waiting import ASKS, COMMITS, GREETINGS, HAPPENINGS
-from worker.settings import Timing
+from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 from worker.store.lua import Call, Script, call_of, run, sent
 from worker.store.reading import read
 from worker.store.wire import Reply, Wire, items, text
@@ -97,6 +97,9 @@ MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
 
 GATHERED: Final = 5
 """How many times as long as one wait for more news all of them together may take."""
+
+OUTSIDE_AT_ONCE: Final = WRITES_A_MINUTE // (2 * WRITES_EACH)
+"""How many heads that strangers push need not wait for their turns: half of a minute's writes are left to others."""
 
 MOST_ASIDE: Final = 100
 """How many pull requests one event may be about."""
@@ -214,10 +217,11 @@ def to_want(request: Wanting, timing: Timing, by: Named | None = None) -> Call:
     show = int(mode is HOLD or mode is MOVED)
     stale = trigger if mode is not HOLD and trigger in OUTDATING else ""
     before, left = ("", "") if by is None else (by.before or UNSAID, by.left or "")
+    gap_ms = milliseconds(timing.outside_gap)
     # one line: each argument by itself takes several times as long to send as a word of it
     words = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
-        f"{came} {show} {stale} {request.base or ''} {left} {before} {FLAGS.get(trigger, '')}"
+        f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_AT_ONCE - 1)} {FLAGS.get(trigger, '')}"
     )
     return Call(Script.WANT, (len(on), *on, written(request), words))  # as `call_of`, which looks for keys among them
 

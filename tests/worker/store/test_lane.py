@@ -67,7 +67,7 @@ def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store,
             await lane.call("LPUSH", "k", "v")
         assert refused.value.__cause__ is None
         with pytest.raises(Refused, match="WRONGTYPE"):
-            await lane.run(call_of(Script.WANT, ["k", "new", "w"], "{}", "1 " * 15))
+            await lane.run(call_of(Script.WANT, ["k", "new", "w"], "{}", "1 " * 17))
         return await lane.call("CLIENT", "ID") == first
 
     assert on(url, work)

@@ -513,7 +513,7 @@ def test_scripts_and_keys_agree_on_names(store: Store) -> None:
     names |= {keys.LEADER}
     store.pulls.want(wish(3, outside=True))
     names |= {keys.due_outside(pull().installation_id), keys.opening_outside(pull().installation_id)}
-    names |= {keys.DUE_OUTSIDE_TURNS, keys.OPENING_OUTSIDE_TURNS}
+    names |= {keys.outside_turn(pull().installation_id), keys.DUE_OUTSIDE_TURNS, keys.OPENING_OUTSIDE_TURNS}
     given(store, Limits(per_installation=0, total=0, outside=1))
     store.pulls.want(wish(4, outside=True))
     names |= {keys.OUT_OUTSIDE}

@@ -1,7 +1,7 @@
 -- Somebody wants this pull request judged. All that the door does.
 -- KEYS pull delivery window [heads named [ledger [decisions]]]
 -- ARGV request, and in one line, a space between each: installation repository number head mode quiet_ms quiet_max_ms delivery_s
--- heads_s arrived show stale base left before flags (head, arrived, stale, base, left, before and flags may be empty; flags are several words)
+-- heads_s arrived show stale base left before outside_gap_ms outside_ahead_ms flags (head, arrived, stale, base, left, before and flags may be empty; flags are several words)
 -- stale: why a verdict on the head counts no more, if it does not: its check is opened again before anybody judges
 -- base: which one it goes into, where that was said. Only a delivery about another base, or a look around, changes what is known
 -- of it: what another delivery says may be old, or the first word of what we were never told
@@ -11,12 +11,13 @@
 -- mode: window (after the quiet window that the base's configuration sets, else quiet_ms), soon (after quiet_ms, unless it waits
 -- already), now, moved (into another base: if it waits, for that one's window from now on, else now),
 -- hold (a draft: nothing, before something else asks), asked (now, if it waits for anything)
+-- outside_gap_ms: how far apart heads that strangers push have their turns; outside_ahead_ms: how much sooner than its turn one may come
 -- decisions: another base, where what people let pass counts no more. ledger without them: only its text was edited, which is
 -- nothing where nobody ever asked for it; and while its open check waits for a verdict it changes no more than when that is
 -- Answers what became of it, and its number among all events: as a status, which is one line to read. Every delivery comes
 -- through here: what the hash holds is read once and written once.
-local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, left, before, asked =
-  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
+local installation, repository, number, head, mode, quiet_ms, quiet_max_ms, delivery_s, heads_s, arrived, show, stale, base, left, before, gap_ms, ahead_ms, asked =
+  string.match(A[2], '^(%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (%S*) (.*)$')
 inst = installation
 if not call('SET', KEYS[2], 1, 'NX', 'EX', delivery_s) then return {ok = 'duplicate 0'} end
 local was = call('HMGET', pull, 'state', 'req', 'rests', 'flags', 'head', 'came', 'due', 'since', 'after', 'over', 'ends', 'wake', 'aways', 'again', 'base', 'limit', 'earlier', 'bases', 'outside')
@@ -118,7 +119,7 @@ if is_outside ~= (was[19] ~= false) then -- and it waits from now on among its l
     local at = call('ZSCORE', line, pull)
     if at then
       call('ZREM', line, pull)
-      waits(what, at)
+      waits(what, what == 'opening' and now or at)
     end
   end
 end
@@ -152,6 +153,16 @@ if was[13] and (is_new or asked ~= '') then -- it waits until GitHub is back: wh
 elseif was[16] and asked ~= '' and after > tonumber(was[16]) then -- who asks waits for the limit, and for nobody's turn
   set('after', was[16])
   comes_sooner(tonumber(was[16]))
+elseif was[19] and not is_outside and after > now and not was[16] then -- it waits for no stranger's turn any more
+  drop('after')
+  comes_sooner(0)
+end
+if is_outside and is_new and after <= now then -- else it has a turn, and may push as often as it likes until then
+  local turns = mine_key('outside_turn')
+  local at = max(now, tonumber(call('GET', turns) or 0))
+  call('SET', turns, string.format('%.0f', at + gap_ms), 'EX', heads_s)
+  after = at - ahead_ms
+  if after > now then set('after', string.format('%.0f', after)) end
 end
 if into and into ~= was[15] then set('base', into) end
 if untold ~= (was[18] or '') then
@@ -161,7 +172,7 @@ local is_known = not is_new or (is_text and not was[2]) -- the verdict is what n
 local is_stale = stale ~= '' and is_known and not only_waits and (was[5] or head ~= '')
 if is_stale then set('again', stale) end
 if is_new or is_stale or only_waits or (show == '1' and head ~= '') then
-  waits('opening', now)
+  waits('opening', is_outside and max(now, after) or now)
 end
 if head ~= '' then
   call('SADD', KEYS[4], number)
