@@ -27,8 +27,11 @@ not edit (`assay config reference`).
   to which, and says where that is weaker.
 - **A mistake stops no judging.** It takes away the entry in which it stands: all else that can be read holds. For the rest the
   last version without a mistake holds, or else the defaults. As long as a mistake stands, nothing is accepted without a model, as
-  with `accept_alone: false`. Every check says so. On a pull request that edits the file the mistake is an annotation at its line.
-- **The name is `{PLACE}`.** `{MISNAMED}` is not read. Every check says so, and nothing is accepted without a model.
+  with `accept_alone: false`. Where no earlier version is known and the mistake may hide `never_send` (the whole file can't be
+  read, or the mistake is in that key or in one nearly called so), no file is sent to a model. Every check says so. On a pull
+  request that edits the file the mistake is an annotation at its line.
+- **The name is `{PLACE}`.** `{MISNAMED}` is not read. Every check says so, and nothing is accepted without a
+  model and no file is sent to one.
 - **Before you merge it**: `assay config check` names each mistake with its line and column, or prints what would hold and who
   sets it. Exit code 0 or 2.
 - **In an editor** with YAML support, put `# yaml-language-server: $schema=assay.schema.json` on the first line, with the path or

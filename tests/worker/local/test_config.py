@@ -44,7 +44,7 @@ def test_a_file_under_the_wrong_name_is_told_and_not_read(laptop: Laptop) -> Non
     laptop.commits({"a.py": "one\n"})
     dossier = complete(laptop.dossier())
     assert dossier.config == (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),)
-    assert dossier.policy == Policy(accept_alone=False)
+    assert dossier.policy == Policy(accept_alone=False, never_send=("**",))
 
 
 def test_a_link_is_no_file(laptop: Laptop) -> None:
