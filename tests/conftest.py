@@ -16,6 +16,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
+from tests.golden.golden import Golden
 from tests.together import is_news, together
 from tests.world.product import AUTHORITY
 
@@ -38,6 +39,10 @@ settings.register_profile("quick", settings.get_profile("whole"), max_examples=2
 settings.load_profile("whole")
 
 sys.dont_write_bytecode = False  # the processes of a run import the same: one of them compiles it, for all
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files again")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,3 +108,8 @@ def machines_authorities() -> Iterator[dict[str, str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(AUTHORITY))
         yield said
+
+
+@pytest.fixture
+def golden(pytestconfig: pytest.Config) -> Golden:
+    return Golden(is_updated=bool(pytestconfig.getoption("--update-golden")))

@@ -100,8 +100,8 @@ def standard_headers(event_name: str, body: bytes) -> dict[str, str]:
 
 
 @contextmanager
-def served(redis: Redis) -> Generator[ServedDoor]:
-    log, configured = io.StringIO(), settings(redis_url=SecretStr(redis.url))
+def served(redis: Redis, **changes: Any) -> Generator[ServedDoor]:
+    log, configured = io.StringIO(), settings(redis_url=SecretStr(redis.url), **changes)
     with open_store(configured) as store, listen("127.0.0.1", 0) as listening:
         server = web_server(create_app(configured, store, log))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

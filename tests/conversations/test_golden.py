@@ -1,0 +1,93 @@
+"""The Redis keys and log fields of one conversation: a stub is rejected, overridden and merged."""
+
+import json
+import re
+from collections.abc import Iterator
+from math import ceil
+from typing import Any, Final
+
+from tests.golden.golden import HERE, Golden
+from tests.golden.redis_keys import is_durable
+from tests.world.changes import ISSUE, PROJECT, STUB
+from tests.world.tester import World
+
+FLEETING_S: Final = 3_600
+"""A key with a shorter life may have expired before the test reads Redis."""
+DAY_S: Final = 86_400
+PARTS: Final = (
+    (re.compile(r"\b[0-9a-f]{40}\b"), "{commit}"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "{id}"),
+    (re.compile(r"\b[0-9a-f]{16,64}\b"), "{hash}"),
+    (re.compile(r"\b\d+\b"), "{number}"),
+)
+
+
+def test_what_a_conversation_leaves_in_redis_and_in_the_log(world: World, golden: Golden) -> None:
+    before = sum(bool(line.fields) for line in world.product.log.lines)
+    repository = world.repository(PROJECT)
+    issue = world.alice.writes_issue(*ISSUE)
+    pull = world.agent.opens(STUB, body=f"Closes #{issue.number}")
+    world.settles()
+    assert pull.check.conclusion == "failure"
+    world.alice.comments(pull, "/override it is needed today")
+    world.settles()
+    world.alice.merges(pull)
+    world.settles()
+
+    with world.redis.client as client:
+        names = sorted(of_repository(client, repository.id))
+        found = {pattern(name): left(client, name, repository.id) for name in names}
+    golden.holds_json("conversation_redis_durable.json", {name: found[name] for name in found if is_durable(name)})
+    golden.holds_json(
+        "conversation_redis_transient.json", {name: found[name] for name in found if not is_durable(name)}
+    )
+
+    lines = [line.fields for line in world.product.log.lines if line.fields]
+    always = set[str].intersection(*(set(fields) for fields in lines if "logger" in fields))
+    golden.holds_json("conversation_log.json", {"on every line of the worker": sorted(always)})
+    known = {*json.loads((HERE / "log_names.json").read_text())["fields"], *always, "exception"}
+    assert {name for fields in lines[before:] for name in fields} <= known, (
+        "log_names.py does not see where these are written"
+    )
+
+
+def of_repository(client: Any, repository: int) -> Iterator[str]:
+    """The keys of the repository and of its verdicts, and the stream of its installation. No leases and no queues."""
+    verdicts = set[str]()
+    for name in client.scan_iter(f"assay:*:*:{repository}*"):
+        if name.split(":")[3] != str(repository):
+            continue
+        if is_durable(name) or client.ttl(name) > FLEETING_S:
+            yield name
+        if ":ledger:" in name:
+            verdicts.update(client.hkeys(name))
+    for verdict in verdicts:
+        yield from client.scan_iter(f"assay:*:{verdict}")
+    yield from client.scan_iter("assay:*:events")
+
+
+def left(client: Any, name: str, repository: int) -> dict[str, Any]:
+    """Type and time to live; of a durable key also the names of its fields."""
+    type_, seconds = client.type(name), client.ttl(name)
+    layout: dict[str, Any] = {"type": type_, "days": None if seconds < 0 else ceil(seconds / DAY_S)}
+    if type_ == "hash" and is_durable(name):
+        layout["fields"] = sorted({pattern(one) for one in client.hkeys(name)})
+    if type_ == "stream":
+        layout["kinds"] = kinds(client, name, repository)
+    return layout
+
+
+def kinds(client: Any, name: str, repository: int) -> dict[str, list[str]]:
+    """The fields of the repository's events, by kind."""
+    found: dict[str, set[str]] = {}
+    for _, fields in client.xrange(name):
+        body = json.loads(fields["j"])
+        if body["repository_id"] == repository:
+            found.setdefault(fields["k"], set()).update(body)
+    return {kind: sorted(names) for kind, names in found.items()}
+
+
+def pattern(name: str) -> str:
+    for part, placeholder in PARTS:
+        name = part.sub(placeholder, name)
+    return name

@@ -1,0 +1,131 @@
+"""Recorded dossiers, judged as the App judges them, and what a check run of each says on GitHub.
+
+`dossiers/NAME.json` is a dossier (docs/dossier.md). `models/NAME.json`, where there is one, has the `replies` of the model and of the
+`second` model, settings, and in `after` the name of the dossier whose verdict is in the ledger. Without it no model is asked.
+Invariant: clock, ids and prices are fixed.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.worker.judge.making import ScriptedModel, reply
+from worker.assemble import complete
+from worker.domain.audit import Heard
+from worker.domain.check import CheckContent
+from worker.domain.dossier import Dossier, read_dossier
+from worker.domain.ids import EvalId, InstallationId, RepositoryId
+from worker.domain.ledger import ROUND_LIMIT, LedgerEntry
+from worker.domain.money import Cap, Level
+from worker.domain.verdict import Subject
+from worker.errors import BudgetReached, Unavailable
+from worker.github.checks import output, state_of
+from worker.judge.bench import Bench, Docket
+from worker.judge.court import content_of
+from worker.judge.escalation import Pause, Skipped
+from worker.judge.room import Room
+from worker.pipeline import settle
+from worker.record import entry
+from worker.render.check import check_content
+from worker.rulebook import load_prompt, load_rubric
+
+HERE = Path(__file__).parent
+NAMES = sorted(path.stem for path in (HERE / "dossiers").glob("*.json"))
+NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+BLOCK = re.compile(r"<details><summary>([^<]+ as JSON)</summary>\n\n```json\n(.+?)\n```\n\n</details>", re.DOTALL)
+DOLLAR = Decimal(1)
+ERRORS: Mapping[str, Exception] = {
+    "unavailable": Unavailable("The model", "status 529 (overloaded_error)"),
+    "daily_cap": BudgetReached(Level(Cap.DAY, DOLLAR, DOLLAR), Decimal("0.01")),
+}
+
+
+class Judged(NamedTuple):
+    """The outcome of one dossier. `check`: the body of the request to GitHub. `asked`: every question to a model, hashed."""
+
+    dossier: Dossier
+    heard: Heard
+    check: dict[str, Any]
+    asked: tuple[str, ...]
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        return json.loads(self.heard.verdict.model_dump_json())
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """The ledger after this verdict."""
+        return (*self.dossier.ledger, entry(self.heard.verdict, self.dossier, fence=1))
+
+
+@cache
+def judged(name: str) -> Judged:
+    settings = read_settings(name)
+    recorded = read_dossier((HERE / "dossiers" / f"{name}.json").read_bytes())
+    earlier = judged(settings["after"]) if "after" in settings else None
+    if earlier is not None:
+        recorded = recorded.model_copy(update={"ledger": earlier.entries})
+    dossier = complete(recorded)
+    first, second = scripted(settings.get("replies")), scripted(settings.get("second"), "claude-opus-5")
+    bench = Bench(
+        load_rubric(),
+        load_prompt(),
+        threshold=0.7,
+        model=first,
+        second=second,
+        board=settings.get("board", False),
+        pause=Pause(settings["pause"]) if "pause" in settings else None,
+        no_model=Skipped(settings.get("no_model", "no_model")),
+        round_limit=settings.get("round_limit", ROUND_LIMIT),
+        room=Room(settings.get("question_bytes", 60_000), settings.get("questions", 6)),
+    )
+    pull = dossier.pull_request
+    subject = Subject(
+        installation_id=InstallationId(100),
+        repository_id=RepositoryId(7),
+        repository=pull.repository,
+        number=pull.number,
+        head_sha=pull.head_sha,
+    )
+    at = NOW + timedelta(minutes=0 if earlier is None else 10)
+    docket = Docket(EvalId(f"eval-{name}"), subject, at, content_of(dossier, bench), lambda: 0)
+    heard = settle(dossier, docket, bench)
+    check = body_of(check_content(heard.verdict, dossier, delivery_id="a-delivery"))
+    asked = [prompt for model in (first, second) if model for prompt in model.asked]
+    return Judged(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
+
+
+def body_of(content: CheckContent) -> dict[str, Any]:
+    """The body of the request that writes the check run."""
+    return {**state_of(content), "output": output(content, content.annotations)}
+
+
+def blocks_of(check: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON blocks in the text of a check run, by heading."""
+    return {heading: json.loads(text) for heading, text in BLOCK.findall(check["output"]["text"])}
+
+
+def text_of(check: Mapping[str, Any]) -> str:
+    """The text of a check run without these blocks."""
+    return BLOCK.sub(r"(\1)", check["output"]["text"])
+
+
+def read_settings(name: str) -> dict[str, Any]:
+    path = HERE / "models" / f"{name}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def scripted(replies: list[Any] | None, name: str = "claude-haiku-5-5") -> ScriptedModel | None:
+    if replies is None:
+        return None
+    return ScriptedModel([ERRORS[one["error"]] if "error" in one else reply(one) for one in replies], name)
+
+
+def digest(*texts: str) -> str:
+    return sha256("\0".join(texts).encode()).hexdigest()[:16]
