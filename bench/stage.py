@@ -17,7 +17,7 @@ from pytest_httpserver import HTTPServer  # noqa: E402 - found from any working 
 
 from tests.world.anthropic import DIFF, Anthropic, Asked  # noqa: E402 - as above
 from tests.world.github_bench import Exchange, GitHub  # noqa: E402 - as above
-from tests.world.product import Product, environment  # noqa: E402 - as above
+from tests.world.product import ASSAY, Product, environment  # noqa: E402 - as above
 from tests.world.redis import Redis  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 
@@ -29,15 +29,18 @@ PLENTY = 1_000_000
 
 
 @contextmanager
-def staged(changes: Mapping[str, str]) -> Generator[World]:
-    """A running product, with *changes* to the settings that conversations run it by, and the world around it."""
+def staged(changes: Mapping[str, str], program: Sequence[str] = (str(ASSAY),)) -> Generator[World]:
+    """A running product, with *changes* to the settings that conversations run it by, and the world around it.
+
+    *program* is run in place of `assay`.
+    """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for every question
     github = GitHub.start()
     try:
         github.verb("rate", remaining=PLENTY)
         with HTTPServer(threaded=True) as server, _redis() as redis:
             model = Anthropic(server)
-            product = Product.started(environment(github.ready, model.url, redis, changes))
+            product = Product.started(environment(github.ready, model.url, redis, changes), program=program)
             try:
                 yield World(github, product, model, redis)
             finally:

@@ -179,10 +179,16 @@ class Product:
     environment: Mapping[str, str]
     log: Log = field(default_factory=Log)
     processes: list[Process] = field(default_factory=list[Process])
+    program: Sequence[str] = (str(ASSAY),)
 
     @classmethod
-    def started(cls, environment: Mapping[str, str], commands: Iterable[str] = ("serve", "work")) -> Self:
-        made = cls(environment)
+    def started(
+        cls,
+        environment: Mapping[str, str],
+        commands: Iterable[str] = ("serve", "work"),
+        program: Sequence[str] = (str(ASSAY),),
+    ) -> Self:
+        made = cls(environment, program=program)
         try:
             for command in commands:
                 made.start(command)
@@ -203,7 +209,7 @@ class Product:
         return f"{self.url}/github/webhooks"
 
     def start(self, command: str) -> Process:
-        process = Process.start(command, self.environment, self.log)
+        process = Process.start(command, self.environment, self.log, self.program)
         self.processes.append(process)
         return process
 

@@ -1,0 +1,92 @@
+"""Which files of the product its processes enter for one documentation-only pull request.
+
+`assay serve` and `assay work` run as in a conversation, under a trace function that writes down each function of `app/` and
+`worker/` at its first call in a process. A module's own statements do not count. The start of the processes counts for all
+processes, and not for the judge job, which is a fork. Does not measure time: tracing slows every call.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+ROOMS: Final = tuple(str(ROOT / room) + os.sep for room in ("app", "worker"))
+HORSE: Final = "main_work_horse"
+"""RQ's name for the life of a job in its own process."""
+OF_FUNCTION: Final = 1
+"""CO_OPTIMIZED of `inspect`: the code of modules and classes lacks it."""
+
+SECONDS: Final = 180.0
+
+Function = tuple[str, str, str]
+
+
+class Entered(NamedTuple):
+    """Functions by file, first line and name."""
+
+    functions: frozenset[Function]
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset(path for path, _, _ in self.functions)
+
+
+def run_traced(log: str, arguments: list[str]) -> None:
+    """Run `assay` with these arguments, and append each first call to the file *log*."""
+    to = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    seen: dict[int, CodeType] = {}
+    os.register_at_fork(after_in_child=seen.clear)
+
+    def enter(frame: FrameType, *_: object) -> None:
+        code = frame.f_code
+        if id(code) in seen:
+            return
+        seen[id(code)] = code
+        if code.co_filename.startswith(ROOMS) and code.co_flags & OF_FUNCTION:
+            line = f"{os.getpid()}\t{code.co_filename}\t{code.co_firstlineno}\t{code.co_name}\n"
+            os.write(to, line.encode())
+
+    threading.settrace(enter)
+    sys.settrace(enter)
+    sys.argv = ["assay", *arguments]
+    from app.cli import run  # noqa: PLC0415 - what it enters is to be seen
+
+    run()
+
+
+def documentation_only() -> tuple[Entered, Entered]:
+    """What the judge job enters, and what all processes enter together."""
+    sys.path.insert(0, str(ROOT))
+    from bench.stage import staged  # noqa: PLC0415 - the traced process needs none of it
+    from tests.world.changes import ONLY_DOCUMENTATION, PROJECT  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryDirectory(prefix="assay-entered-") as folder:
+        log = Path(folder) / "calls"
+        with staged({}, (sys.executable, "-I", __file__, str(log))) as world:
+            world.repository(PROJECT)
+            pull = world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", body="Adds a sentence.")
+            world.settles(SECONDS)
+            assert pull.check.conclusion is not None, "it was not judged"
+        by_process = read(log.read_text().splitlines())
+    jobs = [functions for functions in by_process.values() if any(name == HORSE for _, _, name in functions)]
+    assert jobs, "no judge job was seen"
+    return Entered(frozenset(max(jobs, key=len))), Entered(frozenset[Function]().union(*by_process.values()))
+
+
+def read(lines: Iterable[str]) -> Mapping[str, set[Function]]:
+    """The functions that each process entered."""
+    by_process: dict[str, set[Function]] = defaultdict(set)
+    for line in lines:
+        process, path, first, name = line.split("\t")
+        by_process[process].add((path, first, name))
+    return by_process
+
+
+if __name__ == "__main__":
+    run_traced(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,209 @@
+"""Print the figures of the redesign for this checkout: `python bench/house.py [--entered]`.
+
+Each line has a figure, its value and its goal. `--entered` starts the product, opens one documentation-only pull request and counts
+the product files whose functions its processes enter (`bench/entered.py`); this takes about a minute.
+"""
+
+import argparse
+import ast
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import grimp  # noqa: E402 - after the path, as the others
+
+from tests.test_sizes import size  # noqa: E402 - found from any working directory
+
+PRODUCT: Final = ("app", "worker")
+PHRASES: Final = (
+    "anew", "any more", "at once", "by itself", "comes again", "counts no more", "in vain", "nobody", "somebody",
+    "what became of", "who judges", "whoever",
+)  # fmt: skip
+BANNED: Final = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+"), re.IGNORECASE)
+LOCALS: Final = frozenset({"found", "given", "known", "one", "place", "said", "told", "words"})
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Figure(NamedTuple):
+    """One line of the table. `goal`: empty where the figure is only printed."""
+
+    name: str
+    value: str
+    goal: str = ""
+
+
+def figures(root: Path) -> Iterator[Figure]:
+    sources = {path: path.read_text("utf-8") for path in files(root, PRODUCT, "py")}
+    trees = {path: ast.parse(text) for path, text in sources.items()}
+    scripts = files(root, PRODUCT, "lua")
+    levels = [f"{count} {folder.relative_to(root)}" for folder, count in fullest(root / room for room in PRODUCT)]
+    lengths = [length for path in sources for _, length in size(path).functions]
+    once, private = used_once(trees.values())
+    prose = {
+        "docs": [path.read_text("utf-8") for path in (*files(root, ("docs",), "md"), root / "README.md")],
+        "docstrings": [text for tree in trees.values() for text in docstrings(tree)],
+        "log texts": [(root / "tests/golden/prose/log_messages.txt").read_text("utf-8")],
+        "help": [(root / "tests/golden/prose/help.txt").read_text("utf-8")],
+    }
+    by_room = {name: sum(len(BANNED.findall(text)) for text in texts) for name, texts in prose.items()}
+    cycles = cycles_of(imports())
+
+    yield Figure("product lines, Python", f"{sum(map(lines, sources.values())):,}", "<= 53,000")
+    yield Figure("product lines, Lua", f"{lines_of(scripts):,}", "<= 400")
+    yield Figure("Lua scripts", f"{len(scripts)}", "<= 14")
+    yield Figure("Python files in app/ and worker/", f"{len(sources)}", "<= 280")
+    yield Figure("most entries on any level", ", ".join(levels), "12, never over 17")
+    yield Figure("test lines", f"{lines_of(files(root, ('tests',), 'py')):,}", "<= 55,000")
+    yield Figure("bench lines", f"{lines_of(files(root, ('bench',), 'py')):,}", "<= 4,000")
+    yield Figure("docs, words", f"{sum(len(text.split()) for text in prose['docs'][:-1]):,}", "<= 20,000")
+    yield Figure("private functions used once", f"{once} of {private} ({once / max(private, 1):.0%})")
+    yield Figure("median function, lines", f"{median(lengths):g}")
+    yield Figure("class names used twice", f"{len(twice(trees.values()))}", "0")
+    yield Figure("import cycles", f"{len(cycles)}", "0")
+    yield Figure("import exceptions", f"{exceptions((root / 'pyproject.toml').read_text('utf-8'))}", "0")
+    shares = ", ".join(f"{name} {count}" for name, count in by_room.items())
+    yield Figure("banned words", f"{sum(by_room.values()):,} ({shares})", "0")
+    yield Figure("banned local names", f"{sum(len(banned_locals(tree)) for tree in trees.values()):,}", "0")
+
+
+def files(root: Path, rooms: Iterable[str], ext: str) -> list[Path]:
+    """Without what npm installs."""
+    paths = (path for room in rooms for path in sorted((root / room).rglob(f"*.{ext}")))
+    return [path for path in paths if "node_modules" not in path.parts]
+
+
+def lines(text: str) -> int:
+    return len(text.splitlines())
+
+
+def lines_of(paths: Iterable[Path]) -> int:
+    return sum(lines(path.read_text("utf-8")) for path in paths)
+
+
+def fullest(roots: Iterable[Path], most: int = 3) -> list[tuple[Path, int]]:
+    """The folders with the most files and folders. `__init__.py` does not count."""
+    folders = [
+        folder
+        for root in roots
+        for folder in (root, *(path for path in root.rglob("*") if path.is_dir() and path.name != "__pycache__"))
+    ]
+    counts = {folder: sum(path.name != "__init__.py" for path in visible(folder)) for folder in folders}
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def visible(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.name != "__pycache__" and not path.name.startswith(".")]
+
+
+def used_once(trees: Iterable[ast.Module]) -> tuple[int, int]:
+    """How many private functions and methods their file names once besides the definition, and how many there are."""
+    once = private = 0
+    for tree in trees:
+        nodes = list(ast.walk(tree))
+        names = [one.name for one in nodes if isinstance(one, Function) and re.match("_[^_]", one.name)]
+        uses = Counter(
+            node.id if isinstance(node, ast.Name) else node.attr
+            for node in nodes
+            if isinstance(node, (ast.Name, ast.Attribute))
+        )
+        private += len(names)
+        once += sum(uses[name] == 1 for name in names)
+    return once, private
+
+
+def twice(trees: Iterable[ast.Module]) -> list[str]:
+    """Names of classes that more than one class has."""
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return sorted(name for name, count in names.items() if count > 1)
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """The modules that each module of the product imports, without imports for type checkers."""
+    graph = grimp.build_graph(*PRODUCT, exclude_type_checking_imports=True, cache_dir=None)
+    return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+
+
+def cycles_of(imported: Mapping[str, Iterable[str]]) -> list[frozenset[str]]:
+    """The groups of modules that import one another, directly or through others."""
+    reached = {module: reachable(module, imported) for module in imported}
+    groups = {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in imported
+        if module in reached[module]
+    }
+    return sorted(groups, key=sorted)
+
+
+def reachable(module: str, imported: Mapping[str, Iterable[str]]) -> set[str]:
+    """The modules behind *module*; itself only where a cycle leads back."""
+    behind, left = set[str](), list(imported[module])
+    while left:
+        other = left.pop()
+        if other not in behind:
+            behind.add(other)
+            left.extend(imported.get(other, ()))
+    return behind
+
+
+def exceptions(project: str) -> int:
+    """The imports that the contracts of pyproject.toml ignore."""
+    contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
+    return sum(len(contract.get("ignore_imports", ())) for contract in contracts)
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Also the strings under constants and fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def banned_locals(tree: ast.Module) -> list[str]:
+    """Each assignment, parameter and loop variable with a banned name, inside functions."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    inside = {id(node): node for function in functions for node in ast.walk(function)}
+    names = [
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in inside.values()
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    ]
+    return [name for name in names if name in LOCALS]
+
+
+def entered() -> Iterator[Figure]:
+    from bench.entered import documentation_only  # noqa: PLC0415 - starts the world of the tests
+
+    job, everywhere = documentation_only()
+    yield Figure("files entered, judge job", f"{len(job.files)} ({len(job.functions):,} functions)", "<= 90")
+    yield Figure("files entered, all processes", f"{len(everywhere.files)} ({len(everywhere.functions):,})", "<= 120")
+
+
+def table(rows: Iterable[Figure]) -> str:
+    titled = [Figure("figure", "found", "goal"), *rows]
+    widths = [max(len(row[at]) for row in titled) for at in range(3)]
+    return "\n".join(
+        " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in titled
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--entered", action="store_true", help="also count the files that one pull request enters")
+    arguments = parser.parse_args()
+    rows = [*figures(ROOT), *(entered() if arguments.entered else ())]
+    print(table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The counting functions behind the figures of the redesign."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from bench.entered import Entered, read
+from bench.house import (
+    BANNED,
+    Figure,
+    banned_locals,
+    cycles_of,
+    docstrings,
+    exceptions,
+    fullest,
+    table,
+    twice,
+    used_once,
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "counts"),
+    [
+        ("def _part(): ...\ndef whole(): _part()", (1, 1)),
+        ("def _part(): ...\ndef whole(): _part(_part)", (0, 1)),
+        ("class Whole:\n  def _part(self): ...\n  def run(self): self._part()", (1, 1)),
+        ("def __len__(): ...\ndef part(): ...", (0, 0)),
+    ],
+)
+def test_a_private_function_is_used_once_where_its_name_occurs_once_more(code: str, counts: tuple[int, int]) -> None:
+    assert used_once([ast.parse(code)]) == counts
+
+
+def test_a_class_name_counts_once_however_many_classes_have_it() -> None:
+    modules = [
+        ast.parse("class Place: ...\nclass Pull: ..."),
+        ast.parse("class Place: ..."),
+        ast.parse("class Place: ..."),
+    ]
+    assert twice(modules) == ["Place"]
+
+
+def test_modules_that_import_one_another_are_one_cycle() -> None:
+    imported = {"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": [], "e": ["f"], "f": ["e"]}
+    assert cycles_of(imported) == [frozenset("abc"), frozenset("ef")]
+
+
+def test_docstrings_are_those_of_modules_functions_and_constants() -> None:
+    code = '"""Module."""\nLIMIT = 1\n"""Constant."""\ndef run():\n    """Function."""\n    return "text"\n'
+    assert sorted(docstrings(ast.parse(code))) == ["Constant.", "Function.", "Module."]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("judged anew, at\nonce", 2), ("Nobody knows any more.", 2), ("renewed at onces", 0)]
+)
+def test_banned_words_are_whole_words_on_any_line(text: str, count: int) -> None:
+    assert len(BANNED.findall(text)) == count
+
+
+def test_banned_local_names_are_bound_inside_functions() -> None:
+    code = "one = 1\ndef run(given):\n    found = [one for one in given]\n    def inner(): told = found\n    return found.place\n"
+    assert sorted(banned_locals(ast.parse(code))) == ["found", "given", "one", "told"]
+
+
+def test_ignored_imports_of_all_contracts_are_exceptions() -> None:
+    contract = '[[tool.importlinter.contracts]]\nname = "x"\n'
+    assert exceptions(f'{contract}ignore_imports = ["a -> b", "c -> d"]\n{contract}') == 2
+
+
+def test_the_fullest_folders_count_files_and_folders_alike(tmp_path: Path) -> None:
+    (tmp_path / "inner" / "__pycache__").mkdir(parents=True)
+    for name in ("__init__.py", "a.py", "inner/b.py", "inner/c.py", "inner/d.py"):
+        (tmp_path / name).write_text("")
+    assert fullest([tmp_path]) == [(tmp_path / "inner", 3), (tmp_path, 2)]
+
+
+def test_functions_are_read_by_process() -> None:
+    calls = ["1\t/app/a.py\t3\trun", "1\t/app/a.py\t9\tstop", "2\t/app/b.py\t3\trun"]
+    assert {process: Entered(frozenset(functions)).files for process, functions in read(calls).items()} == {
+        "1": {"/app/a.py"},
+        "2": {"/app/b.py"},
+    }
+
+
+def test_the_table_has_one_line_for_each_figure() -> None:
+    assert table([Figure("Lua scripts", "106", "<= 14"), Figure("median", "4")]).splitlines() == [
+        "figure      | found | goal",
+        "Lua scripts | 106   | <= 14",
+        "median      | 4     |",
+    ]
