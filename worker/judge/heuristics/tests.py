@@ -286,9 +286,7 @@ def _is_rust(function: Function) -> bool:
     return _RUST_MARK.search(function.attributes) is not None
 
 
-_JAVA_MARK: Final = pattern(
-    r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory|\w+Test)\b"
-)
+_JAVA_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Property|Theory|\w+Test(?![a-z])\w*)\b")
 
 
 def _is_java(function: Function) -> bool:

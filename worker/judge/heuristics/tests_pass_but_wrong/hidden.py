@@ -116,9 +116,18 @@ def _definition(test: Test) -> str:
     return test.source.lines[at].strip()
 
 
+OPENS: Final = pattern(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
+"""What begins a comment, a string or a branch that never runs, around code that stays as it is."""
+
+
 def _enclosed(test: Test, file: ChangedFile) -> int | None:
-    """Its first line was not touched, yet in the whole head it is no test: a comment or a string was put around it."""
+    """Its first line was not touched, yet in the whole head it is no test: a comment or a string was put around it.
+
+    Where the change opens none, a grammar that reads the line as quoted has lost its way.
+    """
     if not (test.source.whole and file.sources and file.sources[0].whole):
+        return None
+    if not any(OPENS.search(line.text) for line in file.diff.added):
         return None
     line = next(_unmoved(test.first, file), None)
     return line if line is not None and file.is_quoted(line) else None

@@ -21,7 +21,7 @@ from worker.judge.heuristics.skip_reasons import is_explained_above
 from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.tests import Test, all_paired, base_sources, may_hold_tests, tests_of
 from worker.judge.heuristics.tests_pass_but_wrong.disabled import ran_before
-from worker.judge.heuristics.tests_pass_but_wrong.hidden import left_collection, stands_in_comment, still_there
+from worker.judge.heuristics.tests_pass_but_wrong.hidden import OPENS, left_collection, stands_in_comment, still_there
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
@@ -361,14 +361,11 @@ _REBUILT: Final = 30
 """Lost tests that are looked at: where there are more, nobody hid one."""
 
 
-_OPENS: Final = pattern(r"/\*|\"\"\"|'''|\bif (?:false|0)\b|#if\b")
-
-
 def _may_lose(file: ChangedFile) -> bool:
     """Something was removed from tests, or put around them."""
     if not may_hold_tests(file):
         return False
-    return bool(file.diff.removed) or any(_OPENS.search(line.text) for line in file.diff.added)
+    return bool(file.diff.removed) or any(OPENS.search(line.text) for line in file.diff.added)
 
 
 def _deleted(change: Change) -> tuple[Lost, ...]:

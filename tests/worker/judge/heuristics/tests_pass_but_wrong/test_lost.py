@@ -186,6 +186,21 @@ def test_a_test_that_only_its_runner_lost_is_a_fact(path: str, before: str, afte
     assert fired({path: above + before}, {path: above + after}) == [("test_hidden", line)]
 
 
+def test_a_test_under_an_annotation_that_is_made_of_the_runners_is_not_hidden() -> None:
+    text = "class ATest {{\n  {}\n  void gone(String a) {{\n    assertThat(render(a)).isTrue();\n  }}\n}}\n"
+    before, after = text.format("@ParameterizedTest"), text.format("@ParameterizedTestWithName")
+    assert names({"ATest.java": before}, {"ATest.java": after}) == []
+
+
+def test_a_test_that_stays_as_it_is_where_the_grammar_loses_its_way_is_not_hidden() -> None:
+    text = (
+        '/*\nA log = new A() {{\nvoid info(String f, {} given) {{\nif ({}given[0] instanceof T) {{\nthrow new E("x");\n}}\n'
+        "assertThat(log.out())\n}}\n@Test\npublic void gone() {{\n"
+    )
+    before, after = text.format("Object...", ""), text.format("@Nullable Object @Nullable...", "given != null && ")
+    assert names({"ATest.java": before}, {"ATest.java": after}) == []
+
+
 RENDER = "x = 1\n\n\ndef render(x):\n    return x\n"
 HIDDEN_FOR_A_REASON = {
     "what it calls is gone": ("x = 1\n", ""),
