@@ -99,13 +99,19 @@ def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
     if any(map(names_a_report, _reason(test, line))) or states_reason(look.file, line):
         return True
     said = test.source.lines[line - test.source.first]
-    if _SET_ASIDE.search(said) or turns_off_an_inherited_one(test):
+    if _SET_ASIDE.search(said) or turns_off_an_inherited_one(test) or _LIVE.search(test.name):
         return True
     return change.once(_has_running_tests) and _FAILS.search(said.replace(test.name, "")) is None
 
 
 _SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
 """`test.todo` announces a test, and every report of a run counts it; what Rust ignores, `cargo test -- --ignored` runs."""
+
+
+_LIVE: Final = pattern(
+    r"(?:(?:^|_|\b)(?i:live|manual|e2e|end_?to_?end|integration|smoke)|(?<=[a-z])(?:Live|Manual|E2E|EndToEnd|Integration|Smoke))(?![a-z])"
+)
+"""The name of a test that needs a service or a person: its author starts it by hand."""
 
 
 _FAILS: Final = pattern(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)

@@ -37,6 +37,15 @@ RUNNING = [
 ]
 
 
+@pytest.mark.parametrize(
+    "name", ["TestLive", "TestUploadE2E", "TestManualUpload", "TestSmoke", "TestUpload_Integration"]
+)
+def test_a_new_test_that_is_named_after_being_started_by_hand_is_only_suspected(name: str) -> None:
+    text = f"package a\n\nfunc {name}(t *testing.T) {{\n\tt.SkipNow()\n\tif run() != 1 {{ t.Error(1) }}\n}}\n"
+    assert "new_test_skipped" not in names(seen_new("a_test.go", text))
+    assert "new_test_skipped" in names(seen_new("a_test.go", text.replace(name, "TestAlive")))
+
+
 @pytest.mark.parametrize(("path", "text", "line"), SKIPPED, ids=range(len(SKIPPED)))
 def test_a_new_test_that_nobody_runs_is_a_fact_at_what_skips_it(path: str, text: str, line: int) -> None:
     assert ("new_test_skipped", line) in seen_new(path, text)
