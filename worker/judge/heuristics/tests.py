@@ -295,7 +295,9 @@ def _is_java(function: Function) -> bool:
     if _JAVA_MARK.search(function.attributes):
         return True
     owner = function.container
-    if owner is None or "public" not in function.attributes.split():
+    words, given = function.attributes.split(), function.node.child_by_field_name("parameters")
+    is_called = "static" in words or (given is not None and given.named_child_count > 0)  # a runner has nothing to give
+    if owner is None or "public" not in words or is_called:
         return False
     returns = text_of(function.node.child_by_field_name("type"))
     is_of_junit3 = owner.child_by_field_name("superclass") is not None and function.name.startswith("test")

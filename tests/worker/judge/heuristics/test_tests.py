@@ -106,6 +106,8 @@ class Old extends TestCase {
 @Test
 class OfTestNg {
   public void marked() {}
+  public void helped(int x) {}
+  public static void main(String[] args) {}
 }
 """
 FOUND = {

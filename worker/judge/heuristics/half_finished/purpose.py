@@ -185,9 +185,17 @@ _MAKES: Final = pattern(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
 
 
 def is_handed_over(function: Function, change: Change) -> bool:
-    """A plain function that the change gives to somebody, who then says what it has to accept."""
-    is_plain = function.where in {Where.MODULE, Where.FUNCTION} and not function.type_name
-    return is_plain and function.name in mentions.handed_over(change)
+    """A function, or the class of a method, that the change hands to code that says what it has to accept."""
+    if function.where in {Where.MODULE, Where.FUNCTION} and not function.type_name:
+        return function.name in mentions.handed_over(change) or _is_a_default(function)
+    return function.type_name in mentions.handed_over(change)  # a class that a loader may replace
+
+
+def _is_a_default(function: Function) -> bool:
+    """It takes the place of a parameter that is not given: `if callback is None: def callback(reply): return None`."""
+    around = (one.child_by_field_name("parameters") for one in ancestors(function.node))
+    given = next((one for one in around if one is not None), None)
+    return re.search(rf"\b{re.escape(function.name)}\b", text_of(given)) is not None
 
 
 def is_asked_for_by_a_framework(function: Function) -> bool:

@@ -182,11 +182,16 @@ class Held(Value):
             sought = _closed_up(literal)
             return any(sought in text for text in self.closed_up)
         core = _core(literal)
-        return core in self.literals or (len(core) >= _LONG and any(core in text for text in self.texts))
+        return core in self.literals or (len(core) >= _LONG and any(_stands_in(text, core) for text in self.texts))
 
     def holds_both(self, one: str, other: str) -> bool:
         literals = {_core(one), _core(other)}
         return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
+
+
+def _stands_in(text: str, core: str) -> bool:
+    """As a whole: `continue` is no part of `--no-auto-continue`."""
+    return core in text and re.search(rf"(?<![\w-]){re.escape(core)}(?![\w-])", text) is not None
 
 
 _LONG: Final = 8

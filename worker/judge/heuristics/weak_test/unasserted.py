@@ -190,12 +190,14 @@ _STILL: Final = frozenset(
 def test_result_unread(change: Change) -> Iterator[Place]:
     """A new test that computes something, never looks at it again, and asserts nothing else.
 
-    A thing that is only made, and what is looked up by a call that throws where there is none, is no such value.
+    A thing that is only made, and what is looked up by a call that throws where there is none, is no such value. A test that ends
+    in a check that holds in any case is told by that check alone.
 
     False alarms: 1 of 3558 clean changes with tests (0.0 %, at most 0.16 %).
     """
     for look in unasserted(change):
-        what = _thrown_away(look)
+        is_told = any(one.proof is Proof.NOTHING for one in look.oracles)
+        what = None if is_told else _thrown_away(look)
         if what is not None:
             yield _place(look, f"{_named(look)} asserts nothing, and nothing checks {what}")
 

@@ -42,6 +42,15 @@ def test_a_function_that_ignores_its_input_and_returns_what_a_test_expects_is_a_
 
 
 @pytest.mark.parametrize(
+    "held", ["run('--no-auto-continue')", "assert args.no_auto_continue", "assert x == 'continued'"]
+)
+def test_a_literal_within_another_word_of_a_test_is_not_held_by_it(held: str) -> None:
+    code = "def respond(state):\n    return 'continue'\n"
+    assert fired("a.py", code, f"def test_a():\n    {held}\n") == []
+    assert fired("a.py", code, "def test_a():\n    assert 'now continue with it' in say()\n") != []
+
+
+@pytest.mark.parametrize(
     ("path", "text"),
     [
         ("a.py", "class A(Base):\n    def encode(self, text):\n        return 'aG9v'\n"),

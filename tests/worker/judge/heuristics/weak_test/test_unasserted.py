@@ -264,6 +264,11 @@ def test_an_empty_test_with_plain_annotations_is_a_fact(mark: str) -> None:
     assert names(seen_new("ATest.java", JAVA.format("").replace("@Test", mark))) == ["test_empty"]
 
 
+def test_a_test_that_ends_in_an_empty_check_is_told_by_that_check_alone() -> None:
+    text = JAVA.format("    Saver saver = build();\n    assertTrue(true);\n")
+    assert names(seen_new("ATest.java", text)) == ["assertion_always_true"]
+
+
 def test_a_name_alone_proves_nothing() -> None:
     assert names(seen_new("test_a.py", "def test_upload_retries():\n    upload()\n")) == ["test_without_assertion"]
     assert "assertion_always_true" in names(seen_new("test_a.py", "def test_accepts():\n    run()\n    assert True\n"))
