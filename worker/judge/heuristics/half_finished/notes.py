@@ -193,7 +193,7 @@ _RELEASE: Final = pattern(
     re.IGNORECASE,
 )
 _TRACKED: Final = pattern(
-    r"(?i:#|\b(?:gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
+    r"(?i:#|\b(?:b|gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
 )
 
 

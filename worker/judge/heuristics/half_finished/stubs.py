@@ -40,9 +40,10 @@ from worker.judge.heuristics.half_finished.written import (
     wrapped,
 )
 from worker.judge.heuristics.overriding import cannot_be_overridden, is_a_hook, is_extended, others_do_their_work
-from worker.judge.heuristics.paths import Language
+from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import text_of
+from worker.judge.heuristics.tests import tests_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -136,11 +137,28 @@ def _find(change: Change) -> tuple[Stub, ...]:
     return tuple(_found(change))
 
 
+def _held_by_tests(change: Change) -> frozenset[str]:
+    """Names in tests that hold a function to be unwritten: a stage of the work that its author announces."""
+    tests = (
+        test for file in change.files if file.role is Role.TEST for source in file.sources for test in tests_of(source)
+    )
+    return frozenset(word for test in tests if _HOLDS_A_STUB.search(test.text) for word in _NAME.findall(test.text))
+
+
+_HOLDS_A_STUB: Final = pattern(
+    r"\bPanics\w*\(|\brecover\(\)|should_panic|NotImplemented|[uU]nimplemented|not implemented"
+)
+_NAME: Final = pattern(r"[A-Za-z_]\w+")
+
+
 def _found(change: Change) -> Iterator[Stub]:
     for one in (*new_functions(change), *registered(change)):
         sure, node = _judge(one.function, change)
         if sure is Sure.FACT and (
-            _is_doubtful(one.function, node, change) or is_asked_for(change) or _stands_in(one, node)
+            _is_doubtful(one.function, node, change)
+            or is_asked_for(change)
+            or _stands_in(one, node)
+            or one.function.name in change.once(_held_by_tests)
         ):
             sure = Sure.SUSPICION
         if sure is not Sure.NO:

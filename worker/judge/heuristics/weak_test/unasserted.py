@@ -391,9 +391,15 @@ def _of_tests(path: str, sources: tuple[Source, ...]) -> tuple[Source, ...]:
 def _relies_on(look: Look, asserting: frozenset[str]) -> bool:
     """It calls, takes or hands over something that checks, or something checks after each test."""
     test = look.test
+    if test.source.language in SCRIPTS and _HANDS_OVER.search(test.text):
+        return True
     if AFTERWARDS in asserting or look.file.once(_checks_afterwards):
         return True
     return any(name in asserting for name in _WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
+
+
+_HANDS_OVER: Final = pattern(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
+"""A matcher as an argument, or a field that says what is expected: what takes it compares."""
 
 
 def _checks_afterwards(file: ChangedFile) -> bool:

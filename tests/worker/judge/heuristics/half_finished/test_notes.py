@@ -116,6 +116,7 @@ LEFT = "def load(path):\n    text = read(path)\n    # {}\n    return text\n"
         "TODO(#12): implement the mode",
         "TODO: implement the mode (GH-12)",
         "TODO ACME-123: implement the mode",
+        "TODO: b/348023 - implement the mode",
         "TODO: implement the mode, https://bugs.acme.org/show?id=x",
     ],
 )

@@ -25,6 +25,21 @@ def kinds(path: str, code: str, before: str | None = None, *, texts: bool = True
     return [finding.signal for finding in found(path, code, before, texts=texts)]
 
 
+@pytest.mark.parametrize(
+    ("held", "kind"),
+    [
+        ("assert.Panics(t, func() { r.Load(1) })", SUSPECT),
+        ("defer func() { recover() }()\n\tr.Load(1)", SUSPECT),
+        ("assert.Equal(t, 1, r.Load(1))", STUB),
+        ("assert.Panics(t, func() { r.Store(1) })", STUB),
+    ],
+)
+def test_a_stub_that_a_test_of_the_change_holds_is_only_suspected(held: str, kind: str) -> None:
+    code = 'package a\n\nfunc Load(id int) int {\n\tpanic("not implemented")\n}\n'
+    test = f"package a\n\nfunc TestLoad_(t *testing.T) {{\n\t{held}\n}}\n"
+    assert [one.signal for one in told(change_of({}, {"a.go": code, "a_test.go": test}))] == [kind]
+
+
 FACTS = {
     "py bare": ("a.py", "def load(path):\n    raise NotImplementedError\n"),
     "py yet": (

@@ -240,16 +240,25 @@ def test_a_hunk_that_shows_no_old_test_proves_nothing(path: str, before: str, af
     assert lines(path, before, after, texts=False) == []
 
 
+OTHER = "it('b', () => {\n  down()\n})\n"
 ONLY = {
-    "it": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "it.only('a', () => {\n  up()\n})\n"),
+    "it": ("a.test.ts", "it('a', () => {\n  up()\n})\n" + OTHER, "it.only('a', () => {\n  up()\n})\n" + OTHER),
     "new": (
         "a.test.ts",
         "it('a', () => {\n  up()\n})\n",
         "describe.only('b', () => {\n})\nit('a', () => {\n  up()\n})\n",
     ),
-    "fit": ("a.test.ts", "it('a', () => {\n  up()\n})\n", "fit('a', () => {\n  up()\n})\n"),
+    "fit": ("a.test.ts", "it('a', () => {\n  up()\n})\n" + OTHER, "fit('a', () => {\n  up()\n})\n" + OTHER),
     "ginkgo": ("a_test.go", 'package a\n\tIt("a", f)\n', '\tFIt("a", f)\npackage a\n'),
 }
+
+
+@pytest.mark.parametrize("others", ["", "it.only('b', () => {\n  up()\n})\n", "it.skip('b', () => {\n  up()\n})\n"])
+def test_a_mark_that_leaves_no_other_test_out_is_no_fact(others: str) -> None:
+    before, after = "it('a', () => {\n  up()\n})\n", "it.only('a', () => {\n  up()\n})\n"
+    assert not list(
+        disabled.test_only.findings(change_of({"a.test.ts": before + others}, {"a.test.ts": after + others}))
+    )
 
 
 @pytest.mark.parametrize(("path", "before", "after"), ONLY.values(), ids=ONLY.keys())

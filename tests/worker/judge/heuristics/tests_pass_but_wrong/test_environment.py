@@ -60,6 +60,13 @@ RUNNERS = {
 }
 
 
+def test_a_branch_below_a_comment_that_says_why_is_only_suspected() -> None:
+    text = "package a\n\nfunc f() int {\n%s\tif testing.Testing() {\n\t\treturn 1\n\t}\n\treturn g()\n}\n"
+    explained = text % "\t// Test builds hold no information about modules.\n"
+    assert fired("a.go", explained) == [("asks_for_test_environment", 5)]
+    assert fired("a.go", text % "") == [("branch_on_test_runner", 4)]
+
+
 @pytest.mark.parametrize(("path", "text"), RUNNERS.values(), ids=RUNNERS.keys())
 def test_a_result_of_its_own_under_a_test_runner_is_a_fact(path: str, text: str) -> None:
     assert "branch_on_test_runner" in [name for name, _ in fired(path, text)]

@@ -264,6 +264,12 @@ def test_an_empty_test_with_plain_annotations_is_a_fact(mark: str) -> None:
     assert names(seen_new("ATest.java", JAVA.format("").replace("@Test", mark))) == ["test_empty"]
 
 
+@pytest.mark.parametrize("given", ["{ body: expect.stringMatching(/a/) }", "{ expectedModules: 'a' }"])
+def test_what_is_handed_over_to_be_compared_asserts(given: str) -> None:
+    text = f"it('a', async () => {{\n  mockRequest({given})\n  const result = await run('publish')\n}})\n"
+    assert "test_result_unread" not in names(seen_new("a.test.ts", text))
+
+
 def test_a_test_that_ends_in_an_empty_check_is_told_by_that_check_alone() -> None:
     text = JAVA.format("    Saver saver = build();\n    assertTrue(true);\n")
     assert names(seen_new("ATest.java", text)) == ["assertion_always_true"]
