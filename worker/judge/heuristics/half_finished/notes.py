@@ -19,7 +19,7 @@ from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import reads_like_code
 from worker.judge.heuristics.half_finished.outside import is_honest_refusal, is_platform
 from worker.judge.heuristics.half_finished.parameters import unused
-from worker.judge.heuristics.half_finished.stubs import stubs
+from worker.judge.heuristics.half_finished.stubs import STOPS, stubs
 from worker.judge.heuristics.half_finished.written import (
     Written,
     exemplary,
@@ -165,10 +165,19 @@ def _admits(note: "Node", one: Written, change: Change) -> bool | None:
     if _is_planned(words, change) or _is_in_commented_code(note, function) or _refuses_for_a_platform(one):
         return None
     if _UNFINISHED.search(words):
-        return True
+        return not _stands_over_a_refusal(note)
     # in an example a TODO alone may stand for what its reader does there
     is_doubtful = one.file.role is not Role.EXAMPLE and (_breaks_off(note, function) or bool(unused(function)))
     return False if is_doubtful else None
+
+
+def _stands_over_a_refusal(note: "Node") -> bool:
+    """A guard that refuses what is not supported states a limit, and the rest of the function may be whole."""
+    guard = note.next_named_sibling
+    return guard is not None and guard.type in _GUARDS and STOPS.search(text_of(guard)[:_LONGEST]) is not None
+
+
+_GUARDS: Final = frozenset({"if_statement", "expression_statement"})
 
 
 def _refuses_for_a_platform(one: Written) -> bool:

@@ -53,6 +53,7 @@ ADMITTED = {
     "at the end": ("a.go", "package a\n\nfunc Load(p string) string {\n\tr := read(p)\n\t// TODO: implement the parser\n\treturn r\n}\n", 5),
 }  # fmt: skip
 DOUBTFUL = {
+    "over a refusal": ("a.ts", "function load(path: string) {\n  // TODO: implement support for links\n  if (isLink(path)) {\n    throw new Error('Links are not supported')\n  }\n  return read(path)\n}\n", 2),
     "breaks off": ("a.py", "def load(path):\n    text = read(path)\n    go(text)\n    # FIXME validate it\n", 4),
     "breaks off before what it hands back": ("a.go", "package a\n\nfunc Load(p string) string {\n\tr := read(p)\n\t// TODO: parse\n\treturn r\n}\n", 5),
     "hands back a pair": ("a.rs", "fn load(p: u8) -> R {\n    let r = read(p);\n    // TODO: parse\n    Ok((r))\n}\n", 3),
