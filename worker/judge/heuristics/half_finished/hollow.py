@@ -220,7 +220,13 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if why is _Why.PRIVATE and is_asked_for_by_a_framework(function):
         return True
+    if _DEFAULT.match(function.name) and not function.type_name:
+        return True
     return not is_private_by_word(function) and _has_a_purpose(one, change)
+
+
+_DEFAULT: Final = pattern(r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|hook|listener|filter)s?$", re.IGNORECASE)
+"""What is called where nothing else was given: to do nothing is right."""
 
 
 def _has_a_purpose(one: Written, change: Change) -> bool:

@@ -78,6 +78,7 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py a default callback": ("a.py", "async def _default_logging_callback(params):\n    pass\n"),
     "py a default for a callback": ("a.py", "def chain(prompt, proceed=None):\n    if proceed is None:\n        def proceed(reply):\n            return None\n    return run(prompt, proceed)\n"),
     "py the default of a loader": ("a.py", 'class Validator:\n    def validate(self, path):\n        """Validate the path of this conversation for the user."""\n        return None\n\n\ndef make():\n    return get_impl(Validator, os.environ["VALIDATOR"])()\n'),
     "py takes what it ignores": ("a.py", 'def omit(_value):\n    """Helper of a policy that records an entry without the value of it."""\n    return {}\n'),

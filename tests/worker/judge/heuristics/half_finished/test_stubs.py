@@ -40,6 +40,13 @@ def test_a_stub_that_a_test_of_the_change_holds_is_only_suspected(held: str, kin
     assert [one.signal for one in told(change_of({}, {"a.go": code, "a_test.go": test}))] == [kind]
 
 
+@pytest.mark.parametrize(("there", "kind"), [("Chat", SUSPECT), ("Talk", STUB)])
+def test_a_stub_beside_the_same_one_of_the_base_is_only_suspected(there: str, kind: str) -> None:
+    stub = 'class {}:\n    def chat(self, text):\n        raise NotImplementedError("{} is not implemented yet")\n'
+    old = stub.format("A", there)
+    assert kinds("a.py", old + "\n\n" + stub.format("B", "Chat"), old) == [kind]
+
+
 FACTS = {
     "py bare": ("a.py", "def load(path):\n    raise NotImplementedError\n"),
     "py yet": (
