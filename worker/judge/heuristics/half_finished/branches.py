@@ -53,7 +53,7 @@ _LONGEST_IDLE: Final = 4
 def branch_empty(change: Change) -> Iterator[Place]:
     """A branch without a statement in added code, or one (an arm, too) whose statements the change took out or replaced by a stub.
 
-    False alarms: 4 of 4270 clean changes with production code (0.1 %, at most 0.24 %).
+    False alarms: 33 of 25486 clean changes with production code (0.1 %, at most 0.18 %).
     """
     for file in change.production():
         touched = file.added_lines | _behind_removed(file) if file.sources else frozenset[int]()

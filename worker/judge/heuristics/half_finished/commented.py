@@ -37,7 +37,7 @@ _PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+
 def commented_out_code(change: Change) -> Iterator[Place]:
     """At least three added lines in a row that are code in comments.
 
-    False alarms: 16 of 4270 clean changes with production code (0.4 %, at most 0.61 %).
+    False alarms: 36 of 25486 clean changes with production code (0.1 %, at most 0.20 %).
     """
     for file in change.production():
         for first, last in _runs(file, change):

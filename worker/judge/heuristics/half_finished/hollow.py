@@ -86,7 +86,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 
     Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told.
 
-    False alarms: 2 of 4270 clean changes with production code (0.0 %, at most 0.17 %).
+    False alarms: 6 of 25486 clean changes with production code (0.0 %, at most 0.05 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
 
@@ -95,7 +95,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 def body_empty_suspected(change: Change) -> Iterator[Place]:
     """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
 
-    False alarms: 38 of 4270 clean changes with production code (0.9 %, at most 1.22 %).
+    False alarms: 201 of 25486 clean changes with production code (0.8 %, at most 0.90 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
 

@@ -47,7 +47,7 @@ class Unused(NamedTuple):
 def import_unused(change: Change) -> Iterator[Place]:
     """An added import whose name stands nowhere else in its file.
 
-    False alarms: 17 of 4270 clean changes with production code (0.4 %, at most 0.64 %).
+    False alarms: 122 of 25486 clean changes with production code (0.5 %, at most 0.57 %).
     """
     for file in change.production():
         for one in file.once(unused_imports):

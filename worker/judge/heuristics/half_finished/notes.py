@@ -79,7 +79,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 
     Work that is planned for a later release or tracked by another issue is none, nor what a platform does not support yet.
 
-    False alarms: 2 of 4270 clean changes with production code (0.0 %, at most 0.17 %).
+    False alarms: 6 of 25486 clean changes with production code (0.0 %, at most 0.05 %).
     """
     yield from (_place(one.written, one.note) for one in change.once(_admitted) if one.is_sure)
 
@@ -90,7 +90,7 @@ def unfinished_todo(change: Change) -> Iterator[Place]:
 
     Or a TODO where the body of a new function breaks off, or in place of the use of a parameter.
 
-    False alarms: 11 of 4270 clean changes with production code (0.3 %, at most 0.46 %).
+    False alarms: 108 of 25486 clean changes with production code (0.4 %, at most 0.51 %).
     """
     told = {(one.file.path, one.function.line_of(note)): is_sure for one, note, is_sure in change.once(_admitted)}
     for (path, number), is_sure in told.items():

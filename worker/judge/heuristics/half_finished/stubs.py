@@ -102,7 +102,7 @@ class Stub(NamedTuple):
 def stub_body(change: Change) -> Iterator[Place]:
     """A new function whose whole body says that it is not written yet.
 
-    False alarms: 3 of 4270 clean changes with production code (0.1 %, at most 0.21 %).
+    False alarms: 18 of 25486 clean changes with production code (0.1 %, at most 0.11 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.FACT)
 
@@ -111,7 +111,7 @@ def stub_body(change: Change) -> Iterator[Place]:
 def stub_suspected(change: Change) -> Iterator[Place]:
     """A body that reads like a stub where it may be right: in a class to extend, a refusal, one that was emptied.
 
-    False alarms: 8 of 4270 clean changes with production code (0.2 %, at most 0.37 %).
+    False alarms: 28 of 25486 clean changes with production code (0.1 %, at most 0.16 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.SUSPICION)
 

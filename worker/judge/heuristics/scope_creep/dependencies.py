@@ -49,7 +49,7 @@ class _Bump(NamedTuple):
 def unasked_bump(change: Change) -> Iterator[Place]:
     """A dependency's version was raised or lowered beside changed code that does not use it, and nobody asked for it.
 
-    False alarms: 40 of 5054 clean changes with anything (0.8 %, at most 1.08 %).
+    False alarms: 103 of 25661 clean changes with anything (0.4 %, at most 0.49 %).
     """
     asked = change.once(asked_by)
     if asked.title & stems_in(_ABOUT) or not any(map(is_code, change.files)):
@@ -67,7 +67,7 @@ def unasked_bump(change: Change) -> Iterator[Place]:
 def lock_file_alone(change: Change) -> Iterator[Place]:
     """A lock file changed beside code, no manifest did, and nobody asked for it.
 
-    False alarms: 4 of 5054 clean changes with anything (0.1 %, at most 0.20 %).
+    False alarms: 61 of 25661 clean changes with anything (0.2 %, at most 0.31 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT) or not any(map(is_code, change.files)):
         return

@@ -42,7 +42,7 @@ _TEST_CONFIGURATION: Final = pattern(
 def retries_added(change: Change) -> Iterator[Place]:
     """Tests are now run again when they fail: a mark on a test, or a setting of the runner.
 
-    False alarms: 2 of 5054 clean changes with anything (0.0 %, at most 0.14 %).
+    False alarms: 14 of 25661 clean changes with anything (0.1 %, at most 0.09 %).
     """
     for file in change.files:
         look = _CONFIGURED if is_configuration(file.path) and _TEST_CONFIGURATION.search(file.path) else None
@@ -58,7 +58,7 @@ def retries_added(change: Change) -> Iterator[Place]:
 def sleep_added(change: Change) -> Iterator[Place]:
     """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
 
-    False alarms: 5 of 5054 clean changes with anything (0.1 %, at most 0.23 %).
+    False alarms: 22 of 25661 clean changes with anything (0.1 %, at most 0.13 %).
     """
     for file in change.files:
         if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:

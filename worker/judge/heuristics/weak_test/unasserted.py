@@ -47,7 +47,7 @@ def test_empty(change: Change) -> Iterator[Place]:
 
     None whose name says that something should compile, build or load, or beside which its case holds a configuration or a snapshot.
 
-    False alarms: 4 of 3558 clean changes with tests (0.1 %, at most 0.29 %).
+    False alarms: 11 of 19091 clean changes with tests (0.1 %, at most 0.10 %).
     """
     is_announced = _STUBS.search(change.dossier.pull_request.title) is not None
     for look in change.once(_empty):
@@ -193,7 +193,7 @@ def test_result_unread(change: Change) -> Iterator[Place]:
     A thing that is only made, and what is looked up by a call that throws where there is none, is no such value. A test that ends
     in a check that holds in any case is told by that check alone.
 
-    False alarms: 1 of 3558 clean changes with tests (0.0 %, at most 0.16 %).
+    False alarms: 17 of 19091 clean changes with tests (0.1 %, at most 0.14 %).
     """
     for look in unasserted(change):
         is_told = any(one.proof is Proof.NOTHING for one in look.oracles)
@@ -209,7 +209,7 @@ def test_without_assertion(change: Change) -> Iterator[Place]:
     Or an empty one that takes a fixture of the repository, which may do the work, that the title calls a stub, whose name says
     that something should compile, or beside which a configuration or a snapshot of its case is shown.
 
-    False alarms: 73 of 3558 clean changes with tests (2.1 %, at most 2.57 %).
+    False alarms: 288 of 19091 clean changes with tests (1.5 %, at most 1.69 %).
     """
     for look in unasserted(change):
         if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
@@ -278,7 +278,7 @@ def _named(look: Look) -> str:
 def test_value_unread(change: Change) -> Iterator[Place]:
     """A new test asserts something, and computes something else that it never reads.
 
-    False alarms: 14 of 3558 clean changes with tests (0.4 %, at most 0.66 %).
+    False alarms: 61 of 19091 clean changes with tests (0.3 %, at most 0.41 %).
     """
     known = set(map(id, unasserted(change)))
     for look in looks(change):

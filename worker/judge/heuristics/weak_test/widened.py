@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def assertion_widened(change: Change) -> Iterator[Place]:
     """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
 
-    False alarms: 11 of 3558 clean changes with tests (0.3 %, at most 0.55 %).
+    False alarms: 65 of 19091 clean changes with tests (0.3 %, at most 0.43 %).
     """
     told: dict[str, set[int]] = {}
     for loss in losses(change):
