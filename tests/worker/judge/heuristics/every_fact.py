@@ -64,8 +64,10 @@ EXAMPLES: Final[Mapping[str, Example]] = {
         {"tests/test_a.py": "@pytest.mark.skip(reason='flaky')\n" + PASSES.format("load")},
     ),
     "test_only": Example(
-        {"a.test.ts": "it('a', () => {\n  expect(run()).toBe(1)\n})\n"},
-        {"a.test.ts": "it.only('a', () => {\n  expect(run()).toBe(1)\n})\n"},
+        {"a.test.ts": "it('a', () => {\n  expect(run()).toBe(1)\n})\nit('b', () => {\n  expect(go()).toBe(2)\n})\n"},
+        {
+            "a.test.ts": "it.only('a', () => {\n  expect(run()).toBe(1)\n})\nit('b', () => {\n  expect(go()).toBe(2)\n})\n"
+        },
     ),
     "expected_value_returned": Example(
         {},
