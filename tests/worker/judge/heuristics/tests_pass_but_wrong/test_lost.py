@@ -186,6 +186,10 @@ def test_a_test_that_only_its_runner_lost_is_a_fact(path: str, before: str, afte
     assert fired({path: above + before}, {path: above + after}) == [("test_hidden", line)]
 
 
+def test_a_test_that_goes_where_a_string_comes_is_not_hidden() -> None:
+    assert "test_hidden" not in names({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + '"""Kept."""\n'})
+
+
 def test_a_test_under_an_annotation_that_is_made_of_the_runners_is_not_hidden() -> None:
     text = "class ATest {{\n  {}\n  void gone(String a) {{\n    assertThat(render(a)).isTrue();\n  }}\n}}\n"
     before, after = text.format("@ParameterizedTest"), text.format("@ParameterizedTestWithName")
