@@ -49,7 +49,7 @@ PRELOADED: Final = (
 """What a job would load only once it is at work."""
 
 STANDS_BACK: Final = 10
-"""How nice whoever judges anew, or what strangers opened from forks, is to the others."""
+"""How nice the processes are that re-evaluate verdicts or judge what strangers open from forks."""
 
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4

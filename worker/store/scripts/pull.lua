@@ -17,7 +17,7 @@
 --   run spared        the server's run in which it was begun last; how many tries did not count, since that run had ended
 --   aways     how often in a row GitHub was away when it was judged; 0: it was, and somebody pushed or asked since
 --   waiting   since when this head waits for other checks
---   outside   a stranger's fork opened it, and nobody with write access asked for it since
+--   outside   a stranger's fork opened it, and no account with write access has asked for it since
 --   came      when we first heard of this head, as text
 --   rests     a draft, as we were told, of which nobody asked anything yet and that got no verdict since
 --   over ends when it was closed, and not reopened; when what is remembered of it goes

@@ -33,6 +33,7 @@ from worker.judge.heuristics.half_finished.purpose import (
     is_constructor,
     is_handed_over,
     is_there_for_others,
+    may_be_replaced,
     may_meet_an_interface,
     says_that_it_is_idle,
 )
@@ -239,6 +240,7 @@ def _has_a_purpose(one: Written, change: Change) -> bool:
         return False  # what a constructor takes, it asked for
     is_asked_by_a_type = _may_be_asked_by_a_type(function) or may_meet_an_interface(one, change)
     is_asked_by_a_type = is_asked_by_a_type or may_be_one_of_several(function, change)
+    is_asked_by_a_type = is_asked_by_a_type or may_be_replaced(function, change)
     return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
 
 

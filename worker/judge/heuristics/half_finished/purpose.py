@@ -185,10 +185,20 @@ _MAKES: Final = pattern(r"type (\w+)|func \((?:\w+ )?\*?(\w+)")
 
 
 def is_handed_over(function: Function, change: Change) -> bool:
-    """A function, or the class of a method, that the change hands to code that says what it has to accept."""
-    if function.where in {Where.MODULE, Where.FUNCTION} and not function.type_name:
-        return function.name in mentions.handed_over(change) or _is_a_default(function)
-    return function.type_name in mentions.handed_over(change)  # a class that a loader may replace
+    """A function that the change hands to code that says what it has to accept."""
+    is_plain = function.where in {Where.MODULE, Where.FUNCTION} and not function.type_name
+    return is_plain and (function.name in mentions.handed_over(change) or _is_a_default(function))
+
+
+def may_be_replaced(function: Function, change: Change) -> bool:
+    """A method of a class that the change hands to a loader, which may take another one in its place.
+
+    What is called by the name of its class is called as it stands.
+    """
+    if not function.type_name or function.type_name not in mentions.handed_over(change):
+        return False
+    call = f"{function.type_name}.{function.name}("
+    return not any(call in line for file in change.files for line in file.diff.added_texts)
 
 
 def _is_a_default(function: Function) -> bool:

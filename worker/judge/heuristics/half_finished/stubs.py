@@ -138,13 +138,13 @@ def _find(change: Change) -> tuple[Stub, ...]:
 
 
 def _is_one_more(one: Written, node: "Node") -> bool:
-    """The base of its file holds the same stub: the change carries on what its maintainers left unwritten."""
+    """The base of its file holds the same stub with its message: the change carries on what its maintainers left unwritten."""
     said = text_of(node).strip()
-    return len(said) >= _TELLING_STUB and said in (one.file.base or "")
+    return _MESSAGE.search(said) is not None and said in (one.file.base or "")
 
 
-_TELLING_STUB: Final = 20
-"""Bytes of a stub that say more than `pass` or `return null`."""
+_MESSAGE: Final = pattern(r"[\"'`]\w+ \w")
+"""A bare `raise NotImplementedError` also stands in what is to be extended, and tells nothing."""
 
 
 def _held_by_tests(change: Change) -> frozenset[str]:

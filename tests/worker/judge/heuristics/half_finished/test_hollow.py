@@ -225,6 +225,12 @@ def test_work_that_was_taken_out_is_suspected() -> None:
     assert found("a.js", "function load(path) {\n  // later\n  return null\n}\n", before) == ""
 
 
+def test_a_method_that_is_called_by_the_name_of_its_class_is_not_replaced() -> None:
+    code = "class Source:\n    @classmethod\n    def validate(cls, value):\n        pass\n\n\ndef make(source):\n    {}\n    return load(Source)\n"
+    assert found("a.py", code.format("Source.validate(source)")) == "fact"
+    assert found("a.py", code.format("check(source)")) == "suspected"
+
+
 def test_it_is_placed_at_the_function_with_all_its_lines() -> None:
     path, code = FACTS["go takes"]
     (finding,) = body_does_nothing.findings(change_of({}, {path: code}))
