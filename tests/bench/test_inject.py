@@ -37,7 +37,9 @@ def test_other{0}():
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> Path:
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for whose in ("AUTHOR", "COMMITTER"):  # the injector draws a variant by the commit's id, which its date decides
+        monkeypatch.setenv(f"GIT_{whose}_DATE", "2026-01-01T00:00:00Z")
     folder = tmp_path / "repository"
     folder.mkdir()
     made = Workshop(folder)
