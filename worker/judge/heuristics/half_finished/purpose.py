@@ -106,9 +106,14 @@ def _is_in_an_idle_class(function: Function) -> bool:
     """A null object, or one of Kotlin made on the spot, which must say something to all that its type asks."""
     if function.container is not None and function.container.type == "object_literal":
         return "override" in function.attributes.split()
-    return _IDLE_TYPE.search(function.type_name) is not None
+    above = "" if function.container is None else _above(function.container)
+    return _IDLE_TYPE.search(function.type_name) is not None or _IS_A_DUMMY.search(above) is not None
 
 
+_IS_A_DUMMY: Final = pattern(
+    r"\b(?:dummy|no-?op|null object|empty|stub|fake|mock)\b|\bfor compilation\b", re.IGNORECASE
+)
+"""What the documentation of a class says that does nothing on purpose."""
 _IDLE_TYPE: Final = pattern(
     r"^_*(?:[Nn]ull|[Nn]il|[Nn]o_?[Oo]p|[Nn]op|Silent|[Dd]ummy|[Dd]iscard|Ignore\w*Nothing|Disabled|Blackhole|Void)(?=[A-Z_]|$)"
     r"|(?:Null|Nil|No_?[Oo]p|Noop|Nop|Discard)$"

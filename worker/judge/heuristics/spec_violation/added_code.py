@@ -70,9 +70,8 @@ def _added_text(file: ChangedFile) -> str:
 def _in_file(ban: _Ban, file: ChangedFile, moved: frozenset[str], *, is_sure: bool) -> Iterator[Breach]:
     search = ban.searched.search.search
     was_there = sum(1 for line in file.diff.removed if search(line.text[:LONGEST_LINE]))
-    is_output = _PRINTS.search(ban.target) is not None and (
-        is_program(file) or any(search(text[:LONGEST_LINE]) for text in _kept(file))
-    )
+    was_there = was_there or any(search(text[:LONGEST_LINE]) for text in _kept(file))
+    is_output = _PRINTS.search(ban.target) is not None and is_program(file)
     for hunk in file.diff.hunks:
         hits = [line for line, found in _hits(hunk, ban.searched, moved) if _counts(ban, file, line, found)]
         removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:LONGEST_LINE]))

@@ -147,7 +147,13 @@ def docstring_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
                 if _is_public(function) and not _is_documented(function):
                     is_clear = source.whole or _is_at_top(function)
                     sure = rule.is_sure and is_clear and _is_meant(rule, function, file, change) and _is_plain(function)
+                    sure = sure and not source.once(_undocumented) - file.added_lines
                     yield Breach(rule, f"`{function.name}` is new and has none", sure, file.path, function.first)
+
+
+def _undocumented(source: Source) -> frozenset[int]:
+    """The lines of public functions without documentation: where one stood before, the file does not keep the rule."""
+    return frozenset(one.first for one in functions_of(source) if _is_public(one) and not _is_documented(one))
 
 
 def _is_meant(rule: Rule, function: Function, file: ChangedFile, change: Change) -> bool:

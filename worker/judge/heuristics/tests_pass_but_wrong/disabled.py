@@ -243,6 +243,7 @@ def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: 
         any(pair.file is file and pair.base is None for pair in all_paired(change))
         or _links(line.head_line or 0, file)
         or is_declared(change, test)
+        or any(map(_DEPRECATES.match, file.diff.added_texts))
     ):
         return True
     if test is None:
@@ -256,6 +257,7 @@ _COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
 _STILL_RUNS: Final = pattern(
     r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b|#\[ignore\b"
 )
+_DEPRECATES: Final = pattern(r"\s*@Deprecated\b")
 _FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
 _CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
 """`skip` was written, and `skipif` was meant."""

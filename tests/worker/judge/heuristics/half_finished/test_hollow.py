@@ -78,6 +78,8 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "java null without a word below a type": ("A.java", "class A implements Node {\n  public Lock lock() {\n    return null;\n  }\n}\n"),
+    "rust drops what it takes": ("a.rs", "impl A {\n    pub(crate) async fn cleanup(self) {}\n}\n"),
     "py a default callback": ("a.py", "async def _default_logging_callback(params):\n    pass\n"),
     "py a default for a callback": ("a.py", "def chain(prompt, proceed=None):\n    if proceed is None:\n        def proceed(reply):\n            return None\n    return run(prompt, proceed)\n"),
     "py the default of a loader": ("a.py", 'class Validator:\n    def validate(self, path):\n        """Validate the path of this conversation for the user."""\n        return None\n\n\ndef make():\n    return get_impl(Validator, os.environ["VALIDATOR"])()\n'),
@@ -138,6 +140,7 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "java of a dummy class": ("A.java", "/**\n * Dummy class for compilation purposes only.\n */\nclass A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
     "ts handler in a function": ("a.ts", "export function run(child: Child) {\n  // The child gets the signal itself. Keep the parent alive to reap it.\n  const ignore = () => {};\n  process.on('SIGINT', ignore);\n  return child.wait();\n}\n"),
     "rust check of bounds": ("a.rs", "// These bounds leak by the blanket impl.\n// So this exists to detect that we break those.\nfn _implied() {\n    fn load<T: Load>(_t: T) {}\n\n    fn url<T: Url>(t: T) {\n        load(t);\n    }\n}\n"),
     "rust check as it is compiled": ("a.rs", "// Checks at compile time that a path can be loaded.\nfn load(path: Path) {}\n"),

@@ -354,6 +354,22 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "py bare, and written for another": (
+        "a.py",
+        "class A:\n    @staticmethod\n    def load(p):\n        x = read(p)\n        return x\n\n\ndef load(p):\n    raise NotImplementedError\n",
+    ),
+    "rust bare, and written for another": (
+        "a.rs",
+        "impl A {\n    fn load(p: u8) -> u8 {\n        let x = read(p);\n        x\n    }\n}\n\nimpl B {\n    fn load(p: u8) -> u8 {\n        unimplemented!()\n    }\n}\n",
+    ),
+    "java names the answer for nothing": (
+        "A.java",
+        "class A {\n  /** Returns null if the size can not be told. */\n  static Size load(int x) {\n    // TODO: call the library\n    return null;\n  }\n}\n",
+    ),
+    "go kept for tests": (
+        "a.go",
+        'package a\n\nfunc Load(p string) error {\n\t// TODO: We only use this for testing.\n\tpanic(errors.New("unimplemented"))\n}\n',
+    ),
     "py refuses with a reason": (
         "a.py",
         'def refuse(name):\n    raise NotImplementedError("The %s method does not apply to a batch." % name)\n',

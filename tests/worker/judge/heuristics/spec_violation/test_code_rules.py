@@ -68,6 +68,20 @@ def test_code_that_a_directive_excuses_is_only_suspected(rule: str, path: str, l
     assert adds(rule, path, line, before="") == {DOUBT}
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "before", "line"),
+    [
+        ("Do not use `await`.", "src/a.ts", "const x = await f()\n", "const y = await g()"),
+        ("Do not call `panic` in library code.", "a/a.go", 'func e() { panic("e") }\n', 'func f() { panic("x") }'),
+    ],
+)
+def test_a_rule_that_the_file_did_not_keep_before_is_only_suspected(
+    rule: str, path: str, before: str, line: str
+) -> None:
+    assert adds(rule, path, line, before=before) == {DOUBT}
+    assert adds(rule, path, line, before=f"// {before}") == {FACT}
+
+
 @pytest.mark.parametrize(("rule", "path", "line"), BROKEN)
 def test_an_added_line_with_forbidden_code_is_a_fact(rule: str, path: str, line: str) -> None:
     assert adds(rule, path, line, before="") == {FACT}

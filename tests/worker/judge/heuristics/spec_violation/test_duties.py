@@ -98,6 +98,14 @@ def test_a_piece_of_a_file_shows_a_function_at_its_left_edge(added: str, expecte
     assert signals(Change(dossier_of(before, after, texts=False, guidance=guidance))) == {expected}
 
 
+@pytest.mark.parametrize(("there", "expected"), [("e", DOUBT), ("_e", "docstring_missing")])
+def test_a_rule_that_the_file_did_not_keep_before_is_only_suspected(there: str, expected: str) -> None:
+    before = f"def {there}():\n    g()\n"
+    after = before + "\n\ndef f():\n    g()\n"
+    rule = "All public functions must have docstrings."
+    assert signals(ruled(rule, {"src/a.py": before}, {"src/a.py": after})) == {expected}
+
+
 def test_a_rule_that_names_no_file_means_any_changelog() -> None:
     assert signals(ruled("Add a changelog entry for every change.", BEFORE, AFTER)) == {"changelog_entry_missing"}
 

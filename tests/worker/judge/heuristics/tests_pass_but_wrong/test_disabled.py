@@ -345,6 +345,13 @@ def test_a_word_of_its_author_explains_no_skip(after: str) -> None:
     assert list(disabled.test_disabled.findings(change))
 
 
+def test_a_skip_beside_a_mark_of_deprecation_is_only_suspected() -> None:
+    before = "class ATest {\n  @Test void a() {\n    assertEquals(1, run());\n  }\n}\n"
+    change = change_of({"ATest.java": before}, {"ATest.java": "@Deprecated\n@Disabled\n" + before})
+    assert not list(disabled.test_disabled.findings(change))
+    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]
+
+
 @pytest.mark.parametrize(
     ("asked", "is_fact"),
     [

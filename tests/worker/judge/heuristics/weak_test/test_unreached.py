@@ -49,6 +49,7 @@ UNSWITCHED = [
     ("test_a.py", 'def test_a():\n    x = run()\n    assert x == 1\n    if os.environ.get("S"):\n        assert x.y == 1\n'),
     ("test_a.py", 'def test_a():\n    if os.environ.get("S"):\n        assert run() == 1\n    else:\n        assert run() == 2\n'),
     ("a.test.ts", "it('a', () => {\n  const x = run()\n  if (x) {\n    expect(x).toBe(1)\n  }\n})\n"),
+    ("a_test.go", 'package a\n\nfunc TestA(t *testing.T) {\n\tif runtime.GOOS == "windows" && os.Getenv("S") == "" {\n\t\tassert.Equal(t, 1, run())\n\t}\n}\n'),
 ]  # fmt: skip
 
 
