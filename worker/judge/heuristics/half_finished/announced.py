@@ -20,12 +20,17 @@ def is_a_stage(function: Function, change: Change) -> bool:
     is_outside = name in _BY_THE_LANGUAGE or _is_of_a_trait(function) or _REGISTERED.search(function.attributes)
     is_called = is_outside or name in change.once(_called) or name in mentions.handed_over(change)
     is_needed = is_called or not change.once(_asked).isdisjoint(stems_of(name)) or _is_all_there_is(function, change)
-    return not is_needed or _STAGE.search(change.dossier.pull_request.title) is not None
+    return not is_needed or is_announced(change)
+
+
+def is_announced(change: Change) -> bool:
+    """Whether the title says that more is to come."""
+    return _STAGE.search(change.dossier.pull_request.title) is not None
 
 
 _STAGE: Final = pattern(
-    r"\b(scaffold(s|ed|ing)?|skeletons?|stubs?|stubbed|stubbing|placeholders?|boilerplate|wip|work in progress|draft|prototype"
-    r"|(part|step|phase|stage) ?#?\d|first (part|step|pass|cut|draft)|partial(ly)?|first instal+ments?|ground ?work|preparations?|start(ed)? (of|on))\b"
+    r"\b(scaffold(s|ed|ing)?|(?<!the )(?:skeletons?|stubs?|placeholders?|draft|prototype)|stubbed|stubbing|boilerplate|wip|work in progress"
+    r"|empty tests?|(part|step|phase|stage) ?#?\d|first (part|step|pass|cut|draft)|partial(ly)?|first instal+ments?|ground ?work|preparations?|start(ed)? (of|on))\b"
     r"|[(\[]\d+/(\d+|n)[)\]]|^prepare\b",
     re.IGNORECASE,
 )

@@ -109,8 +109,16 @@ def _is_wanted(file: ChangedFile, line: DiffLine, change: Change) -> bool:
     tools = {"dbg"} if is_of_rust else _TOOLS.intersection(NAME.findall(text))
     if is_of_rust and (_OWN_DBG.search(text) or change.once(_defines_dbg) or _is_in_a_test(file, line.head_line or 0)):
         return True
+    if is_of_rust and _is_printed_by_a_program(file, line.head_line or 0):
+        return True
     is_spoken_of = not tools.isdisjoint(change.once(_tools_spoken_of))
     return is_spoken_of or _is_of_a_debugger(file.path) or _is_asked_before(file, line)
+
+
+def _is_printed_by_a_program(file: ChangedFile, number: int) -> bool:
+    """A program of Rust that ends with it prints what it was written to find out."""
+    mains = (one for source in file.sources for one in functions_of(source) if one.name == "main" and one.statements)
+    return any(one.line_of(one.statements[-1]) == number for one in mains)
 
 
 def _is_in_a_test(file: ChangedFile, number: int) -> bool:

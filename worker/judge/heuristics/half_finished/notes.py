@@ -59,6 +59,10 @@ _UNFINISHED: Final = pattern(
 )
 """That work of the function itself is left, not that it could be better."""
 
+_ANOTHER: Final = pattern(
+    r"\bimplement an? (?:\w+ ){1,3}?(?:function|method|type|trait|interface|helper|class|struct)\b", re.IGNORECASE
+)
+"""What is to be written is another thing, which this function could use."""
 _WISH: Final = pattern(
     r"^\W*(?:todo|fixme|xxx)\W+if\b|\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
     r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
@@ -167,10 +171,20 @@ def _admits(note: "Node", one: Written, change: Change) -> bool | None:
     if _is_planned(words, change) or _is_in_commented_code(note, function) or _refuses_for_a_platform(one):
         return None
     if _UNFINISHED.search(words):
-        return not _stands_over_a_refusal(note) and not is_a_stage(function, change)
+        is_other = _ANOTHER.search(words) is not None or _stands_over_a_refusal(note) or _is_left_for_now(note)
+        return not is_other and not is_a_stage(function, change)
     # in an example a TODO alone may stand for what its reader does there
     is_doubtful = one.file.role is not Role.EXAMPLE and (_breaks_off(note, function) or bool(unused(function)))
     return False if is_doubtful else None
+
+
+def _is_left_for_now(note: "Node") -> bool:
+    """The comment below goes on with what is done instead."""
+    below = note.next_named_sibling
+    return below is not None and is_comment(below) and _FOR_NOW.search(text_of(below)[:_LONGEST]) is not None
+
+
+_FOR_NOW: Final = pattern(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
 
 
 def _stands_over_a_refusal(note: "Node") -> bool:

@@ -53,7 +53,13 @@ def says_that_it_is_idle(function: Function) -> bool:
     name = function.name.lower()
     # a word of its name says what it is about: `isIgnored` does not do nothing
     by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation(function)))
-    is_left = bool(function.remarks) or is_kept_for_old_callers(function) or _is_explained_as_a_check_of_types(function)
+    is_told = function.where is Where.FUNCTION and any(map(is_comment, function.above))
+    is_left = (
+        is_told
+        or bool(function.remarks)
+        or is_kept_for_old_callers(function)
+        or _is_explained_as_a_check_of_types(function)
+    )
     return by_words or is_left or _is_in_an_idle_class(function) or is_named_idle(function)
 
 

@@ -175,6 +175,7 @@ def _found(change: Change) -> Iterator[Stub]:
             or one.function.name in change.once(_held_by_tests)
             or is_a_stage(one.function, change)
             or _says_what_it_is_for(one.function)
+            or _answers_a_trait(one.function)
             or _is_written_for_another(one, node, change)
             or _is_one_more(one, node)
         ):
@@ -202,6 +203,12 @@ def _says_what_it_is_for(function: Function) -> bool:
     return (
         _NAMES_ITS_ANSWER.search(documentation(function)) is not None or _FOR_TESTS.search(_words(function)) is not None
     )
+
+
+def _answers_a_trait(function: Function) -> bool:
+    """A trait asks for it, its parameters are named as unused, and it hands back a value: it has no use for the call."""
+    is_kept = function.source.language is not Language.RUST or _names_an_unused_parameter(function)
+    return not is_kept and all(STOPS.match(text_of(one)) is None for one in function.statements)
 
 
 _NAMES_ITS_ANSWER: Final = pattern(

@@ -113,7 +113,7 @@ def _hidden(change: Change) -> tuple[tuple[Test, ChangedFile, int], ...]:
 
 def _is_accounted_for(test: Test, file: ChangedFile, line: int, change: Change) -> bool:
     """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
-    if is_declared(change) or not _called(test).isdisjoint(change.once(_withdrawn_words)):
+    if is_declared(change, test) or not _called(test).isdisjoint(change.once(_withdrawn_words)):
         return True
     return file.path in change.once(_gaining) or is_explained_above(file, line)
 

@@ -193,7 +193,7 @@ def proves_by_running(test: Test) -> bool:
 
 
 _COMES_TO_BE: Final = pattern(
-    r"can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
+    r"looks?[_ ]?ok|can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
     re.IGNORECASE,
 )
 _WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

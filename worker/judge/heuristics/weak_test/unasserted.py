@@ -15,13 +15,14 @@ from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks
 from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
 from worker.judge.heuristics.conditional_skips import is_one_of_two
 from worker.judge.heuristics.functions import Function, Where, functions_of
+from worker.judge.heuristics.half_finished.announced import is_announced
 from worker.judge.heuristics.material import modifiers
 from worker.judge.heuristics.oracles import ASKS_THE_COMPILER
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spines import spines
 from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought, text_of
-from worker.judge.heuristics.tests import Test
+from worker.judge.heuristics.tests import Test, base_sources, tests_of
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import (
@@ -49,17 +50,9 @@ def test_empty(change: Change) -> Iterator[Place]:
 
     False alarms: 11 of 19091 clean changes with tests (0.1 %, at most 0.10 %).
     """
-    is_announced = _STUBS.search(change.dossier.pull_request.title) is not None
     for look in change.once(_empty):
-        if not is_announced and not _may_do_more(look, change):
+        if not is_announced(change) and not _may_do_more(look, change):
             yield _place(look, f"{_named(look)} does nothing")
-
-
-_STUBS: Final = pattern(
-    r"\btests? (?:stub|skeleton|placeholder)s?\b|\b(?:stub|skeleton|placeholder|empty)s? (?:for )?tests?\b",
-    re.IGNORECASE,
-)
-"""A title that says that tests are still to be written."""
 
 
 def _empty(change: Change) -> tuple[Look, ...]:
@@ -78,7 +71,19 @@ def _may_be_blamed(look: Look) -> bool:
 def _may_do_more(look: Look, change: Change) -> bool:
     """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
     is_to_compile = _COMPILES.search(look.test.name) is not None
-    return is_to_compile or _takes_a_fixture(look.test) or is_checked_beside(look.file, change)
+    is_tried = (
+        any(map(_fails_on_purpose, tests_of(look.test.source))) if look.test.source.language in SCRIPTS else False
+    )
+    return is_to_compile or is_tried or _takes_a_fixture(look.test) or is_checked_beside(look.file, change)
+
+
+def _fails_on_purpose(test: Test) -> bool:
+    """It only throws: then the file is there to try a runner of tests."""
+    statements = test.function.statements
+    return len(statements) == 1 and _THROWS_ONLY.match(text_of(statements[0])) is not None
+
+
+_THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
 
 
 _COMPILES: Final = pattern(
@@ -214,9 +219,8 @@ def test_without_assertion(change: Change) -> Iterator[Place]:
     for look in unasserted(change):
         if _thrown_away(look) is None and all(one.proof is not Proof.NOTHING for one in look.oracles):
             yield _place(look, f"{_named(look)} asserts nothing")
-    is_announced = _STUBS.search(change.dossier.pull_request.title) is not None
     for look in change.once(_empty):
-        if is_announced or _may_do_more(look, change):
+        if is_announced(change) or _may_do_more(look, change):
             yield _place(look, f"{_named(look)} does nothing of its own")
 
 
@@ -254,11 +258,21 @@ _THROWS: Final = pattern(
 def _dropped(look: Look) -> Iterator[str]:
     """Plain functions that it calls for nothing, and whose result is asserted elsewhere in this file."""
     test = look.test
-    asserted = look.file.once(_asserted)
+    asserted = look.file.once(_asserted) - look.file.once(_dropped_before)
     for spine in spines(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
         is_plain = len(spine.links) == 1 and spine.is_dropped and spine.links[0].name in asserted
         if is_plain and not is_within_definition(spine.node, test.body):
             yield spine.links[0].name
+
+
+def _dropped_before(file: ChangedFile) -> frozenset[str]:
+    """What an older test of the file ends with, and looks at no more: to run is what these tests ask for."""
+    tests = (test for source in base_sources(file) for test in tests_of(source) if test.function.statements)
+    ends = (_PLAIN_CALL.fullmatch(" ".join(text_of(test.function.statements[-1])[:_TAIL].split())) for test in tests)
+    return frozenset(end[1] for end in ends if end is not None)
+
+
+_PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
 
 
 def _asserted(file: ChangedFile) -> frozenset[str]:

@@ -13,6 +13,7 @@ from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, Source
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, Oracle
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.judge.heuristics.skip_reasons import is_explained_above
 from worker.judge.heuristics.syntax import ancestors, text_of, with_ancestors
 from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, looks
@@ -41,6 +42,8 @@ def assertion_unreached(change: Change) -> Iterator[Place]:
     for body in bodies(change):
         for gate in _never(body):
             line = body.line_of(gate)
+            if is_explained_above(body.file, line):
+                continue  # a suspicion below
             step = "Make the condition at {place} one that can hold, or remove it, so that the assertions under it run."
             yield Place("the assertions in here are never reached", body.file.path, line, line, step=step)
 
@@ -133,7 +136,7 @@ def assertion_behind_switch(change: Change) -> Iterator[Place]:
     for look in looks(change):
         gate = _only_gate(look)
         asked = "" if gate is None else text_of(gate)[:_LONGEST]
-        if gate is not None and _SWITCH.match(asked) and not _ASKS_FOR_PLATFORM.match(asked):
+        if gate is not None and _is_switch(asked) and not _ASKS_FOR_PLATFORM.match(asked):
             line = look.test.function.line_of(gate)
             yield Place("nothing is asserted unless the environment says so", look.file.path, line, line)
 
@@ -142,6 +145,17 @@ _SWITCH: Final = pattern(
     r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!\((?:not\()?feature|System\.getProperty"
     r"|Boolean\.getBoolean|Deno\.env|sys\.argv|os\.Args|testing\.Verbose|\b(?:globalThis|global|window)\.\w)",
     2,
+)
+
+
+def _is_switch(condition: str) -> bool:
+    """Whether the environment has to say so; what holds where it says nothing runs by default."""
+    return _SWITCH.match(condition) is not None and _BY_DEFAULT.match(condition) is None
+
+
+_BY_DEFAULT: Final = pattern(
+    r"if\b[^\n{]{0,160}?(?:!==? ?[\"'][^\"']|\bis None\b|==+ ?(?:\"\"|''|None|nil|null|undefined|\"0\"|'0')|\bnot in\b|\.is_err\(\))"
+    r"|if \(?(?:!|not )[^\n]{0,60}?(?:env|argv|Boolean|getProperty|Args|Verbose)"
 )
 
 
@@ -158,6 +172,10 @@ def assertion_conditional(change: Change) -> Iterator[Place]:
             line = look.test.function.line_of(gate)
             if line in look.file.added_lines and not _ASKS_FOR_PLATFORM.match(text_of(gate)[:_LONGEST]):
                 yield Place("what is asserted here may never be", look.file.path, line, line)
+    for body in bodies(change):
+        for line in map(body.line_of, _never(body)):
+            if is_explained_above(body.file, line):
+                yield Place("what is asserted here is never run", body.file.path, line, line)
 
 
 _ASKS_FOR_PLATFORM: Final = pattern(
@@ -172,7 +190,7 @@ def _doubtful(look: Look) -> "Iterator[Node]":
     gate = _only_gate(look)
     if gate is None:
         yield from _put_around(look)
-    elif not any(known.match(text_of(gate)[:_LONGEST]) for known in (_SWITCH, _NEVER)):
+    elif not _is_switch(text_of(gate)[:_LONGEST]) and not _NEVER.match(text_of(gate)[:_LONGEST]):
         yield gate
     yield from _leaving(look)
     yield from _idle(look)

@@ -131,6 +131,8 @@ def _is_idle(body: Body, oracle: Oracle) -> bool:
         return True
     if oracle.why == ITSELF and (_IS_MADE.search(oracle.text[:_LONGEST_LINE]) or _is_called_twice(oracle)):
         return True
+    if oracle.why == ITSELF and _OF_THE_PROJECT.match(oracle.text[:_LONGEST_LINE]):
+        return True
     if oracle.why == ITSELF and oracle.pair is not None and _is_more_than_a_name(oracle.pair[0], body):
         return True
     if _says_nothing(oracle) and _is_counted(body):
@@ -165,6 +167,8 @@ _CALLS: Final = pattern(r"([A-Za-z_]\w*)!?\(")
 _COMPARES: Final = pattern(r"(?:expect|assert|require|verify|to|is|be|has|that|then|eq|equal|same|not)", re.IGNORECASE)
 
 
+_OF_THE_PROJECT: Final = pattern(r"assert_\w+\(")
+"""A function of its own, which may hold more to account than that both sides are the same."""
 _SAME: Final = frozenset({ITSELF, EQUAL})
 """Beside checks that may fail, these may be the material of a test of comparing."""
 

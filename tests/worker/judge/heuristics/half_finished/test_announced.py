@@ -82,6 +82,8 @@ def test_the_only_work_of_a_change_is_needed() -> None:
         ("First installment of uploads", True),
         ("WIP: uploads", True),
         ("Prepare uploads", True),
+        ("Etcd stub", True),
+        ("Use the stub of etcd", False),
         ("Retry uploads", False),
         ("Fix a partition of uploads", False),
     ],

@@ -64,6 +64,12 @@ def test_what_only_looks_like_one_is_not(path: str, line: str) -> None:
     assert left(path, line) == []
 
 
+def test_what_a_program_ends_with_is_what_it_prints() -> None:
+    printed, left = "fn main() {\n    let x = f();\n    dbg!(x);\n}\n", "fn main() {\n    dbg!(x);\n    f(x);\n}\n"
+    found = [list(debugger_left.findings(change_of({}, {"src/main.rs": code}))) for code in (printed, left)]
+    assert [len(findings) for findings in found] == [0, 1]
+
+
 def test_one_in_a_string_or_moved_is_none() -> None:
     assert left("a.py", "breakpoint()\n'''", 'x = """\n'.replace('"""', "'''")) == []
     moved = change_of({"a.py": "breakpoint()\n"}, {"b.py": "breakpoint()\n"})

@@ -140,6 +140,7 @@ def test_where_a_type_or_a_platform_may_ask_for_it_it_is_only_suspected(path: st
 
 
 RIGHT = {
+    "py explained above in a function": ("a.py", "def run(files):\n    check(files)\n    # Linters do not like lambdas, so this takes all files.\n    def take(p):\n        return True\n    return filter(take, files)\n"),
     "java of a dummy class": ("A.java", "/**\n * Dummy class for compilation purposes only.\n */\nclass A {\n  static Object load(int x) {\n    return null;\n  }\n}\n"),
     "ts handler in a function": ("a.ts", "export function run(child: Child) {\n  // The child gets the signal itself. Keep the parent alive to reap it.\n  const ignore = () => {};\n  process.on('SIGINT', ignore);\n  return child.wait();\n}\n"),
     "rust check of bounds": ("a.rs", "// These bounds leak by the blanket impl.\n// So this exists to detect that we break those.\nfn _implied() {\n    fn load<T: Load>(_t: T) {}\n\n    fn url<T: Url>(t: T) {\n        load(t);\n    }\n}\n"),

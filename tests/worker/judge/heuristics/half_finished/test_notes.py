@@ -154,6 +154,21 @@ def test_a_note_about_a_function_that_is_whole_is_no_fact(code: str) -> None:
     assert admitted("a.py", code) == []
 
 
+@pytest.mark.parametrize(
+    ("note", "is_fact"),
+    [
+        ("# TODO: implement the handling of a lost lease", True),
+        ("# TODO: implement the handling of a lost lease\n    # For now it is told.", False),
+        ("# TODO: implement a walk function that can fail", False),
+    ],
+)
+def test_a_note_that_says_what_is_done_instead_or_names_another_function_is_no_fact(
+    note: str, *, is_fact: bool
+) -> None:
+    change = change_of({}, {"a.py": f"def lost(lease):\n    {note}\n    warn(lease)\n    return lease\n"})
+    assert bool(list(unfinished_function.findings(change))) is is_fact
+
+
 def test_a_block_of_comments_that_begins_with_code_is_code() -> None:
     code = "class A {\n  int load(int x) {\n    /*\n    check(x);\n    TODO: finish this\n    */\n    return y(x);\n  }\n}\n"
     assert admitted("A.java", code) == []

@@ -354,6 +354,10 @@ def test_what_is_right_as_it_is_is_not_mentioned(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "rust answers a trait without a use for the call": (
+        "a.rs",
+        "impl Store for A {\n    fn keep(&mut self, _key: u8) -> R {\n        // TODO: use it for the name\n        Ok(())\n    }\n}\n",
+    ),
     "py bare, and written for another": (
         "a.py",
         "class A:\n    @staticmethod\n    def load(p):\n        x = read(p)\n        return x\n\n\ndef load(p):\n    raise NotImplementedError\n",

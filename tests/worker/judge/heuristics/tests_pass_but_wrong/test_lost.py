@@ -226,6 +226,16 @@ def test_a_hidden_test_beside_a_new_one_is_suspected() -> None:
     assert names({"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT + hidden + new}) == ["test_deleted"]
 
 
+def test_a_test_that_the_title_names_is_only_suspected() -> None:
+    path, before, after = HIDDEN["commented"][:3]
+    before, after = (text.replace("test_gone", "test_vercel_pool") for text in (before, after))
+    facts = [
+        len(list(lost.test_hidden.findings(change_of({path: before}, {path: after}, title=title))))
+        for title in ("Skip vercel and fix the pool", "Fix the pool")
+    ]
+    assert facts == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [HIDDEN["commented"][:3], HIDDEN["block comment"][:3]],

@@ -377,6 +377,20 @@ def test_an_empty_test_that_the_title_calls_a_stub_is_suspected(title: str, *, i
     assert ("test_without_assertion" in found) is not is_told
 
 
+def test_an_empty_test_beside_one_that_only_throws_tries_a_runner() -> None:
+    empty, failing = "test('a', () => {});\n", "test('b', () => {\n  throw new Error('b');\n});\n"
+    assert names(seen_new("a.test.js", empty + failing)) == ["test_without_assertion"]
+    assert names(seen_new("a.test.js", empty)) == ["test_empty"]
+
+
+def test_a_call_that_an_older_test_of_the_file_ends_with_is_asked_to_run() -> None:
+    older = "def test_a():\n    assert digest(1) == digest(1)\n\n\ndef test_b():\n    digest(other())\n"
+    new = "\n\ndef test_c():\n    digest(mixed())\n"
+    assert names(seen({"test_a.py": older}, {"test_a.py": older + new})) == ["test_without_assertion"]
+    checked = older.replace("    digest(other())", "    assert other()")
+    assert names(seen({"test_a.py": checked}, {"test_a.py": checked + new})) == ["test_result_unread"]
+
+
 def test_an_empty_test_is_a_fact_whatever_its_parameters_are_filled_with() -> None:
     text = "@pytest.mark.parametrize('size', [1, 2])\ndef test_a(size):\n    ...\n"
     assert "test_empty" in names(seen_new("test_a.py", text))

@@ -60,6 +60,10 @@ def test_a_test_of_equality_may_compare_a_thing_with_itself() -> None:
     assert seen_new("test_a.py", "def test_equality():\n    x = run()\n    assert x == x\n    assert x != 1\n") == []
 
 
+def test_a_function_of_the_project_may_hold_more_to_account_than_both_sides() -> None:
+    assert names(seen_new("test_a.py", "def test_a():\n    x = run()\n    assert_eq(x, x)\n")) == ["assertion_idle"]
+
+
 def test_a_check_that_is_handed_over_may_be_there_to_be_run() -> None:
     text = "it('a', () => {\n  expect(() => { expect(true).toBe(true) }).toThrow()\n})\n"
     assert seen_new("a.test.ts", text) == []
