@@ -159,7 +159,8 @@ _YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
 def _lacks_its_work(one: Written, change: Change) -> bool:
     """The change imports what nothing in the file uses: it came with the work, and the work is gone."""
     function = one.function
-    if is_constructor(function) or is_stand_in(function) or is_asked_for(change) or is_platform(one):
+    is_asked = is_asked_for(change) or "@Override" in function.attributes
+    if is_constructor(function) or is_stand_in(function) or is_asked or is_platform(one):
         return False
     says = text_of(function.statements[0]) if function.statements else ""
     if says_that_it_is_idle(function) or is_there_for_others(function) or _YES_OR_NO.fullmatch(says):
@@ -226,6 +227,8 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if _DEFAULT.match(function.name) and not function.type_name:
         return True
+    if function.name.startswith("default_") and not parameters(function):
+        return True  # serde takes it for the value of a field
     return not is_private_by_word(function) and _has_a_purpose(one, change)
 
 

@@ -45,7 +45,7 @@ _OF_ONE_RUN: Final = pattern(
     re.IGNORECASE,
 )
 _OF_AN_EDITOR: Final = pattern(
-    r"(?:^|/)(?:\.DS_Store|Thumbs\.db|desktop\.ini|flycheck_[^/]+|\.?#[^/]+#?|[^/]+\.sw[po]|[^/]+~)$"
+    r"(?:^|/)(?:\.DS_Store|Thumbs\.db|desktop\.ini|flycheck_[^/]+|#[^/]+#|\.#[^/]+|[^/]+\.sw[po]|[^/]+~)$"
 )
 _TEST_DATA: Final = pattern(r"(?:^|/)(?:tests?|testdata|fixtures?|data)/", re.IGNORECASE)
 _THEIRS: Final = pattern(r"(^|/)(vendor|vendored|_vendor|third[-_]?party|node_modules|site-packages|external|extern)/")

@@ -277,16 +277,17 @@ def _stand_ins(edit: Edit, file: ChangedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
     if any(runs_tests(_spoken(line.text)) for line in edit.added):
         return
-    keys = {_key_of(line) for line in edit.removed if runs_tests(line.text) or _OPENS_BLOCK.match(line.text)}
-    is_of_tests = any(runs_tests(line.text) for line in edit.removed)
+    keys = {_key_of(line) for line in edit.removed if runs_tests(_spoken(line.text)) or _OPENS_BLOCK.match(line.text)}
+    is_of_tests = any(runs_tests(_spoken(line.text)) for line in edit.removed)
     commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
     are_idle = all(_is_idle(line) or _key_of(line) for line in commands)
+    did_work = not all(map(_is_idle, edit.removed))
     for line in commands:
         if line.head_line is None or not _is_idle(line) or _waits_for_others(line.head_line, file):
             continue
         # a value behind a key that was not there is none of a command: `lint: true` of a reusable workflow
         is_command = _key_of(line) in keys and (are_idle or _key_of(line))
-        if (is_of_tests and is_command) or (edit.removed and are_idle and _is_named_for_tests(line.head_line, file)):
+        if (is_of_tests and is_command) or (did_work and are_idle and _is_named_for_tests(line.head_line, file)):
             yield line
 
 

@@ -18,7 +18,7 @@ from worker.judge.heuristics.tests import Test, tests_of
 _COLLECTED: Final = {
     Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
     Language.GO: pattern(r"_test\.go$"),
-    Language.JAVA: pattern(r"(^|/)(Test[^/]*|[^/]*(Tests?|TestCase|IT|Spec))\.java$"),
+    Language.JAVA: pattern(r"(^|/)([^/]*Test[^/]*|[^/]*(IT|Spec))\.java$"),
     Language.RUBY: pattern(r"_(?:spec|test)\.rb$|(^|/)test_[^/]*\.rb$"),
     Language.PHP: pattern(r"Test\.php$"),
     **dict.fromkeys(SCRIPTS, pattern(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")),

@@ -51,6 +51,7 @@ def test_what_one_trial_run_an_editor_or_a_plan_leaves_behind_is_a_fact(path: st
         "SUMMARY.md",
         "tests/data/upload.py~",
         "vendor/acme/.a.swp",
+        "changelog.d/#####_close_race.fix.md",
         "templates.py",
     ],
 )

@@ -386,6 +386,11 @@ STILL_RUN = {
         FLOW.replace("  test:\n    runs-on: ubuntu-latest\n", "  lint:\n    runs-on: ubuntu-latest\n"),
         FLOW.replace("  test:\n    runs-on: ubuntu-latest\n", "  checks:\n    with:\n      lint: true\n"),
     ),
+    "what was only said before": (
+        "Makefile",
+        "test:\n\t@echo 'running all tests'\n\t@go test ./...\n",
+        "test:\n\t@echo 'running all tests; set SKIP'\n\t@go test ./...\n",
+    ),
     "another target": ("Makefile", "docs:\n\tbin/everything\n", "docs:\n\t@true\n"),
     "no target": ("Makefile", "X := 1\n", "X := 1\n\t@true\n"),
     "a new target": ("Makefile", "docs:\n\tbin/docs\n", "docs:\n\tbin/docs\ntest:\n\t@true\n"),

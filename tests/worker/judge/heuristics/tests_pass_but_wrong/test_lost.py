@@ -320,6 +320,11 @@ def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
         ("tests/a.py", "tests/b.py", GONE),
         ("tests/test_a.py", "tests/sizes.py", "def render():\n    return 1\n"),
         ("src/a.rs", "src/b.rs", GONE),
+        (
+            "src/test/TakeTest.java",
+            "src/test/TakeTest2.java",
+            "class TakeTest2 {\n  @Test void gone() {\n    assertEquals(1, run());\n  }\n}\n",
+        ),
         ("tests/a.txt", "tests/b.txt", GONE),
     ],
 )
