@@ -223,7 +223,7 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return is_asked_for(change)
     if function.source.is_of_macro or is_asked_for(change) or is_platform(one) or says_that_it_is_idle(function):
         return True
-    if why is _Why.PRIVATE and (is_asked_for_by_a_framework(function) or _drops_itself(function)):
+    if _drops_what_it_takes(function) or (why is _Why.PRIVATE and is_asked_for_by_a_framework(function)):
         return True
     if _DEFAULT.match(function.name) and not function.type_name:
         return True
@@ -232,13 +232,13 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
     return not is_private_by_word(function) and _has_a_purpose(one, change)
 
 
-def _drops_itself(function: Function) -> bool:
-    """Rust drops the receiver that a method takes by value, so an empty body does something."""
-    is_rust = function.source.language is Language.RUST
-    return is_rust and _BY_VALUE.match(text_of(function.node.child_by_field_name("parameters"))) is not None
+def _drops_what_it_takes(function: Function) -> bool:
+    """Rust drops what a function takes by value, its receiver or a box, so an empty body does something."""
+    is_empty = function.source.language is Language.RUST and not function.statements
+    return is_empty and _BY_VALUE.match(text_of(function.node.child_by_field_name("parameters"))) is not None
 
 
-_BY_VALUE: Final = pattern(r"\(\s*(?:mut )?self\s*[,):]")
+_BY_VALUE: Final = pattern(r"\(\s*(?:(?:mut )?self\s*[,):]|(?:\w+\s*:\s*)?(?:Option<)?Box<)")
 _DEFAULT: Final = pattern(r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|hook|listener|filter)s?$", re.IGNORECASE)
 """What is called where nothing else was given: to do nothing is right."""
 

@@ -142,11 +142,13 @@ def _find(change: Change) -> tuple[Stub, ...]:
 
 
 def _is_one_more(one: Written, node: "Node") -> bool:
-    """The base of its file holds the same stub with its message: the change carries on what its maintainers left unwritten."""
-    said = text_of(node).strip()
-    return _MESSAGE.search(said) is not None and said in (one.file.base or "")
+    """The base of its file holds the same stub with its message, or many without: the change carries on what was left unwritten."""
+    said, base = text_of(node).strip(), one.file.base or ""
+    return base.count(said) >= (1 if _MESSAGE.search(said) is not None else _MANY_ALIKE)
 
 
+_MANY_ALIKE: Final = 5
+"""Of a bare `todo!()` so many are how the file says what it does not have."""
 _MESSAGE: Final = pattern(r"[\"'`]\w+ \w")
 """A bare `raise NotImplementedError` also stands in what is to be extended, and tells nothing."""
 

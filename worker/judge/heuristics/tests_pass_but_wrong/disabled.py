@@ -224,12 +224,20 @@ def _disabled(change: Change) -> Iterator[_Off]:
         for line in lines:
             if line.head_line is None or _is_old(line, change) or _is_quoted(file, line):
                 continue
-            if _is_conditional(file, line):
+            if _is_conditional(file, line) or _was_off(file, line):
                 continue
             test = _switched_off(line.head_line, file, ran)
             name = test.name if test is not None else _in_fragment(line, file)
             if name is not None:
                 yield _Off(file, line.head_line, name, _is_explained(line, file, test, change))
+
+
+def _was_off(file: ChangedFile, line: DiffLine) -> bool:
+    """The hunk takes as many such lines away as it adds: what was off before got another name."""
+    hunk = next((one for one in file.diff.hunks if any(other is line for other in one.lines)), None)
+    off = [one for one in hunk.lines if _may_disable(one.text, file)] if hunk is not None else []
+    added = sum(one.base_line is None for one in off)
+    return added <= sum(one.head_line is None for one in off)
 
 
 def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:

@@ -54,6 +54,12 @@ def test_a_stub_beside_the_same_one_of_the_base_is_only_suspected(there: str, he
     assert kinds("a.py", old + new, old) == [kind]
 
 
+@pytest.mark.parametrize(("count", "kind"), [(5, SUSPECT), (4, STUB)])
+def test_a_bare_stub_beside_many_alike_is_only_suspected(count: int, kind: str) -> None:
+    old = "".join(f"fn f{number}(x: u8) -> u8 {{\n    todo!()\n}}\n" for number in range(count))
+    assert kinds("a.rs", old + "fn g(x: u8) -> u8 {\n    todo!()\n}\n", old) == [kind]
+
+
 FACTS = {
     "py bare": ("a.py", "def load(path):\n    raise NotImplementedError\n"),
     "py yet": (

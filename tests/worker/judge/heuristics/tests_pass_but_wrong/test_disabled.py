@@ -345,6 +345,13 @@ def test_a_word_of_its_author_explains_no_skip(after: str) -> None:
     assert list(disabled.test_disabled.findings(change))
 
 
+def test_a_test_that_was_off_before_under_another_name_is_none() -> None:
+    body = "  expect(await run()).toBe(200);\n});\n"
+    before = "it.skip('reads a body', async () => {\n" + body
+    change = change_of({"a.test.ts": before}, {"a.test.ts": before.replace("a body", "a JSON body")})
+    assert not list(disabled.test_disabled.findings(change))
+
+
 def test_a_skip_beside_a_mark_of_deprecation_is_only_suspected() -> None:
     before = "class ATest {\n  @Test void a() {\n    assertEquals(1, run());\n  }\n}\n"
     change = change_of({"ATest.java": before}, {"ATest.java": "@Deprecated\n@Disabled\n" + before})
