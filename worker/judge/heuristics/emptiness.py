@@ -21,7 +21,7 @@ from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 def empty_diff(change: Change) -> Iterator[Place]:
     """No file differs from the merge base: the one fact that has no place.
 
-    False alarms: 0 of 25661 clean changes with anything (0.0 %, at most 0.01 %).
+    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     if not change.files and not change.dossier.files_unread:
         asked = ", ".join(one.id for one in (change.dossier.criteria or ())[:_MOST_NAMED] if not one.inferred)

@@ -53,7 +53,7 @@ _LONGEST_IDLE: Final = 4
 def branch_empty(change: Change) -> Iterator[Place]:
     """A branch without a statement in added code, or one (an arm, too) whose statements the change took out or replaced by a stub.
 
-    False alarms: 33 of 25486 clean changes with production code (0.1 %, at most 0.18 %).
+    False alarms: 64 of 30051 clean changes with production code (0.2 %, at most 0.27 %).
     """
     for file in change.production():
         touched = file.added_lines | _behind_removed(file) if file.sources else frozenset[int]()

@@ -37,7 +37,7 @@ _PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+
 def commented_out_code(change: Change) -> Iterator[Place]:
     """At least three added lines in a row that are code in comments.
 
-    False alarms: 36 of 25486 clean changes with production code (0.1 %, at most 0.20 %).
+    False alarms: 62 of 30051 clean changes with production code (0.2 %, at most 0.26 %).
     """
     for file in change.production():
         for first, last in _runs(file, change):

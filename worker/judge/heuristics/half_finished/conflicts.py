@@ -48,7 +48,7 @@ class _Conflict(NamedTuple):
 def conflict_marker(change: Change) -> Iterator[Place]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.
 
-    False alarms: 1 of 25661 clean changes with anything (0.0 %, at most 0.02 %).
+    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for one in change.once(_conflicts):
         if one.is_sure:
@@ -68,7 +68,7 @@ def _place(one: _Conflict) -> Place:
 def conflict_suspected(change: Change) -> Iterator[Place]:
     """Added lines that read like a merge conflict, where they could be a text about one: prose, tests, strings.
 
-    False alarms: 3 of 25661 clean changes with anything (0.0 %, at most 0.03 %).
+    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for one in change.once(_conflicts):
         if not one.is_sure:

@@ -89,7 +89,7 @@ def debugger_left(change: Change) -> Iterator[Place]:
     None in the code of a debugger, behind a condition that asks for debugging, or where the repository defines what is called
     so; nor where title, description, issue, criteria or changed documentation speak of it, but for taking it out.
 
-    False alarms: 8 of 25486 clean changes with production code (0.0 %, at most 0.06 %).
+    False alarms: 5 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
     """
     files = () if _is_of_a_debugger(change.dossier.pull_request.repository) else change.production()
     for file in files:
@@ -190,7 +190,7 @@ _ASKS_FOR_DEBUGGING: Final = pattern(
 def debug_output(change: Change) -> Iterator[Place]:
     """Added output to the console that reads like debugging, or in code whose job is not to print.
 
-    False alarms: 230 of 25486 clean changes with production code (0.9 %, at most 1.03 %).
+    False alarms: 275 of 30051 clean changes with production code (0.9 %, at most 1.03 %).
     """
     for file in change.production():
         may_print = _PRINTER.search(file.path) is not None

@@ -89,7 +89,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
     Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told. None beside
     finished work that neither calls nor asks for it, and none where the title announces a stage.
 
-    False alarms: 6 of 25486 clean changes with production code (0.0 %, at most 0.05 %).
+    False alarms: 13 of 30051 clean changes with production code (0.0 %, at most 0.07 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
 
@@ -98,7 +98,7 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 def body_empty_suspected(change: Change) -> Iterator[Place]:
     """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
 
-    False alarms: 201 of 25486 clean changes with production code (0.8 %, at most 0.90 %).
+    False alarms: 359 of 30051 clean changes with production code (1.2 %, at most 1.32 %).
     """
     yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
 
@@ -229,6 +229,8 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if function.name.startswith("default_") and not parameters(function):
         return True  # serde takes it for the value of a field
+    if _MAKER_OF_GO.match(function.name) and function.source.language is Language.GO:
+        return True
     return not is_private_by_word(function) and _has_a_purpose(one, change)
 
 
@@ -238,6 +240,8 @@ def _drops_what_it_takes(function: Function) -> bool:
     return is_empty and _BY_VALUE.match(text_of(function.node.child_by_field_name("parameters"))) is not None
 
 
+_MAKER_OF_GO: Final = pattern(r"[nN]ew(?=[A-Z]|$)")
+"""It hands back a new thing, and may take what all of its kind take."""
 _BY_VALUE: Final = pattern(r"\(\s*(?:(?:mut )?self\s*[,):]|(?:\w+\s*:\s*)?(?:Option<)?Box<)")
 _DEFAULT: Final = pattern(r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|hook|listener|filter)s?$", re.IGNORECASE)
 """What is called where nothing else was given: to do nothing is right."""

@@ -47,7 +47,7 @@ class Unused(NamedTuple):
 def import_unused(change: Change) -> Iterator[Place]:
     """An added import whose name stands nowhere else in its file.
 
-    False alarms: 122 of 25486 clean changes with production code (0.5 %, at most 0.57 %).
+    False alarms: 182 of 30051 clean changes with production code (0.6 %, at most 0.70 %).
     """
     for file in change.production():
         for one in file.once(unused_imports):

@@ -85,7 +85,7 @@ def unfinished_function(change: Change) -> Iterator[Place]:
     Work that is planned for a later release or tracked by another issue is none, nor what a platform does not support yet. None
     beside finished work that neither calls nor asks for it, and none where the title announces a stage.
 
-    False alarms: 6 of 25486 clean changes with production code (0.0 %, at most 0.05 %).
+    False alarms: 2 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
     yield from (_place(one.written, one.note) for one in change.once(_admitted) if one.is_sure)
 
@@ -96,7 +96,7 @@ def unfinished_todo(change: Change) -> Iterator[Place]:
 
     Or a TODO where the body of a new function breaks off, or in place of the use of a parameter.
 
-    False alarms: 108 of 25486 clean changes with production code (0.4 %, at most 0.51 %).
+    False alarms: 124 of 30051 clean changes with production code (0.4 %, at most 0.49 %).
     """
     told = {(one.file.path, one.function.line_of(note)): is_sure for one, note, is_sure in change.once(_admitted)}
     for (path, number), is_sure in told.items():

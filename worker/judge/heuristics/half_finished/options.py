@@ -62,7 +62,7 @@ class _Option(NamedTuple):
 def option_unread(change: Change) -> Iterator[Place]:
     """A new option of a command line that nothing in the change names again, so that giving it does nothing.
 
-    False alarms: 8 of 25486 clean changes with production code (0.0 %, at most 0.06 %).
+    False alarms: 6 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
     """
     for file in change.production():
         source = next((one for one in file.sources if one.whole and one.language in _DECLARING), None)

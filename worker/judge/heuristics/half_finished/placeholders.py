@@ -49,7 +49,7 @@ _CALLED_SO: Final = pattern(
 def placeholder_value(change: Change) -> Iterator[Place]:
     """An added value that says of itself that it only holds the place of the real one, or a comment beside it does.
 
-    False alarms: 11 of 25486 clean changes with production code (0.0 %, at most 0.08 %).
+    False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
     for file in change.production():
         for number, text in islice(_lines(file, change), _MOST):

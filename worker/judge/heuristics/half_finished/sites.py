@@ -35,7 +35,7 @@ class _Swap(NamedTuple):
 def site_left_out(change: Change) -> Iterator[Place]:
     """A word that the change replaces elsewhere, but not here; or a file of a list in the issue, alone unchanged.
 
-    False alarms: 322 of 25661 clean changes with anything (1.3 %, at most 1.40 %).
+    False alarms: 429 of 30214 clean changes with anything (1.4 %, at most 1.56 %).
     """
     for swap in _done(change):
         left = [place for path, text in _texts(change) for place in _left(path, text, swap)]

@@ -106,7 +106,7 @@ def stub_body(change: Change) -> Iterator[Place]:
 
     None beside finished work that neither calls nor asks for it, and none where the title announces a stage.
 
-    False alarms: 18 of 25486 clean changes with production code (0.1 %, at most 0.11 %).
+    False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.FACT)
 
@@ -115,7 +115,7 @@ def stub_body(change: Change) -> Iterator[Place]:
 def stub_suspected(change: Change) -> Iterator[Place]:
     """A body that reads like a stub where it may be right: in a class to extend, a refusal, a stage, one that was emptied.
 
-    False alarms: 28 of 25486 clean changes with production code (0.1 %, at most 0.16 %).
+    False alarms: 97 of 30051 clean changes with production code (0.3 %, at most 0.39 %).
     """
     yield from (_place(stub) for stub in stubs(change) if stub.sure is Sure.SUSPICION)
 

@@ -52,7 +52,7 @@ _BY_CUSTOM: Final = pattern(
 def type_unused(change: Change) -> Iterator[Place]:
     """A new class or type that no other line of the change names, tests included.
 
-    False alarms: 18 of 25486 clean changes with production code (0.1 %, at most 0.11 %).
+    False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
     for file in change.production():
         source = next((one for one in file.sources if one.whole and one.language in _TYPES), None)
@@ -104,7 +104,7 @@ def _head(node: "Node") -> str:
 def handler_unrouted(change: Change) -> Iterator[Place]:
     """A new function that takes a request as a web framework hands it over, and that no line of the change names again.
 
-    False alarms: 0 of 25486 clean changes with production code (0.0 %, at most 0.02 %).
+    False alarms: 1 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
     for file, function in new_functions(change):
         if _FOUND_BY_PLACE.search(file.path) or not _handles_requests(function) or _BY_CUSTOM.fullmatch(function.name):

@@ -42,7 +42,7 @@ class _Uncalled(NamedTuple):
 def function_uncalled(change: Change) -> Iterator[Place]:
     """A new private function that no line of the change and no file of the head tree names, so that nothing can call it.
 
-    False alarms: 11 of 25486 clean changes with production code (0.0 %, at most 0.08 %).
+    False alarms: 18 of 30051 clean changes with production code (0.1 %, at most 0.09 %).
     """
     for one in change.once(_uncalled):
         if one.is_sure:
@@ -56,7 +56,7 @@ def function_uncalled_suspected(change: Change) -> Iterator[Place]:
     Or a private one that was not looked up in the files of the head tree that could call it, or beside another one whose name
     begins alike, that was there before, and that nothing names either: both may be called by a name that is built.
 
-    False alarms: 134 of 25486 clean changes with production code (0.5 %, at most 0.62 %).
+    False alarms: 146 of 30051 clean changes with production code (0.5 %, at most 0.57 %).
     """
     for one in change.once(_uncalled):
         if not one.is_sure:
@@ -67,7 +67,7 @@ def function_uncalled_suspected(change: Change) -> Iterator[Place]:
 def parameter_unused(change: Change) -> Iterator[Place]:
     """A parameter of a new function that its body never looks at, where no type above asks for it.
 
-    False alarms: 39 of 25486 clean changes with production code (0.2 %, at most 0.21 %).
+    False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
     found = tuple(_not_looked_at(change))
     mentioned = mentions.beside_calls(change, frozenset(one.function.name for one, _ in found))

@@ -49,7 +49,7 @@ class _Bump(NamedTuple):
 def unasked_bump(change: Change) -> Iterator[Place]:
     """A dependency's version was raised or lowered beside changed code that does not use it, and nobody asked for it.
 
-    False alarms: 103 of 25661 clean changes with anything (0.4 %, at most 0.49 %).
+    False alarms: 153 of 30214 clean changes with anything (0.5 %, at most 0.59 %).
     """
     asked = change.once(asked_by)
     if asked.title & stems_in(_ABOUT) or not any(map(is_code, change.files)):
@@ -67,7 +67,7 @@ def unasked_bump(change: Change) -> Iterator[Place]:
 def lock_file_alone(change: Change) -> Iterator[Place]:
     """A lock file changed beside code, no manifest did, and nobody asked for it.
 
-    False alarms: 61 of 25661 clean changes with anything (0.2 %, at most 0.31 %).
+    False alarms: 81 of 30214 clean changes with anything (0.3 %, at most 0.33 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT) or not any(map(is_code, change.files)):
         return

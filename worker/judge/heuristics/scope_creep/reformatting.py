@@ -26,7 +26,7 @@ rustfmt spotless checkstyle isort cosmetic tidy cleanup spacing tabs wrap editor
 def reformatted(change: Change) -> Iterator[Place]:
     """Most of what changed in a code file is white space and line breaks, eight lines or more, and nobody asked for it.
 
-    False alarms: 72 of 25661 clean changes with anything (0.3 %, at most 0.35 %).
+    False alarms: 87 of 30214 clean changes with anything (0.3 %, at most 0.36 %).
     """
     if change.once(asked_by).words & stems_in(_ABOUT):
         return

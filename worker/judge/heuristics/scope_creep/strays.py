@@ -62,7 +62,7 @@ def scratch_file(change: Change) -> Iterator[Place]:
     A script at the root that reproduces an issue, an editor's swap file or `~` backup, a plan or summary of the work at the root.
     Nothing names it, uses it, or asks for such a file, and it does more than define what others could use.
 
-    False alarms: 0 of 25661 clean changes with anything (0.0 %, at most 0.01 %).
+    False alarms: 1 of 30214 clean changes with anything (0.0 %, at most 0.02 %).
     """
     for file in _strays(change):
         if file in change.once(_scratch_files):
@@ -76,7 +76,7 @@ def scratch_file(change: Change) -> Iterator[Place]:
 def stray_file(change: Change) -> Iterator[Place]:
     """A new file is called like what tools and trial runs leave behind: a backup (`.bak`, `.orig`), a cache, an agent's plans, a scratch script at the root.
 
-    False alarms: 4 of 25661 clean changes with anything (0.0 %, at most 0.04 %).
+    False alarms: 5 of 30214 clean changes with anything (0.0 %, at most 0.04 %).
     """
     for file in _strays(change):
         if file not in change.once(_scratch_files):
@@ -88,7 +88,7 @@ def stray_file(change: Change) -> Iterator[Place]:
 def foreign_code_edited(change: Change) -> Iterator[Place]:
     """Vendored code was edited beside the repository's own, and nothing in the change fetched it anew.
 
-    False alarms: 5 of 25661 clean changes with anything (0.0 %, at most 0.05 %).
+    False alarms: 16 of 30214 clean changes with anything (0.1 %, at most 0.09 %).
     """
     if not any(map(is_code, change.files)) or any(_FETCHED_BY.search(file.path) for file in change.files):
         return

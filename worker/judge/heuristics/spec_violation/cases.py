@@ -46,7 +46,7 @@ def _step(wrong: Wrong) -> str:
 def cited_file_missing(change: Change) -> Iterator[Place]:
     """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
-    False alarms: 0 of 856 clean changes with a case (0.0 %, at most 0.45 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _sure(change, What.FILE)
 
@@ -60,7 +60,7 @@ def cited_file_missing(change: Change) -> Iterator[Place]:
 def cited_line_missing(change: Change) -> Iterator[Place]:
     """The case cites a line behind the end of a file.
 
-    False alarms: 0 of 856 clean changes with a case (0.0 %, at most 0.45 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _sure(change, What.LINE)
 
@@ -74,7 +74,7 @@ def cited_line_missing(change: Change) -> Iterator[Place]:
 def cited_name_missing(change: Change) -> Iterator[Place]:
     """The case cites a function, a type or a test that does not stand in the file it names.
 
-    False alarms: 0 of 856 clean changes with a case (0.0 %, at most 0.45 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return _sure(change, What.NAME)
 
@@ -83,6 +83,6 @@ def cited_name_missing(change: Change) -> Iterator[Place]:
 def citation_doubtful(change: Change) -> Iterator[Place]:
     """What the case cites is not there, but it may have moved, be inherited, be generated or be still to come.
 
-    False alarms: 1 of 856 clean changes with a case (0.1 %, at most 0.66 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     return (Place(one.words, one.path, strength=0.6) for one in wrong_citations(change) if not one.is_sure)

@@ -48,7 +48,7 @@ _BEFORE: Final = pattern(
 def claimed_change_missing(change: Change) -> Iterator[Place]:
     """The author says that a file was changed, by its path, and the change does not touch it; or that tests were added, and it holds none.
 
-    False alarms: 42 of 25661 clean changes with anything (0.2 %, at most 0.22 %).
+    False alarms: 21 of 30214 clean changes with anything (0.1 %, at most 0.11 %).
     """
     for path in dict.fromkeys(_said_to_be_changed(change)):
         if not _is_changed(path, change):
@@ -88,7 +88,7 @@ def _is_changed(path: str, change: Change) -> bool:
 def claim_outside_change(change: Change) -> Iterator[Place]:
     """The case says that a file addresses a criterion, and the change does not touch that file.
 
-    False alarms: 0 of 856 clean changes with a case (0.0 %, at most 0.45 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     absent = {file.path for file in change.dossier.files or () if not file.exists}
     for claim, pointer in _pointers(change.dossier.case):
@@ -109,7 +109,7 @@ def _pointers(case: Case | None) -> Iterator[tuple[str, ClaimPointer]]:
 def cited_line_differs(change: Change) -> Iterator[Place]:
     """The case quotes the line that it cites, and neither that line nor one beside it says so.
 
-    False alarms: 0 of 856 clean changes with a case (0.0 %, at most 0.45 %).
+    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
     case = change.dossier.case
     for claim in case.ac_coverage[:_MOST_CLAIMS] if case is not None else ():

@@ -28,7 +28,7 @@ def forbidden_code_added(change: Change) -> Iterator[Place]:
 
     In a test, only where the rule speaks of tests.
 
-    False alarms: 0 of 8115 clean changes with a rules file (0.0 %, at most 0.05 %).
+    False alarms: 0 of 1832 clean changes with a rules file (0.0 %, at most 0.21 %).
     """
     return _sure(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
 
@@ -42,7 +42,7 @@ def forbidden_code_added(change: Change) -> Iterator[Place]:
 def forbidden_path_touched(change: Change) -> Iterator[Place]:
     """A file is touched that a rule of the repository wants left alone, kept out of this change or never edited by hand.
 
-    False alarms: 1 of 8115 clean changes with a rules file (0.0 %, at most 0.07 %).
+    False alarms: 0 of 1832 clean changes with a rules file (0.0 %, at most 0.21 %).
     """
     return _sure(change, RuleKind.FORBIDDEN_PATH, RuleKind.OWN_PULL_REQUEST)
 
@@ -56,7 +56,7 @@ def forbidden_path_touched(change: Change) -> Iterator[Place]:
 def changelog_entry_missing(change: Change) -> Iterator[Place]:
     """Production code behaves differently, a rule asks for a changelog entry with every such change, and there is none.
 
-    False alarms: 0 of 8115 clean changes with a rules file (0.0 %, at most 0.05 %).
+    False alarms: 0 of 1832 clean changes with a rules file (0.0 %, at most 0.21 %).
     """
     return _sure(change, RuleKind.CHANGELOG)
 
@@ -70,7 +70,7 @@ def changelog_entry_missing(change: Change) -> Iterator[Place]:
 def docstring_missing(change: Change) -> Iterator[Place]:
     """A new public function has no docstring or doc comment, and a rule asks for one on every such function.
 
-    False alarms: 4 of 8115 clean changes with a rules file (0.0 %, at most 0.13 %).
+    False alarms: 0 of 1832 clean changes with a rules file (0.0 %, at most 0.21 %).
     """
     return _sure(change, RuleKind.DOCSTRING)
 
@@ -79,6 +79,6 @@ def docstring_missing(change: Change) -> Iterator[Place]:
 def rule_perhaps_broken(change: Change) -> Iterator[Place]:
     """What a rule forbids or asks for seems to be there or missing, but the rule knows exceptions or the place is doubtful.
 
-    False alarms: 239 of 8115 clean changes with a rules file (2.9 %, at most 3.34 %).
+    False alarms: 13 of 1832 clean changes with a rules file (0.7 %, at most 1.21 %).
     """
     return (one.place for one in breaches(change) if not one.is_sure)

@@ -77,7 +77,7 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
     It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place. Or it
     chooses no test, or ends before the tests; or `conftest.py` empties what was collected.
 
-    False alarms: 2 of 2101 clean changes with CI or tool configuration (0.1 %, at most 0.35 %).
+    False alarms: 2 of 2033 clean changes with CI or tool configuration (0.1 %, at most 0.36 %).
     """
     for file in configuration_of(change):
         for line in added_in(file):
@@ -99,7 +99,7 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
 def check_may_not_fail(change: Change) -> Iterator[Place]:
     """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
 
-    False alarms: 2 of 2101 clean changes with CI or tool configuration (0.1 %, at most 0.35 %).
+    False alarms: 1 of 2033 clean changes with CI or tool configuration (0.0 %, at most 0.28 %).
     """
     for file in configuration_of(change):
         for line in added_in(file):
@@ -115,7 +115,7 @@ def check_may_not_fail(change: Change) -> Iterator[Place]:
 def tests_left_out(change: Change) -> Iterator[Place]:
     """A test command or its configuration now leaves tests out, or passes without any.
 
-    False alarms: 8 of 2101 clean changes with CI or tool configuration (0.4 %, at most 0.75 %).
+    False alarms: 6 of 2033 clean changes with CI or tool configuration (0.3 %, at most 0.64 %).
     """
     for file in configuration_of(change):
         before = "\n".join(line.text for line in removed_in(file))
@@ -132,7 +132,7 @@ def tests_left_out(change: Change) -> Iterator[Place]:
 def check_removed(change: Change) -> Iterator[Place]:
     """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
 
-    False alarms: 17 of 2101 clean changes with CI or tool configuration (0.8 %, at most 1.29 %).
+    False alarms: 28 of 2033 clean changes with CI or tool configuration (1.4 %, at most 1.98 %).
     """
     files = tuple(configuration_of(change))
     gained = sum(speaks_of_tests(line.text) or runs_checks(line.text) for file in files for line in added_in(file))

@@ -45,7 +45,7 @@ def double_under_test(change: Change) -> Iterator[Place]:
 
     Or it mocks the module or class that its own file is named after.
 
-    False alarms: 28 of 19091 clean changes with tests (0.1 %, at most 0.21 %).
+    False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
     files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
     patching = {file.path for file in files if _is_patching(file)}

@@ -91,7 +91,7 @@ def branch_on_test_runner(change: Change) -> Iterator[Place]:
     Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like. None in a file that asked before,
     and none below a comment that says why.
 
-    False alarms: 3 of 25486 clean changes with production code (0.0 %, at most 0.03 %).
+    False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
     for file in change.production():
         for line in sorted(_sure(file, change)):
@@ -109,7 +109,7 @@ def nothing_done_in_ci(change: Change) -> Iterator[Place]:
 
     What it asks is CI's variable, or one that is named after tests.
 
-    False alarms: 0 of 25486 clean changes with production code (0.0 %, at most 0.02 %).
+    False alarms: 1 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
     for file in change.production():
         for line in sorted(_idle(file, change)):
@@ -120,7 +120,7 @@ def nothing_done_in_ci(change: Change) -> Iterator[Place]:
 def asks_for_test_environment(change: Change) -> Iterator[Place]:
     """New production code asks whether tests or CI are running: a runner's mark, or a variable named after tests.
 
-    False alarms: 30 of 25486 clean changes with production code (0.1 %, at most 0.17 %).
+    False alarms: 40 of 30051 clean changes with production code (0.1 %, at most 0.18 %).
     """
     for file in change.files:
         if file.role is not Role.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):

@@ -25,7 +25,7 @@ _MOST: Final = 3
 def expectation_changed(change: Change) -> Iterator[Place]:
     """An existing test now expects another value, in the same assertion, and no code or configuration changed with it.
 
-    False alarms: 1 of 19091 clean changes with tests (0.0 %, at most 0.03 %).
+    False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     if any(role_of(file.path) is not Role.TEST and not file.path.endswith(_PROSE) for file in change.files):
         return

@@ -81,7 +81,7 @@ _WRAPPERS: Final = _RETURNS | frozenset(
 def expected_value_returned(change: Change) -> Iterator[Place]:
     """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
 
-    False alarms: 2 of 25486 clean changes with production code (0.0 %, at most 0.03 %).
+    False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
     for file, function, text in change.once(_constant_answers):
         if _is_bound_to_answer(function, change):
@@ -93,7 +93,7 @@ def expected_value_returned(change: Change) -> Iterator[Place]:
 def constant_result(change: Change) -> Iterator[Place]:
     """The same where the class, a trait or a name may ask for a constant.
 
-    False alarms: 0 of 25486 clean changes with production code (0.0 %, at most 0.02 %).
+    False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
     for file, function, text in change.once(_constant_answers):
         if not _is_bound_to_answer(function, change):
@@ -105,7 +105,7 @@ def constant_result(change: Change) -> Iterator[Place]:
 def branch_on_test_input(change: Change) -> Iterator[Place]:
     """A new branch for one literal input returns a literal at once, and both or the input stand in a test of the change.
 
-    False alarms: 74 of 25486 clean changes with production code (0.3 %, at most 0.36 %).
+    False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
     for file in _files(change, _COMPARES):
         known = change.meanwhile(_held)
@@ -120,7 +120,7 @@ def branch_on_test_input(change: Change) -> Iterator[Place]:
 def table_of_test_values(change: Change) -> Iterator[Place]:
     """A new table of literals whose pairs stand, one beside the other, in the tests of the change.
 
-    False alarms: 20 of 25486 clean changes with production code (0.1 %, at most 0.12 %).
+    False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """
     for file in _files(change, _PAIRS):
         known = change.meanwhile(_held)

@@ -30,7 +30,7 @@ def test_deleted_alone(change: Change) -> Iterator[Place]:
 
     No other line of the change touches what the tests call, and the code they are named after lost no line.
 
-    False alarms: 2 of 19091 clean changes with tests (0.0 %, at most 0.04 %).
+    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     deletion = change.once(_deleted_alone)
     if deletion is not None:
@@ -43,7 +43,7 @@ def test_deleted(change: Change) -> Iterator[Place]:
 
     Or a test is hidden whose code went with it, that says why, that the issue or the title asks to remove, or beside a new one.
 
-    False alarms: 175 of 19091 clean changes with tests (0.9 %, at most 1.06 %).
+    False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
     """
     unexplained = [one for one in change.once(_deletions) if all(lost.is_unexplained(change) for lost in one)]
     if len(unexplained) <= _MANY and change.once(_deleted_alone) is None:
@@ -65,7 +65,7 @@ def test_hidden(change: Change) -> Iterator[Place]:
 
     It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
 
-    False alarms: 9 of 19091 clean changes with tests (0.0 %, at most 0.09 %).
+    False alarms: 10 of 22175 clean changes with tests (0.0 %, at most 0.08 %).
     """
     for test, file, line in change.once(_hidden):
         if not _is_accounted_for(test, file, line, change):

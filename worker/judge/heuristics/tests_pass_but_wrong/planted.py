@@ -29,7 +29,7 @@ def verdict_planted(change: Change) -> Iterator[Place]:
 
     Or code that is shown in another order than it runs, by control characters for the direction of writing.
 
-    False alarms: 4 of 25661 clean changes with anything (0.0 %, at most 0.04 %).
+    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for file in change.files:
         if file.language is not None and (line := next(iter(file.diff.added_that(_turns)), None)):

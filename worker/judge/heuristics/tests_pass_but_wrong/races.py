@@ -42,7 +42,7 @@ _TEST_CONFIGURATION: Final = pattern(
 def retries_added(change: Change) -> Iterator[Place]:
     """Tests are now run again when they fail: a mark on a test, or a setting of the runner.
 
-    False alarms: 14 of 25661 clean changes with anything (0.1 %, at most 0.09 %).
+    False alarms: 17 of 30214 clean changes with anything (0.1 %, at most 0.09 %).
     """
     for file in change.files:
         look = _CONFIGURED if is_configuration(file.path) and _TEST_CONFIGURATION.search(file.path) else None
@@ -58,7 +58,7 @@ def retries_added(change: Change) -> Iterator[Place]:
 def sleep_added(change: Change) -> Iterator[Place]:
     """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
 
-    False alarms: 22 of 25661 clean changes with anything (0.1 %, at most 0.13 %).
+    False alarms: 33 of 30214 clean changes with anything (0.1 %, at most 0.15 %).
     """
     for file in change.files:
         if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:

@@ -50,7 +50,7 @@ class _Level(NamedTuple):
 def threshold_lowered(change: Change) -> Iterator[Place]:
     """A threshold of coverage or of a linter was lowered, switched off or taken out.
 
-    False alarms: 11 of 2101 clean changes with CI or tool configuration (0.5 %, at most 0.94 %).
+    False alarms: 16 of 2033 clean changes with CI or tool configuration (0.8 %, at most 1.27 %).
     """
     for file in configuration_of(change):
         for edit in edits_of(file):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def expected_is_result(change: Change) -> Iterator[Place]:
     """An added assertion compares a result with itself under another name: `expected = result`.
 
-    False alarms: 6 of 19091 clean changes with tests (0.0 %, at most 0.07 %).
+    False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     for alike in change.once(_alike):
         if not alike.is_called:
@@ -37,7 +37,7 @@ def expected_is_result(change: Change) -> Iterator[Place]:
 def expected_computed_alike(change: Change) -> Iterator[Place]:
     """An added assertion expects what the same call returned: whatever the code does, both sides do it.
 
-    False alarms: 33 of 19091 clean changes with tests (0.2 %, at most 0.24 %).
+    False alarms: 26 of 22175 clean changes with tests (0.1 %, at most 0.17 %).
     """
     for alike in change.once(_alike):
         if alike.is_called:
@@ -48,7 +48,7 @@ def expected_computed_alike(change: Change) -> Iterator[Place]:
 def double_compared(change: Change) -> Iterator[Place]:
     """An added assertion compares what a double returns with the value that the test itself told it to return.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for look in looks(change):
         told = dict(_told(look.test.text))

@@ -76,7 +76,7 @@ def new_test_skipped(change: Change) -> Iterator[Place]:
 
     None in a file that skipped tests before.
 
-    False alarms: 1 of 19091 clean changes with tests (0.0 %, at most 0.03 %).
+    False alarms: 2 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
     for look, line in change.once(_skipped):
         if not _is_accounted_for(look, line, change):
@@ -183,7 +183,7 @@ def _line_of_mark(test: Test) -> int | None:
 def new_test_may_fail(change: Change) -> Iterator[Place]:
     """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail, and nobody is told.
 
-    False alarms: 44 of 19091 clean changes with tests (0.2 %, at most 0.31 %).
+    False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
     """
     for look in looks(change):
         if look.is_new and _MAY_FAIL.search(unconditional_marks(look.test)):
@@ -209,7 +209,7 @@ _MAY_FAIL: Final = pattern(
 def test_shadowed(change: Change) -> Iterator[Place]:
     """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.
 
-    False alarms: 4 of 19091 clean changes with tests (0.0 %, at most 0.05 %).
+    False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for file in change.files:
         if file.language is Language.PYTHON and may_hold_tests(file):
@@ -247,7 +247,7 @@ def _is_one_of_several(tests: list[Test]) -> bool:
 def test_unmarked(change: Change) -> Iterator[Place]:
     """A new function that checks something among tests, is called by nobody and has no mark or name of a test.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     for file in change.files:
         if file.language in {Language.PYTHON, Language.RUST, Language.JAVA}:

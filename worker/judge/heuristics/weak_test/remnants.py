@@ -34,7 +34,7 @@ _CHECKS: Final = pattern(
 def test_branch_empty(change: Change) -> Iterator[Place]:
     """A new test decides between cases and does nothing in any of them.
 
-    False alarms: 2 of 19091 clean changes with tests (0.0 %, at most 0.04 %).
+    False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for look in _new(change):
         language, first = look.test.source.language, look.test.source.first
@@ -73,7 +73,7 @@ def _does_nothing(block: "Node") -> bool:
 def assertion_repeated(change: Change) -> Iterator[Place]:
     """A new test checks the same twice in a row, where nothing happens in between.
 
-    False alarms: 4 of 19091 clean changes with tests (0.0 %, at most 0.05 %).
+    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for look in _new(change):
         for oracle in look.oracles:
@@ -97,7 +97,7 @@ _BLOCKS: Final = frozenset({"block", "statement_block", "module", "source_file",
 def check_announced_only(change: Change) -> Iterator[Place]:
     """A new test ends in a comment that announces a check, or stands above one elsewhere, and no check follows.
 
-    False alarms: 5 of 19091 clean changes with tests (0.0 %, at most 0.06 %).
+    False alarms: 13 of 22175 clean changes with tests (0.1 %, at most 0.10 %).
     """
     for look in _new(change):
         last = _last(look.test.body)

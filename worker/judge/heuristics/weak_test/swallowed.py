@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def failure_swallowed(change: Change) -> Iterator[Place]:
     """An added assertion whose failure is caught right there, and ignored, in a test that did so less often before.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
     for body in bodies(change):
         handlers = tuple(_swallowing(body))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def assertion_unreached(change: Change) -> Iterator[Place]:
     """Assertions of a test are never reached: behind an added `return`, where `false` holds, or in a loop over nothing.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for look in looks(change):
         end = _end(look)
@@ -131,7 +131,7 @@ def _holds(around: "Node", inside: "Node") -> bool:
 def assertion_behind_switch(change: Change) -> Iterator[Place]:
     """A new test whose every assertion is made only where the environment says so.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
     for look in looks(change):
         gate = _only_gate(look)
@@ -165,7 +165,7 @@ def assertion_conditional(change: Change) -> Iterator[Place]:
 
     The condition is an added `if` around them, or one that ends the test before them. Or nobody calls what they stand in.
 
-    False alarms: 90 of 19091 clean changes with tests (0.5 %, at most 0.58 %).
+    False alarms: 125 of 22175 clean changes with tests (0.6 %, at most 0.67 %).
     """
     for look in looks(change):
         for gate in _doubtful(look):

@@ -19,7 +19,7 @@ from worker.judge.heuristics.weak_test.looks import Look, looks
 def test_of_nothing_changed(change: Change) -> Iterator[Place]:
     """A new test names no function, type, module or word of the changed code: it would pass without the change as well.
 
-    False alarms: 36 of 19091 clean changes with tests (0.2 %, at most 0.26 %).
+    False alarms: 92 of 22175 clean changes with tests (0.4 %, at most 0.51 %).
     """
     new = [look for look in looks(change) if look.is_new]
     for look in new if 0 < len(new) <= _MANY else ():

@@ -47,7 +47,7 @@ def assertion_always_true(change: Change) -> Iterator[Place]:
 
     None in a branch whose other way fails, in a type that another test runs and checks, or beside the configuration of its case.
 
-    False alarms: 11 of 19091 clean changes with tests (0.1 %, at most 0.10 %).
+    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and not _may_be_meant(body, oracle, change):
@@ -58,7 +58,7 @@ def assertion_always_true(change: Change) -> Iterator[Place]:
 def assertion_idle(change: Change) -> Iterator[Place]:
     """An added assertion that holds whatever the code does, beside others that may fail.
 
-    False alarms: 12 of 19091 clean changes with tests (0.1 %, at most 0.11 %).
+    False alarms: 18 of 22175 clean changes with tests (0.1 %, at most 0.13 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why not in {NOT_AWAITED, NOT_CALLED} and _may_be_meant(body, oracle, change):
@@ -205,7 +205,7 @@ _ANNOUNCES: Final = pattern(r"\b(?:(?:t|tt|st|tap|test|assert)\.plan|expect\.ass
 def matcher_not_called(change: Change) -> Iterator[Place]:
     """An added matcher that is named and not called, so that it checks nothing.
 
-    False alarms: 0 of 19091 clean changes with tests (0.0 %, at most 0.02 %).
+    False alarms: 1 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_CALLED:
@@ -216,7 +216,7 @@ def matcher_not_called(change: Change) -> Iterator[Place]:
 def expectation_not_awaited(change: Change) -> Iterator[Place]:
     """An added expectation about a promise that nobody waits for: the test may be over before it is checked.
 
-    False alarms: 3 of 19091 clean changes with tests (0.0 %, at most 0.05 %).
+    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for body, oracle in _nothing(change):
         if oracle.why == NOT_AWAITED:
@@ -254,7 +254,7 @@ def _is_put_off(node: "Node", body: "Node") -> bool:
 def test_expects_presence_only(change: Change) -> Iterator[Place]:
     """A new test whose every check only asks whether there is something, whatever it is.
 
-    False alarms: 207 of 19091 clean changes with tests (1.1 %, at most 1.24 %).
+    False alarms: 155 of 22175 clean changes with tests (0.7 %, at most 0.82 %).
     """
     for look in looks(change):
         telling = _outermost([one for one in look.oracles if one.proof >= Proof.PRESENCE])
@@ -267,7 +267,7 @@ def test_expects_presence_only(change: Change) -> Iterator[Place]:
 def test_expects_success_only(change: Change) -> Iterator[Place]:
     """A new test computes something, and its every check only asks that nothing failed on the way.
 
-    False alarms: 50 of 19091 clean changes with tests (0.3 %, at most 0.35 %).
+    False alarms: 61 of 22175 clean changes with tests (0.3 %, at most 0.35 %).
     """
     told = {id(look) for look in unasserted(change)}
     for look in looks(change):
@@ -338,7 +338,7 @@ def _outermost(oracles: list[Oracle]) -> list[Oracle]:
 def any_error_expected(change: Change) -> Iterator[Place]:
     """A new test expects an error, or a changed one does from now on, and any would do.
 
-    False alarms: 22 of 19091 clean changes with tests (0.1 %, at most 0.17 %).
+    False alarms: 16 of 22175 clean changes with tests (0.1 %, at most 0.12 %).
     """
     for look in looks(change):
         is_looked_at = may_match(_ANY_ERROR, look.test.text) and (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def assertion_widened(change: Change) -> Iterator[Place]:
     """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
 
-    False alarms: 65 of 19091 clean changes with tests (0.3 %, at most 0.43 %).
+    False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
     """
     told: dict[str, set[int]] = {}
     for loss in losses(change):

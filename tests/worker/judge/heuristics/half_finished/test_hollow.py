@@ -78,6 +78,7 @@ def test_an_old_one_is_nothing(path: str, code: str) -> None:
 
 
 SUSPECTED = {
+    "go maker that takes what all of its kind take": ("a.go", "package a\n\nfunc NewMock(t *testing.T) *Mock {\n\treturn &Mock{}\n}\n"),
     "rust drops a box": ("a.rs", 'pub extern "C" fn linker_delete(_linker: Box<Linker>) {}\n'),
     "rust default of a field": ("a.rs", "/// Says whether the namespace is read as well as the pod.\nfn default_insert_fields() -> bool {\n    true\n}\n"),
     "java null without a word below a type": ("A.java", "class A implements Node {\n  public Lock lock() {\n    return null;\n  }\n}\n"),
