@@ -225,13 +225,17 @@ def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
         return True
     if _drops_what_it_takes(function) or (why is _Why.PRIVATE and is_asked_for_by_a_framework(function)):
         return True
-    if _DEFAULT.match(function.name) and not function.type_name:
-        return True
-    if function.name.startswith("default_") and not parameters(function):
-        return True  # serde takes it for the value of a field
-    if _MAKER_OF_GO.match(function.name) and function.source.language is Language.GO:
+    if _is_named_for_its_answer(function):
         return True
     return not is_private_by_word(function) and _has_a_purpose(one, change)
+
+
+def _is_named_for_its_answer(function: Function) -> bool:
+    """A default that does nothing, one that serde takes for the value of a field, or a maker of Go."""
+    is_default = _DEFAULT.match(function.name) is not None and not function.type_name
+    is_of_a_field = function.name.startswith("default_") and not parameters(function)
+    is_maker = function.source.language is Language.GO and _MAKER_OF_GO.match(function.name) is not None
+    return is_default or is_of_a_field or is_maker
 
 
 def _drops_what_it_takes(function: Function) -> bool:
