@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from worker.domain.frozen import Frozen
 from worker.domain.rubric import Rubric
-from worker.domain.signal_names import SIGNAL_NAMES
+from worker.domain.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.value import Value
 from worker.errors import InputError
 from worker.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
@@ -55,7 +55,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     signals, criteria = fields.get("signals"), fields.get("criteria")
     for name in cast("dict[str, object]", signals) if isinstance(signals, dict) else ():
-        if name not in SIGNAL_NAMES:
+        if name not in SIGNAL_NAMES and name not in RETIRED:
             yield ("signals", name), "no signal has this name; docs/signals.md lists all"
     seen: set[object] = set()
     for index, criterion in enumerate(cast("list[object]", criteria) if isinstance(criteria, list) else ()):

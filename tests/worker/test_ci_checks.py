@@ -81,7 +81,7 @@ def test_a_check_that_the_change_made_unable_to_fail_is_rejected_where_it_did_so
     [
         loosened("strictness_off", fact=False),
         loosened(fact=False),
-        loosened("retries_added"),
+        loosened("tests_left_out"),
         loosened(path=None),
     ],
 )

@@ -242,6 +242,11 @@ def test_what_was_read_and_is_written_is_read_the_same(config: RepositoryConfig)
     assert to_config(reading.given) == config
 
 
+def test_a_policy_may_name_a_retired_signal() -> None:
+    reading = read_config("signals: {reformatted: off}\n")
+    assert reading.problems == ()
+
+
 WORDS = st.sampled_from(
     [
         "mode",

@@ -30,7 +30,7 @@ escalation_threshold: 0.6
 
 def test_the_rubric_that_ships_is_read_and_asks_below_0_7() -> None:
     rubric = load_rubric()
-    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "4", 0.7)
+    assert (rubric.id, rubric.version, rubric.escalation_threshold) == ("default", "5", 0.7)
     assert 2 <= len(rubric.criteria) <= 5
 
 
@@ -70,6 +70,10 @@ def test_a_rubric_of_ones_own_is_read(tmp_path: Path) -> None:
     path.write_text(WHOLE, encoding="utf-8")
     rubric = load_rubric(path)
     assert (rubric.id, rubric.escalation_threshold, rubric.signals) == ("mine", 0.6, {"stub_body": 0.5})
+
+
+def test_a_rubric_may_name_a_retired_signal() -> None:
+    assert read_rubric(WHOLE.replace("stub_body: 0.5", "stub_body: 0.5, reformatted: 0.2")).id == "mine"
 
 
 def test_all_mistakes_are_named_by_their_lines(tmp_path: Path) -> None:

@@ -284,15 +284,3 @@ def _symbol(name: re.Match[str]) -> str | None:
 
 def _remark(text: str) -> str | None:
     return text.strip(" \t`'\"*()[],;:.>#@-–—→=|") or None
-
-
-_QUOTING: Final = pattern(
-    r"[^\s`\"]{1,300}(?::|#L?)\d{1,9}(?:[-–]L?\d{1,9})?`?\s{0,3}(?:[:,;(=—–-]\s{0,3}|(?:says|reads|is|has|holds|with|now)\s){0,2}"
-    r"(?:``?(?P<code>[^`\n]{4,300})``?|\"(?P<words>[^\"\n]{4,300})\"|“(?P<curled>[^”\n]{4,300})”)"
-)
-
-
-def quoted_line(text: str) -> str | None:
-    """What *text* says that the cited line reads: words in backticks or quotes right behind `path:12`."""
-    found = _QUOTING.match(text.strip().removeprefix("`"))
-    return next(filter(None, found.groups()), "").strip() or None if found else None

@@ -1,7 +1,7 @@
 """The names of all signals, for what is read without a judge: a repository's configuration and its schema.
 
 Does not know what they look at (`worker.judge.heuristics.registry` does). Invariant: these are exactly the registry's names,
-which a test holds.
+which a test holds, and those of signals that are no more.
 """
 
 from typing import Final, Literal, get_args
@@ -110,4 +110,27 @@ SignalName = Literal[
     "verdict_planted",
 ]
 
-SIGNAL_NAMES: Final[tuple[str, ...]] = get_args(SignalName)
+RETIRED: Final = frozenset(
+    {
+        "assertion_repeated",
+        "check_announced_only",
+        "cited_line_differs",
+        "claim_outside_change",
+        "conflict_suspected",
+        "double_compared",
+        "expectation_changed",
+        "expected_computed_alike",
+        "expected_is_result",
+        "handler_unrouted",
+        "placeholder_value",
+        "reformatted",
+        "retries_added",
+        "snapshot_rewritten",
+        "test_branch_empty",
+        "test_unmarked",
+        "threshold_lowered",
+    }
+)
+"""Signals of the past. Policies and rubrics may name them, and nothing comes of it."""
+
+SIGNAL_NAMES: Final[tuple[str, ...]] = tuple(name for name in get_args(SignalName) if name not in RETIRED)

@@ -48,17 +48,15 @@ class Settling(StrEnum):
 
 
 _OF_SIGNALS: Final[Mapping[Settling, frozenset[str]]] = {
-    Settling.OWN_CHECK: frozenset(
-        {"test_empty", "test_without_assertion", "test_branch_empty", "check_announced_only"}
-    ),
+    Settling.OWN_CHECK: frozenset({"test_empty", "test_without_assertion"}),
     Settling.CHANGE: frozenset(
-        {"assertion_dropped", "assertion_removed", "assertion_loosened", "assertion_widened", "snapshot_rewritten"}
-        | {"test_deleted", "test_deleted_alone", "expectation_changed"}
-        | {"check_removed", "threshold_lowered", "strictness_off"}
+        {"assertion_dropped", "assertion_removed", "assertion_loosened", "assertion_widened"}
+        | {"test_deleted", "test_deleted_alone"}
+        | {"check_removed", "strictness_off"}
     ),
     Settling.USE: frozenset(
         {"function_uncalled", "function_uncalled_suspected", "parameter_unused", "option_unread"}
-        | {"type_unused", "handler_unrouted", "import_unused", "test_unmarked"}
+        | {"type_unused", "import_unused"}
     ),
     Settling.TIED: frozenset({"unrelated_file"}),
     Settling.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),

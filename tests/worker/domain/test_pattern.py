@@ -36,10 +36,7 @@ HOSTILE = {
     f"{SIGNALS}.tests_pass_but_wrong.doubles._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
     f"{SIGNALS}.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
     f"{SIGNALS}.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
-    f"{SIGNALS}.weak_test.compared._ASSIGNED": "a, " * 20_000,
-    f"{SIGNALS}.weak_test.compared._TELLING": "a" * 50_000 + " ",
     f"{SIGNALS}.weak_test.inherited._TESTS_ABOVE": "Aa" * 40_000,
-    f"{SIGNALS}.weak_test.remnants._ANNOUNCES": f"//{SPACES}x",
     f"{SIGNALS}.weak_test.swallowed._PYTHON_ALL": f"except{SPACES}x",
     f"{SIGNALS}.weak_test.unreached._ENDS": f"if 1{SPACES}x",
 }

@@ -27,7 +27,9 @@ def test_the_rubrics_that_no_model_reads_are_held_to_their_versions_too(store: S
     for one in shipped_rubrics():
         store.rubrics.admit(one)
     for edited in (CHECKS.model_copy(update={"passed": 0.9}), WHOLES.model_copy(update={"last": 0.6})):
-        with pytest.raises(RubricRefused, match=f'^The rubric "{edited.id}" was changed but still says version "1"'):
+        with pytest.raises(
+            RubricRefused, match=f'^The rubric "{edited.id}" was changed but still says version "{edited.version}"'
+        ):
             store.rubrics.admit(edited)
 
 

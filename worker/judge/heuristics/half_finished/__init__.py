@@ -15,7 +15,6 @@ from worker.judge.heuristics.half_finished import (
     imports,
     notes,
     options,
-    placeholders,
     sites,
     stubs,
     unnamed,
@@ -25,7 +24,6 @@ from worker.judge.heuristics.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     conflicts.conflict_marker,
-    conflicts.conflict_suspected,
     stubs.stub_body,
     stubs.stub_suspected,
     hollow.body_does_nothing,
@@ -37,9 +35,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     unused.parameter_unused,
     options.option_unread,
     unnamed.type_unused,
-    unnamed.handler_unrouted,
     imports.import_unused,
-    placeholders.placeholder_value,
     branches.branch_empty,
     sites.site_left_out,
     debugging.debugger_left,

@@ -36,7 +36,6 @@ class _Conflict(NamedTuple):
     first: int
     last: int
     begins: tuple[int, ...]
-    is_sure: bool
 
 
 @signal(
@@ -50,9 +49,7 @@ def conflict_marker(change: Change) -> Iterator[Place]:
 
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
-    for one in change.once(_conflicts):
-        if one.is_sure:
-            yield _place(one)
+    yield from map(_place, _conflicts(change))
 
 
 def _place(one: _Conflict) -> Place:
@@ -64,27 +61,12 @@ def _place(one: _Conflict) -> Place:
     return Place(note, one.path, one.first, one.last, step=step)
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.ANYTHING)
-def conflict_suspected(change: Change) -> Iterator[Place]:
-    """Added lines that read like a merge conflict, where they could be a text about one: prose, tests, strings.
-
-    False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
-    """
-    for one in change.once(_conflicts):
-        if not one.is_sure:
-            yield Place("these lines read like a merge conflict", one.path, one.first, one.last)
-
-
-def _conflicts(change: Change) -> tuple[_Conflict, ...]:
+def _conflicts(change: Change) -> Iterator[_Conflict]:
     """The conflicts that each file was committed with, as one."""
-    return tuple(_found(change))
-
-
-def _found(change: Change) -> Iterator[_Conflict]:
     for file in change.files:
         new = [lines for lines in _markers(file) if not change.removed_texts.issuperset(_texts(file, lines))]
-        if new:
-            yield _Conflict(file.path, *new[0], tuple(first for first, _ in new), _is_sure(file, new[0]))
+        if new and _is_sure(file, new[0]):
+            yield _Conflict(file.path, *new[0], tuple(first for first, _ in new))
 
 
 def _markers(file: ChangedFile) -> Iterator[tuple[int, int]]:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.half_finished.written import new_functions
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.syntax import sought, text_of
@@ -35,17 +33,6 @@ _FOUND_BY_PLACE: Final = pattern(
     r"(?:^|/)(?:__init__\.py|index\.[cm]?[jt]sx?|mod\.rs|lib\.rs|prelude\.rs|migrations?/|plugins?/|pages/|app/|routes?/|api/|public/|views?/)"
 )
 _MARKED: Final = pattern(r"@\w|#\[(?!derive|allow|non_exhaustive|must_use|doc)|__all__")
-_HANDLES: Final = {
-    Language.GO: pattern(
-        r"http\.ResponseWriter\b.{0,80}\*http\.Request\b|\*gin\.Context\b|\becho\.Context\b|\*fiber\.Ctx\b", 16
-    ),
-    Language.PYTHON: pattern(r"^\(\s*(?:self,\s*)?request\b(?:\s*:\s*[\w.]*Request)?[,)]"),
-    **dict.fromkeys(SCRIPTS, pattern(r"^\(\s*_?req(?:uest)?\b[^,]{0,80},\s*_?res(?:ponse)?\b")),
-}
-_BY_CUSTOM: Final = pattern(
-    r"default|handler|middleware|main|GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|get|post|put|patch|delete|head|options|ServeHTTP|__call__|dispatch|process_\w+|proxy|fetch"
-)
-"""What a framework calls by its name."""
 
 
 @signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
@@ -98,28 +85,3 @@ def _is_found_otherwise(node: "Node") -> bool:
 
 def _head(node: "Node") -> str:
     return text_of(node).partition("{")[0].partition("class ")[0]
-
-
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def handler_unrouted(change: Change) -> Iterator[Place]:
-    """A new function that takes a request as a web framework hands it over, and that no line of the change names again.
-
-    False alarms: 1 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
-    """
-    for file, function in new_functions(change):
-        if _FOUND_BY_PLACE.search(file.path) or not _handles_requests(function) or _BY_CUSTOM.fullmatch(function.name):
-            continue
-        if not function.attributes.strip(" \n") and _is_unnamed(function.name, function.node, change):
-            note = f"no route of this change leads to the new handler `{function.name}`"
-            yield Place(note, file.path, function.first, function.last)
-
-
-def _handles_requests(function: Function) -> bool:
-    signature = _HANDLES.get(function.source.language)
-    if (
-        signature is None
-        or not function.source.whole
-        or function.where in {Where.BRANCH, Where.UNKNOWN, Where.FUNCTION}
-    ):
-        return False
-    return signature.search(text_of(function.node.child_by_field_name("parameters"))) is not None

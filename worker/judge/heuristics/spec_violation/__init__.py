@@ -19,7 +19,5 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     cases.cited_line_missing,
     cases.cited_name_missing,
     cases.citation_doubtful,
-    claims.claim_outside_change,
     claims.claimed_change_missing,
-    claims.cited_line_differs,
 )

@@ -11,9 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.case import Case
-from worker.domain.claim_pointer import ClaimPointer, quoted_line, read_pointer
-from worker.domain.diff import text_lines
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.acceptance_gap.shortfall import is_testless
@@ -21,10 +18,7 @@ from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 
 _MOST_CLAIMS: Final = 200
-_LONGEST: Final = 500
 _LONGEST_BODY: Final = 20_000
-_NEAR: Final = 2
-"""Lines by which a number may be off."""
 
 _FENCED: Final = pattern(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
 _ENDING: Final = r"(?:py|pyi|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|toml|ya?ml|json|xml|proto)"
@@ -82,68 +76,3 @@ def _is_changed(path: str, change: Change) -> bool:
     return any(
         one and one.rpartition("/")[2] == name for file in change.files for one in (file.path, file.diff.old_path)
     )
-
-
-@signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.CASE)
-def claim_outside_change(change: Change) -> Iterator[Place]:
-    """The case says that a file addresses a criterion, and the change does not touch that file.
-
-    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
-    """
-    absent = {file.path for file in change.dossier.files or () if not file.exists}
-    for claim, pointer in _pointers(change.dossier.case):
-        if pointer.path not in absent and not _is_changed(pointer.path, change):
-            yield Place(
-                f'the case says that {pointer.path} addresses "{claim[:80]}", and this change does not touch it'
-            )
-
-
-def _pointers(case: Case | None) -> Iterator[tuple[str, ClaimPointer]]:
-    for claim in case.ac_coverage[:_MOST_CLAIMS] if case is not None else ():
-        pointer = read_pointer(claim.addressed_by) if len(claim.addressed_by) <= _LONGEST else None
-        if pointer is not None and not pointer.path.endswith("/"):
-            yield claim.criterion, pointer
-
-
-@signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.CASE)
-def cited_line_differs(change: Change) -> Iterator[Place]:
-    """The case quotes the line that it cites, and neither that line nor one beside it says so.
-
-    False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
-    """
-    case = change.dossier.case
-    for claim in case.ac_coverage[:_MOST_CLAIMS] if case is not None else ():
-        for text in filter(None, (claim.addressed_by, claim.evidence)):
-            place = _differing(text[:_LONGEST], change)
-            if place is not None:
-                yield place
-
-
-def _differing(text: str, change: Change) -> Place | None:
-    pointer, quote = read_pointer(text), quoted_line(text)
-    whole = _text_at(pointer.path, change) if pointer is not None and quote else None
-    if pointer is None or pointer.line is None or quote is None or whole is None:
-        return None
-    lines = text_lines(whole)
-    first, last = pointer.line, pointer.end_line or pointer.line
-    near = _folded("".join(lines[max(0, first - 1 - _NEAR) : last + _NEAR]))
-    parts = [_folded(part) for part in _ELLIPSIS.split(quote)]
-    if first > len(lines) or all(part in near for part in parts):
-        return None
-    everywhere = _folded("".join(lines))
-    is_elsewhere = all(part in everywhere for part in parts)
-    place = "it stands elsewhere in the file" if is_elsewhere else "no line of the file does"
-    note = f'the case quotes "{quote[:120]}" at line {first} of {pointer.path}, which does not say so: {place}'
-    return Place(note, pointer.path, first, strength=0.5 if is_elsewhere else 1.0)
-
-
-_ELLIPSIS: Final = pattern(r"\.{3}|…")
-
-
-def _text_at(path: str, change: Change) -> str | None:
-    changed = next((file for file in change.files if file.path == path), None)
-    return changed.head if changed is not None else change.texts.get(path)
-
-
-def _folded(text: str) -> str:
-    return re.sub(r"\s+", "", text)

@@ -11,13 +11,11 @@ from worker.judge.heuristics.tests_pass_but_wrong import (
     disabled,
     doubles,
     environment,
-    expectations,
     literals,
     lost,
     planted,
     races,
     strictness,
-    thresholds,
 )
 
 SIGNALS: Final[tuple[Signal, ...]] = (
@@ -38,10 +36,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     ci.check_may_not_fail,
     ci.tests_left_out,
     ci.check_removed,
-    thresholds.threshold_lowered,
     strictness.strictness_off,
-    expectations.expectation_changed,
-    races.retries_added,
     races.sleep_added,
     doubles.double_under_test,
     planted.verdict_planted,

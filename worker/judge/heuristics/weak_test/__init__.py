@@ -8,11 +8,8 @@ from typing import Final
 
 from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.weak_test import (
-    compared,
     loosened,
     never_runs,
-    remnants,
-    snapshots,
     swallowed,
     unasserted,
     unreached,
@@ -33,9 +30,6 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     vacuous.test_expects_presence_only,
     vacuous.test_expects_success_only,
     vacuous.any_error_expected,
-    compared.expected_is_result,
-    compared.expected_computed_alike,
-    compared.double_compared,
     loosened.assertion_dropped,
     loosened.assertion_removed,
     loosened.assertion_loosened,
@@ -44,13 +38,8 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     unreached.assertion_unreached,
     unreached.assertion_behind_switch,
     unreached.assertion_conditional,
-    remnants.test_branch_empty,
-    remnants.assertion_repeated,
-    remnants.check_announced_only,
     untouched.test_of_nothing_changed,
     never_runs.new_test_skipped,
     never_runs.new_test_may_fail,
     never_runs.test_shadowed,
-    never_runs.test_unmarked,
-    snapshots.snapshot_rewritten,
 )

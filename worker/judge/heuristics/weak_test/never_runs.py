@@ -6,26 +6,21 @@ Does not judge a test that was there before. Invariant: what is skipped on some 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile, Source
+from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.conditional_skips import is_one_of_two, skipped_suite, unconditional_marks
 from worker.judge.heuristics.declared import is_declared
-from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.oracles import oracles_of
+from worker.judge.heuristics.functions import Where
 from worker.judge.heuristics.paths import SCRIPTS, Language
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.skip_reasons import states_reason
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.judge.heuristics.syntax import text_of
 from worker.judge.heuristics.tests import Test, base_sources, may_hold_tests, names_a_report, tests_of
-from worker.judge.heuristics.truths import Proof
 from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
 from worker.judge.heuristics.weak_test.looks import Look, looks
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _MARKS: Final = {
     Language.PYTHON: pattern(
@@ -241,60 +236,3 @@ def _all_but_the_last(file: ChangedFile, same: list[Test]) -> Place:
 def _is_one_of_several(tests: list[Test]) -> bool:
     """A property and its setter, a registered handler: what a decorator made of the first is not lost."""
     return any("@" in test.marks and "mark." not in test.marks and "patch" not in test.marks for test in tests)
-
-
-@signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
-def test_unmarked(change: Change) -> Iterator[Place]:
-    """A new function that checks something among tests, is called by nobody and has no mark or name of a test.
-
-    False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
-    """
-    for file in change.files:
-        if file.language in {Language.PYTHON, Language.RUST, Language.JAVA}:
-            yield from (place for source in file.sources if source.whole for place in _unmarked(file))
-
-
-def _unmarked(file: ChangedFile) -> Iterator[Place]:
-    source = file.sources[0]
-    tests = tests_of(source)
-    known = {test.function.node for test in tests}
-    siblings = {_container(test.function) for test in tests}
-    for function in functions_of(source) if tests else ():
-        is_new = function.first in file.added_lines and function.node not in known
-        if is_new and _container(function) in siblings and _looks_like_a_test(function) and _is_named_once(function):
-            note = f"`{function.name}` checks something, but nothing makes it a test and nothing calls it"
-            yield Place(note, file.path, function.first, max(function.first, function.last))
-
-
-def _is_named_once(function: Function) -> bool:
-    return function.source.once(_words)[function.name] == 1
-
-
-def _words(source: Source) -> Counter[str]:
-    return Counter(_WORD.findall(source.text))
-
-
-_WORD: Final = pattern(r"\w+")
-
-
-def _container(function: Function) -> "Node | None":
-    return function.container
-
-
-_TEST_NAME: Final = pattern(r"^_?test|^should|_should_|Test$|_test$|^it_", 2)
-
-
-def _looks_like_a_test(function: Function) -> bool:
-    """No parameters but the instance, no decorator, and a check of a value in it."""
-    given = function.node.child_by_field_name("parameters")
-    names = [text_of(one) for one in given.named_children if not is_comment(one)] if given is not None else []
-    if (
-        any(name not in {"self", "&self"} for name in names)
-        or "@" in function.attributes
-        or "#[" in function.attributes
-    ):
-        return False
-    if function.where is Where.FUNCTION or not _TEST_NAME.search(function.name) or "private" in function.attributes:
-        return False
-    found = oracles_of(function.body, function.source.language, nodes=function.source.nodes)
-    return any(one.proof is Proof.VALUE and not one.is_guess for one in found)

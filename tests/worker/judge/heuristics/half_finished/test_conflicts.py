@@ -5,15 +5,13 @@ import pytest
 from tests.worker.judge.heuristics.made import change_of
 from worker.domain.verdict import Finding
 from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.half_finished.conflicts import conflict_marker, conflict_suspected
-
-MARKER, SUSPECT = conflict_marker.name, conflict_suspected.name
+from worker.judge.heuristics.half_finished.conflicts import conflict_marker
 
 TRIO = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> branch\n"
 
 
 def told(change: Change) -> list[Finding]:
-    return [*conflict_marker.findings(change), *conflict_suspected.findings(change)]
+    return list(conflict_marker.findings(change))
 
 
 def found(path: str, after: str, before: str | None = "a = 1\n", *, texts: bool = True) -> list[Finding]:
@@ -28,7 +26,13 @@ def found(path: str, after: str, before: str | None = "a = 1\n", *, texts: bool 
 )
 def test_the_three_markers_in_code_or_configuration_are_a_fact(path: str, texts: bool) -> None:  # noqa: FBT001 - a parameter of the table
     (finding,) = found(path, "a = 1\n" + TRIO, texts=texts)
-    assert (finding.signal, finding.fact, finding.path, finding.line, finding.end_line) == (MARKER, True, path, 2, 6)
+    assert (finding.signal, finding.fact, finding.path, finding.line, finding.end_line) == (
+        "conflict_marker",
+        True,
+        path,
+        2,
+        6,
+    )
 
 
 def test_a_conflict_with_the_ancestor_shown_is_one() -> None:
@@ -88,9 +92,8 @@ def test_underlines_and_single_markers_are_nothing(text: str) -> None:
         ("a.swift", "// shows a conflict\n" + TRIO),
     ],
 )
-def test_in_texts_tests_and_strings_it_is_only_suspected(path: str, text: str) -> None:
-    (finding,) = found(path, text, None)
-    assert (finding.signal, finding.fact) == (SUSPECT, False)
+def test_in_texts_tests_and_strings_it_may_be_an_example(path: str, text: str) -> None:
+    assert found(path, text, None) == []
 
 
 def test_one_that_stood_there_before_is_not_new() -> None:
@@ -108,4 +111,4 @@ def test_in_the_code_of_tests_and_examples_it_is_one_as_well(path: str) -> None:
     (finding,) = found(path, "a = 1\n" + TRIO, None)
     assert finding.fact
     change = change_of({path: "a = 1\n" * 30}, {path: "a = 1\n" * 30 + TRIO}, texts=False)
-    assert not next(conflict_suspected.findings(change)).fact
+    assert told(change) == []

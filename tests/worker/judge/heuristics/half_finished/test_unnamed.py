@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.judge.heuristics.half_finished.unnamed import handler_unrouted, type_unused
+from worker.judge.heuristics.half_finished.unnamed import type_unused
 
 TYPES = {
     "py": ("src/a.py", "class Store:\n    def get(self):\n        return Store\n"),
@@ -61,41 +61,3 @@ def test_a_moved_type_an_old_one_and_a_part_of_a_file_are_nothing() -> None:
 def test_an_old_type_under_a_new_name_is_nothing() -> None:
     body = "    def get(self):\n        return 1\n"
     assert unused("src/a.py", f"class Store:\n{body}", f"class Shop:\n{body}") == []
-
-
-HANDLERS = {
-    "go": ("a.go", "package a\n\nfunc showStore(w http.ResponseWriter, r *http.Request) {\n\tw.Write(nil)\n}\n"),
-    "py": ("a.py", "def show_store(request):\n    return page(request)\n"),
-    "ts": ("a.ts", "export function showStore(req: Request, res: Response) {\n  res.send(1)\n}\n"),
-}
-
-
-def unrouted(path: str, code: str, *, texts: bool = True) -> list[str]:
-    before = {path: "x = 1\n" * 30} if not texts else {}
-    return [one.note for one in handler_unrouted.findings(change_of(before, {path: code}, texts=texts))]
-
-
-@pytest.mark.parametrize(("path", "code"), HANDLERS.values(), ids=HANDLERS.keys())
-def test_a_new_handler_that_no_route_names_is_told(path: str, code: str) -> None:
-    name = "show_store" if path == "a.py" else "showStore"
-    assert unrouted(path, code) == [f"no route of this change leads to the new handler `{name}`"]
-    assert unrouted(path, f"{code}\n{'#' if path == 'a.py' else '//'} {name}\n") == []
-
-
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        ("a.py", "@get('/')\ndef show_store(request):\n    return page(request)\n"),
-        ("a.py", "def show_store(path):\n    return page(path)\n"),
-        ("a.py", "def main():\n    def show_store(request):\n        return page(request)\n"),
-        ("a.ts", "export function GET(req: Request, res: Response) {\n  res.send(1)\n}\n"),
-        ("src/pages/a.ts", HANDLERS["ts"][1]),
-        ("A.java", "class A {\n  void show(HttpServletRequest request) {\n    go(request);\n  }\n}\n"),
-    ],
-)
-def test_what_a_framework_finds_and_what_handles_no_request_is_nothing(path: str, code: str) -> None:
-    assert unrouted(path, code) == []
-
-
-def test_a_handler_in_a_part_of_a_file_is_nothing() -> None:
-    assert unrouted("a.py", "x = 1\n" * 30 + HANDLERS["py"][1] + "\n\ny = 1\n", texts=False) == []

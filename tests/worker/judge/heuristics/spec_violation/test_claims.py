@@ -4,11 +4,10 @@ import pytest
 
 from tests.worker.judge.heuristics.made import diff_of, plain_dossier
 from tests.worker.judge.heuristics.spec_violation.ruled import found
-from worker.domain.claim_pointer import quoted_line
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.claims import claimed_change_missing
 
-OUTSIDE, MISSING, DIFFERS = "claim_outside_change", "claimed_change_missing", "cited_line_differs"
+MISSING = "claimed_change_missing"
 TEXT = "import os\n\n\ndef load(path):\n    return read(path)\n" + "x = 1\n" * 20 + "last = load(a, b)\n"
 
 
@@ -24,19 +23,6 @@ def change(*places: str, evidence: str | None = None, body: str = "", summary: s
     dossier = plain_dossier(diff, files=files, case=case)
     pull = dossier.pull_request.model_copy(update={"body": body})
     return Change(dossier.model_copy(update={"pull_request": pull}))
-
-
-@pytest.mark.parametrize(
-    "place", ["src/a.py:4", "a.py", "./src/a.py:load", "src/gone.py", "in words", "src/", "x" * 600]
-)
-def test_a_claim_about_a_file_of_the_change_is_nothing(place: str) -> None:
-    assert OUTSIDE not in told(change(place))
-
-
-def test_a_claim_about_a_file_that_the_change_does_not_touch_is_told() -> None:
-    assert told(change("src/b.py:load")) == [OUTSIDE]
-    assert told(change("src/b.py:load", absent="src/b.py")) == ["cited_file_missing"]
-    assert list(claimed_change_missing.findings(Change(plain_dossier(diff_of({}, {"a.py": "x\n"}))))) == []
 
 
 @pytest.mark.parametrize(
@@ -91,51 +77,3 @@ def test_tests_that_are_said_to_be_added_may_stand_where_code_does_not_know_them
 )
 def test_what_is_changed_or_not_said_of_this_change_is_nothing(words: str) -> None:
     assert told(change(body=f"{words}\n")) == []
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "src/a.py:4: `def load(path):`",
-        "`src/a.py:5` `return  read(path)`",
-        'src/a.py:4-5 reads "def load(path): return read(path)"',
-        "src/a.py:6 - `return read(path)`",
-        "src/a.py:4 `def load(...):`",
-        "src/a.py:4 does it",
-        "src/a.py:4 `os`",
-        "src/a.py `def load`",
-        "b.py:4 `def store`",
-    ],
-)
-def test_a_line_that_says_what_is_quoted_or_is_not_known_is_nothing(place: str) -> None:
-    assert DIFFERS not in told(change(place))
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "src/a.py:4: `def store(path):`",
-        "src/a.py#L4 `last = load(a, b)`",
-        "src/a.py:4 says “def save(path)”",
-        'src/a.py:5 "never"',
-    ],
-)
-def test_a_line_that_says_something_else_than_is_quoted_is_told(place: str) -> None:
-    assert told(change(place)) == [DIFFERS]
-    assert told(change("src/a.py", evidence=place)) == [DIFFERS]
-
-
-def test_a_line_behind_the_end_is_doubtful_and_not_different() -> None:
-    assert told(change("src/a.py:400 `def store(path):`")) == ["citation_doubtful"]
-
-
-def test_a_file_beside_the_change_is_looked_up_too() -> None:
-    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.py", "evidence": "b.py:1 `two()`"}]}
-    files = [{"path": "b.py", "text": "one()\n"}]
-    assert told(Change(plain_dossier(diff_of({}, {"a.py": "x\n"}), files=files, case=case))) == [DIFFERS]
-
-
-def test_only_words_right_behind_a_line_are_its_quote() -> None:
-    assert quoted_line("a.py:4 `x = 1`") == "x = 1"
-    assert quoted_line("a.py:4 `    `") is None
-    assert quoted_line("a.py:4 which is not what `x = 1` does") is None

@@ -199,9 +199,7 @@ def test_facts_and_suspicions_are_told_apart_by_their_signals() -> None:
     assert [signal.name for signal in SIGNALS if signal.kind.value == "suspicion"] == [
         DOUBT,
         "citation_doubtful",
-        "claim_outside_change",
         "claimed_change_missing",
-        "cited_line_differs",
     ]
 
 

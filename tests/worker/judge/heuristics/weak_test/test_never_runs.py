@@ -177,32 +177,6 @@ def test_the_step_for_tests_of_one_name_names_every_definition(case: str) -> Non
     assert found.step == step
 
 
-MARKED = "mod tests {\n    #[test]\n    fn a() {\n        assert_eq!(f(), 1);\n    }\n"
-UNMARKED = [
-    ("tests/a.rs", f"{MARKED}\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n", 7),
-    ("ATest.java", "class ATest {\n  @Test void a() {\n    assertEquals(f(), 1);\n  }\n\n  void shouldB() {\n    assertEquals(f(), 2);\n  }\n}\n", 6),
-    ("test_a.py", "class TestA:\n    def test_a(self):\n        assert f() == 1\n\n    def _test_b(self):\n        assert f() == 2\n", 5),
-]  # fmt: skip
-CALLED = [
-    ("tests/a.rs", f"{MARKED}        should_b();\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
-    ("tests/a.rs", f"{MARKED}\n    fn should_b(x: u8) {{\n        assert_eq!(x, 2);\n    }}\n}}\n"),
-    ("tests/a.rs", f"{MARKED}\n    fn helper() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
-    ("tests/a.rs", f"{MARKED}\n    #[other]\n    fn should_b() {{\n        assert_eq!(f(), 2);\n    }}\n}}\n"),
-    ("test_a.py", "def test_a():\n    def test_b():\n        assert f() == 1\n    assert f() == 1\n"),
-    ("tests/a.py", "def should_b():\n    assert f() == 2\n"),
-]
-
-
-@pytest.mark.parametrize(("path", "text", "line"), UNMARKED, ids=[one[0] for one in UNMARKED])
-def test_what_looks_like_a_test_and_is_none_is_suspected(path: str, text: str, line: int) -> None:
-    assert seen_new(path, text) == [("test_unmarked", line)]
-
-
-@pytest.mark.parametrize(("path", "text"), CALLED, ids=range(len(CALLED)))
-def test_a_helper_is_no_test_without_a_mark(path: str, text: str) -> None:
-    assert "test_unmarked" not in names(seen_new(path, text))
-
-
 MEASURES = """class ATest {
   @Disabled("performance")
   @Test void lots() {
