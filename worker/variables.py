@@ -106,7 +106,7 @@ VARIABLES: Final[tuple[Variable, ...]] = (
     ),
     Variable(
         "ASSAY_PROMPT_TOKENS",
-        "the longest question to a model, in tokens; a larger change is asked about in parts; some models cost more above 100,000",
+        "the longest question to a model, in tokens; a change that does not fit is too_large; some models cost more above 100,000",
         "60000",
         CHOICE,
     ),

@@ -83,7 +83,7 @@ def judged(name: str) -> Judged:
         pause=Pause(settings["pause"]) if "pause" in settings else None,
         no_model=Skipped(settings.get("no_model", "no_model")),
         round_limit=settings.get("round_limit", ROUND_LIMIT),
-        room=Room(settings.get("question_bytes", 60_000), settings.get("questions", 6)),
+        room=Room(settings.get("question_bytes", 60_000)),
     )
     pull = dossier.pull_request
     subject = Subject(

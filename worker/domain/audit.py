@@ -99,8 +99,8 @@ class Law(Value):
     """By what the verdict was made, in whole but for the texts.
 
     `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look.
-    `pause`: who had stopped all judging. `round_limit`: how many rounds might end in a reject. `question_bytes`, `questions`:
-    the most that the model was shown; `second_bytes`: the most that the second was, where that is not the same.
+    `pause`: who had stopped all judging. `round_limit`: how many rounds might end in a reject. `question_bytes`: the most
+    that the model was shown; `second_bytes`: the most that the second was, where that is not the same.
     """
 
     rubric: str
@@ -115,7 +115,6 @@ class Law(Value):
     second_pricing_version: str | None = None
     board: bool = False
     question_bytes: int = 60_000
-    questions: int = 6
     second_bytes: int | None = None
 
 
@@ -141,12 +140,12 @@ def audit_json(record: AuditRecord) -> dict[str, Json]:
 
 
 def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
-    """The way back. Raises AuditError for a version that this code does not know."""
+    """The way back; what a law no longer has is left out. Raises AuditError for a version that this code does not know."""
     if fields["audit_version"] != VERSION:
         raise AuditError(fields["audit_version"])
     return AuditRecord(
         eval_id=EvalId(fields["eval_id"]),
-        law=Law(**fields["law"]),
+        law=Law(**{name: value for name, value in fields["law"].items() if name in Law.__match_args__}),
         steps=tuple(Step(Stage(one["stage"]), one["outcome"], one["reason"]) for one in fields["steps"]),
         exchanges=tuple(_exchange(one) for one in fields["exchanges"]),
         redactions=tuple(Taken(**one) for one in fields["redactions"]),

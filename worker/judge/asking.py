@@ -5,7 +5,6 @@ Imported only when a model is asked: nothing here is needed to judge by code alo
 read; nothing that went wrong with the model is a reject or a pass.
 """
 
-from collections.abc import Sequence
 from itertools import count
 from typing import assert_never
 
@@ -24,10 +23,8 @@ from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.iteration import correction
 from worker.judge.lengths import MANY_FILES
-from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachable
-from worker.judge.packing.consulting import consult_all
-from worker.judge.packing.joining import of_all
-from worker.judge.prompt import Material, Question, questions_about
+from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachable, consult
+from worker.judge.prompt import Material, Question, ask_about
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.room import Room
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
@@ -43,10 +40,10 @@ def ask(hearing: Hearing, docket: Docket, bench: Bench, seat: Seat, reason: str)
     """Ask one model, and hold what follows; *reason* says why it is asked."""
     standing = standing_of(hearing, docket, bench.rubric.id)
     material = Material(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci, standing)
-    questions = questions_about(material, bench.rubric, bench.prompt, docket.eval_id, _room(bench, seat))
-    if not questions:
+    question = ask_about(material, bench.rubric, bench.prompt, docket.eval_id, _room(bench, seat))
+    if question is None:
         return _too_long(hearing, reason)
-    return _consult(hearing, [_focused(one, seat.focus) for one in questions], bench, seat.model, reason)
+    return _consult(hearing, _focused(question, seat.focus), bench, seat.model, reason)
 
 
 def _room(bench: Bench, seat: Seat) -> Room:
@@ -70,32 +67,25 @@ def _too_long(hearing: Hearing, reason: str) -> Sitting:
     return Sitting(ruling, coverage, f"{reason}; the question does not fit any model")
 
 
-def _consult(hearing: Hearing, questions: Sequence[Question], bench: Bench, model: Model, reason: str) -> Sitting:
-    asked = _asked(hearing, questions[0], bench.rubric)
-
-    def reading(question: Question) -> Read:
-        return _reading(hearing, question, replace(asked, criteria=question.criteria, conditions=question.conditions))
-
-    consultation, coverage = consult_all(model, questions, reading)
+def _consult(hearing: Hearing, question: Question, bench: Bench, model: Model, reason: str) -> Sitting:
+    consultation = consult(model, question.prompt, _reading(hearing, question, _asked(hearing, question, bench.rubric)))
     if isinstance(consultation, Throttled):
-        return replace(throttled(hearing, consultation, reason), redactions=questions[0].redactions)
-    if isinstance(consultation, Answered):
-        consultation = replace(consultation, opinion=of_all(consultation.opinion, hearing.criteria, asked.claimed))
-    ruling = _with_model(hearing, consultation, coverage)
-    _, first = first_scores(hearing.dossier, questions[0].standing)
+        return replace(throttled(hearing, consultation, reason), redactions=question.redactions)
+    ruling = _with_model(hearing, consultation, question.coverage)
+    _, first = first_scores(hearing.dossier, question.standing)
     moves = progress(ruling.scores, first)
     ruling = replace(ruling, signals={**ruling.signals, **nearly_used_up(consultation.spent.near), **moves})
     opinion = consultation.opinion if isinstance(consultation, Answered) else None
     return Sitting(
         ruling,
-        coverage,
-        words.in_parts(reason, len(questions)),
+        question.coverage,
+        reason,
         asked=True,
         answers=opinion.conditions if opinion else (),
         spent=consultation.spent,
         exchanges=consultation.exchanges,
         steps=after_reading(opinion, ruling),
-        redactions=questions[0].redactions,
+        redactions=question.redactions,
     )
 
 

@@ -4,7 +4,7 @@ Does not fence and does not decide. Invariant: no score of an earlier round is t
 from our own sentences, so that the question can fence it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.ledger import LedgerEntry, conditions_of
@@ -33,9 +33,9 @@ def asked_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
     return still_open(conditions_of(ledger))
 
 
-def chapters(ledger: Sequence[LedgerEntry], standing: Standing, ids: Collection[str]) -> Iterator[Chapter]:
-    """*ledger* as it may leave; *standing* gives numbers and paths only; *ids* are the conditions that are asked about."""
-    conditions = tuple(one for one in asked_of(ledger) if one.id in ids)
+def chapters(ledger: Sequence[LedgerEntry], standing: Standing) -> Iterator[Chapter]:
+    """*ledger* as it may leave; *standing* gives numbers and paths only."""
+    conditions = asked_of(ledger)
     if conditions:
         said = (
             "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "

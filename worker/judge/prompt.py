@@ -1,7 +1,7 @@
-"""Dossier, rubric and the heuristic tier's suspicions -> the questions to the model: mostly one, several for a large change.
+"""Dossier, rubric and the heuristic tier's suspicions -> the question to the model.
 
 All fencing of untrusted text happens here. Does not ask. Invariant: the system part is the same for every pull request (so it
-is cached); everything that others wrote stands inside a fence; no question is larger than its room; what does not fit is
+is cached); everything that others wrote stands inside a fence; the question is no larger than its room; what does not fit is
 listed as not read, and counted so.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from worker.domain.diff import Diff, diff_of
-from worker.domain.dossier import Criterion, Dossier, UnreadReason
+from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.secrets import Redaction
-from worker.domain.value import Value, replace
+from worker.domain.value import Value
 from worker.domain.verdict import ClaimVerdict, Coverage
 from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
@@ -22,15 +22,14 @@ from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.iteration import Chapter, asked_of
 from worker.judge.lengths import MANY_FILES, reply_tokens
 from worker.judge.packing.chapters import Known, Limits, after_the_change, before_the_change
-from worker.judge.packing.choosing import Choice, choose, is_begun, is_complete, is_shown
+from worker.judge.packing.choosing import Choice, choose, is_shown
 from worker.judge.packing.listing import Changed, listing, most_bytes
-from worker.judge.packing.parts import Concern, Part, in_parts
 from worker.judge.packing.rendering import Text, rendered
 from worker.judge.packing.sheets import Sheet, sheets_of
 from worker.judge.room import ROOM, Room
 from worker.judge.sendable import sendable
 from worker.judge.standing import Standing
-from worker.judge.suspicions import Suspicion, suspicions_of
+from worker.judge.suspicions import suspicions_of
 from worker.judge.untrusted import fence_for, shown_path
 from worker.judge.validators import CiReport
 from worker.ports import Prompt
@@ -61,16 +60,15 @@ class Material(Value):
 
 
 class Question(Value):
-    """`coverage`: what is read of the change once this question is answered, and those before it.
+    """`coverage`: what is read of the change once it is answered.
 
-    `criteria`, `conditions` and `questions`: what it asks for. `redactions`: what was taken out, for the record. `sent` is the dossier as it
-    may leave: of it, and not of the one that came in, are the model's quotes and pointers.
+    `conditions` and `questions`: what it asks for beside the criteria. `redactions`: what was taken out, for the record. `sent`
+    is the dossier as it may leave: of it, and not of the one that came in, are the model's quotes and pointers.
     """
 
     prompt: Prompt
     coverage: Coverage
     sent: Dossier
-    criteria: tuple[Criterion, ...]
     conditions: tuple[str, ...]
     redactions: tuple[Redaction, ...] = ()
     standing: Standing = Standing()
@@ -78,32 +76,13 @@ class Question(Value):
 
 
 def ask_about(material: Material, rubric: Rubric, text: PromptText, seed: str, room: Room = ROOM) -> Question | None:
-    """The first question (mostly there is one) that a change takes. None: not even the issue fits."""
-    return next(iter(questions_about(material, rubric, text, seed, room)), None)
+    """The question about a change; *seed* (the eval id) makes each fence new. None: not even the issue fits.
 
-
-def questions_about(
-    material: Material, rubric: Rubric, text: PromptText, seed: str, room: Room
-) -> tuple[Question, ...]:
-    """The questions that a change takes, in order; *seed* (the eval id) makes each fence new. None: not even the issue fits."""
+    Of a change that does not fit, it shows what is most urgent: that may be rejected, and the coverage keeps it from an accept.
+    """
     desk = _Desk(material, rubric, text, seed)
     known = desk.fitting(room)
-    if known is None:
-        return ()
-    rooms = desk.rooms(room, known)
-    sheets = sheets_of(desk.diff, desk.suspected, desk.withheld, rooms.change * room.questions)
-    parts = _parts(desk, sheets, rooms.change, room)
-    return tuple(desk.question(sheets, parts, at, rooms) for at in range(len(parts)))
-
-
-def _parts(desk: "_Desk", sheets: Sequence[Sheet], left: int, room: Room) -> tuple[Part, ...]:
-    """One part if all fits, or if no number of parts could lead to an accept; then what is most urgent may still reject."""
-    everything = frozenset(range(len(desk.concerns)))
-    first = Part(choose(sheets, left), everything)
-    readable = not coverage_of(desk.dossier, desk.diff).unread
-    if is_complete(sheets, [first.choice]) or not readable:
-        return (first,)
-    return in_parts(sheets, desk.files, desk.concerns, left, room.questions) or (first,)
+    return None if known is None else desk.question(desk.rooms(room, known))
 
 
 def system_part(text: PromptText, rubric: Rubric) -> str:
@@ -124,7 +103,7 @@ class _Rooms(Value):
 
 
 class _Desk:
-    """Where the questions on one change are made, from what may leave alone."""
+    """Where the question is made, from what may leave alone."""
 
     def __init__(self, material: Material, rubric: Rubric, text: PromptText, seed: str) -> None:
         sent = sendable(material.dossier, material.opinion, material.claims)
@@ -136,10 +115,7 @@ class _Desk:
         self.suspected = frozenset(one.path for one in sent.opinion.findings if one.path)
         unread = sent.dossier.files_unread
         self.withheld = frozenset(one.path for one in unread if one.reason is UnreadReason.NEVER_SEND)
-        self.criteria = sent.dossier.criteria or ()
-        self.conditions = asked_of(sent.dossier.ledger)
-        self.concerns = [Concern(one.id, one.text) for one in (*self.criteria, *self.conditions)]
-        self._named = material.dossier.criteria or ()
+        self.conditions = tuple(condition.id for condition in asked_of(sent.dossier.ledger))
         self._material = material
         self._sent = sent
         self._rubric = [one.id for one in rubric.criteria]
@@ -163,11 +139,8 @@ class _Desk:
         return len(self._system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
 
     def _known(self, limits: Limits) -> Known:
-        ids = frozenset(one.id for one in self.conditions)
         return Known(
             dossier=self.dossier,
-            criteria=self.criteria,
-            conditions=ids,
             suspicions=self.suspicions,
             claims=self._sent.claims,
             ci=self._material.ci,
@@ -175,58 +148,37 @@ class _Desk:
             limits=limits,
         )
 
-    def question(self, sheets: Sequence[Sheet], parts: Sequence[Part], at: int, rooms: "_Rooms") -> Question:
-        """The question on part number *at*."""
-        part, choices = parts[at], [one.choice for one in parts]
-        mine = sorted(one for one in part.concerns if one < len(self.criteria))
-        conditions = [
-            self.conditions[one - len(self.criteria)] for one in sorted(part.concerns) if one >= len(self.criteria)
-        ]
-        of_part = replace(
-            rooms.beside,
-            criteria=tuple(self.criteria[one] for one in mine),
-            conditions=frozenset(one.id for one in conditions),
-            suspicions=self._questions(sheets, choices, at),
-            part=(at + 1, len(parts)),
-        )
-        listed = listing(Changed(self.diff, self.dossier, sheets), choices, at, rooms.listing)
-        texts = rendered(sheets, part.choice, self.files, rooms.change)
+    def question(self, rooms: "_Rooms") -> Question:
+        """The question, with as much of the change as fits."""
+        sheets = sheets_of(self.diff, self.suspected, self.withheld, rooms.change)
+        choice = choose(sheets, rooms.change)
+        listed = listing(Changed(self.diff, self.dossier, sheets), choice, rooms.listing)
+        texts = rendered(sheets, choice, self.files, rooms.change)
         chapters = (
-            *before_the_change(of_part),
+            *before_the_change(rooms.beside),
             *_tests(text for text in texts if text.is_test),
             _changes(listed.text, [text for text in texts if not text.is_test]),
-            *after_the_change(of_part),
+            *after_the_change(rooms.beside),
         )
-        turn = _fenced(chapters, f"{self._seed}/{at}" if at else self._seed, _ending(len(self.paths)))
+        turn = _fenced(chapters, self._seed, _ending(len(self.paths)))
         return Question(
-            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens(of_part)),
-            coverage=self._coverage(sheets, choices[: at + 1], listed.hidden),
+            prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens()),
+            coverage=self._coverage(sheets, choice, listed.hidden),
             sent=self.dossier,
-            criteria=tuple(self._named[one] for one in mine),
-            conditions=tuple(one.id for one in conditions),
+            conditions=self.conditions,
             redactions=self._sent.redactions,
             standing=self._material.standing,
-            questions=tuple(one.id for one in of_part.suspicions),
+            questions=tuple(suspicion.id for suspicion in self.suspicions),
         )
 
-    def _reply_tokens(self, part: Known) -> int:
-        criteria, paths = [one.id for one in part.criteria], map(shown_path, self.paths)
-        questions = [one.id for one in part.suspicions]
-        return reply_tokens(criteria, sorted(part.conditions), self._rubric, paths, questions)
+    def _reply_tokens(self) -> int:
+        criteria = [criterion.id for criterion in self.dossier.criteria or ()]
+        questions = [suspicion.id for suspicion in self.suspicions]
+        return reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, self.paths), questions)
 
-    def _questions(self, sheets: Sequence[Sheet], choices: Sequence[Choice], at: int) -> tuple[Suspicion, ...]:
-        """The suspicions that this part can answer; those without a place in a file that is shown stand in the first."""
-        home: dict[str, int] = {}
-        for number, choice in enumerate(choices):
-            for sheet in sheets:
-                if sheet.position in choice.shown:
-                    home.setdefault(sheet.file.path, number)
-        return tuple(one for one in self.suspicions if home.get(one.finding.path or "", 0) == at)
-
-    def _coverage(self, sheets: Sequence[Sheet], choices: Sequence[Choice], unlisted: tuple[str, ...]) -> Coverage:
-        seen = [choice.shown for choice in choices]
-        left = [sheet for sheet in sheets if not is_shown(sheet, seen)]
-        begun = {sheet.file.path for sheet in left if is_begun(sheet, seen)}
+    def _coverage(self, sheets: Sequence[Sheet], choice: Choice, unlisted: tuple[str, ...]) -> Coverage:
+        left = [sheet for sheet in sheets if not is_shown(sheet, choice)]
+        begun = {sheet.file.path for sheet in left if sheet.position in choice.shown}
         hidden = {sheet.file.path for sheet in left} - begun
         return coverage_of(self.dossier, self.diff, begun, {*hidden, *unlisted})
 

@@ -70,7 +70,7 @@ def replay(
         model,
         pause,
         law.round_limit,
-        room=Room(law.question_bytes, law.questions),
+        room=Room(law.question_bytes),
         rooms=_rooms(law),
         second=second,
         board=law.board,
@@ -90,7 +90,7 @@ def replay(
 
 
 def _rooms(law: Law) -> dict[str, Room]:
-    return {} if law.second is None or law.second_bytes is None else {law.second: Room(law.second_bytes, law.questions)}
+    return {} if law.second is None or law.second_bytes is None else {law.second: Room(law.second_bytes)}
 
 
 def docket_beside(recorded: Accept | Reject | Abstain, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:

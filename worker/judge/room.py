@@ -1,4 +1,4 @@
-"""How much one question to a model may hold, and how many questions one change may take.
+"""How much the question to a model may hold.
 
 Does not measure anything. Invariant: a room is in bytes, since a token is a byte at least: what fits the bytes fits the tokens.
 """
@@ -9,19 +9,15 @@ from worker.domain.money import LEAST_REPLIES, TOKEN_MARGIN, Density
 from worker.domain.value import Value
 
 PROMPT_TOKENS: Final = 60_000
-"""The most tokens of one question. At a token for each byte, nine of ten recorded changes of agents are read whole in one."""
-
-QUESTIONS: Final = 6
-"""The most parts that a change is judged in."""
+"""The most tokens of a question. At a token for each byte, nine of ten recorded changes of agents are read whole."""
 
 _STEP: Final = 1_000
 
 
 class Room(Value):
-    """`question_bytes`: of the whole question, system part and schema included. `questions`: for one change."""
+    """`question_bytes`: of the whole question, system part and schema included."""
 
     question_bytes: int = PROMPT_TOKENS
-    questions: int = QUESTIONS
 
 
 ROOM: Final = Room()

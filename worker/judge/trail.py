@@ -65,7 +65,6 @@ def law_of(bench: Bench) -> Law:
         pricing_version=bench.model.pricing_version if bench.model else None,
         round_limit=bench.round_limit,
         question_bytes=bench.room.question_bytes,
-        questions=bench.room.questions,
         pause=bench.pause.value if bench.pause else None,
         second=bench.second.name if bench.second else None,
         second_bytes=bench.room_of(bench.second).question_bytes if bench.second else None,

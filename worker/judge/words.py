@@ -154,11 +154,6 @@ def too_long() -> tuple[str, str]:
     )
 
 
-def in_parts(reason: str, parts: int) -> str:
-    """Why the model was asked, and that a change was too large for one question."""
-    return reason if parts == 1 else f"{reason}; judged in {parts} parts"
-
-
 def unreadable(problem: str) -> tuple[str, str]:
     return (
         f"The diff can't be read: {problem}. Nothing of this change was judged.",

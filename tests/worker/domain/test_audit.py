@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -55,3 +56,9 @@ def test_what_was_written_is_read_again() -> None:
 def test_a_record_of_a_newer_version_is_refused_and_not_guessed_at() -> None:
     with pytest.raises(AuditError, match="was written in version 2; this Assay reads version 1"):
         read_audit({**audit_json(RECORD), "audit_version": 2})
+
+
+def test_what_a_law_no_longer_has_is_left_out() -> None:
+    fields: Any = audit_json(RECORD)
+    fields["law"]["questions"] = 6
+    assert read_audit(fields) == RECORD

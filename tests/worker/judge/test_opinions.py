@@ -100,7 +100,7 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     said = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
     said["concern"] = "`value_0` is no upload."
     first, second = model_of(said), strong(said)
-    seated = replace(bench(first), second=second, room=Room(100_000), rooms={"claude-opus-5-5": Room(30_000, 1)})
+    seated = replace(bench(first), second=second, room=Room(100_000), rooms={"claude-opus-5-5": Room(30_000)})
     heard = hear(of, docket(), seated)
     sizes = [len(one.asked[0].turns[0].encode()) for one in (first, second)]
     assert sizes[1] < 30_000 < sizes[0]
@@ -109,7 +109,7 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     kept = read_audit(audit_json(heard.audit))
     assert replay(heard.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
     chosen = replace(seated, choices={"claude-opus-5-5": second}).chosen_by(Policy(model="claude-opus-5-5"))
-    assert chosen.room == Room(30_000, 1)
+    assert chosen.room == Room(30_000)
 
 
 def test_two_rejects_for_the_same_reason_reject_in_the_words_of_the_second() -> None:

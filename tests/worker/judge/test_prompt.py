@@ -29,7 +29,7 @@ from worker.domain.verdict import Coverage
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.form import reply_schema
-from worker.judge.prompt import Material, Question, ask_about, questions_about, system_part
+from worker.judge.prompt import Material, Question, ask_about, system_part
 from worker.judge.room import Room
 from worker.judge.validators import read_ci
 from worker.llm.size import size_of
@@ -254,14 +254,21 @@ def test_what_hides_and_what_is_secret_is_not_shown_as_it_is() -> None:
     assert found[1:] == ['1 +KEY = "[redacted: github token]"', "2 +a = '\\u200b'"]
 
 
-def test_what_is_too_much_for_all_parts_is_shown_as_far_as_one_question_holds_it() -> None:
+def test_what_is_too_much_is_shown_as_far_as_the_question_holds_it() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(3_000)]
     asked = question(diff=new_file("a.py", *big) + new_file("b.py", *big) + new_file("c.md", "small"), files=None)
     found = fenced(asked.prompt.turns[0])
     assert asked.coverage == Coverage(read=("c.md",), partly=("a.py",), unread=("b.py",))
-    assert found['diff of "a.py"'].endswith(" stretches of this file are not shown]")
+    assert found['diff of "a.py"'].endswith("\n[cut here: the rest of this file is not shown]")
     assert '"b.py": added, +3000 -0, not read' in found["changed files"]
     assert "missing" not in found["changed files"]
+
+
+def test_a_file_that_finds_too_little_room_beside_another_says_how_much_of_it_is_left_out() -> None:
+    body = [f"value_{n} = '{'y' * 60}'" for n in range(300)]
+    asked = question(diff=new_file("a.py", *body) + new_file("b.py", *body), files=None)
+    assert asked.coverage == Coverage(read=("a.py",), partly=("b.py",))
+    assert fenced(asked.prompt.turns[0])['diff of "b.py"'].endswith("2 of the 3 stretches of this file are not shown]")
 
 
 def test_code_goes_before_data_where_there_is_no_room_for_both() -> None:
@@ -274,65 +281,9 @@ def test_a_file_of_which_something_is_suspected_goes_first() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(2_000)]
     diff = new_file("a.py", *big) + new_file("b.py", *big) + new_file("z.py", *big[:100])
     suspected = opinion(fact(fact=False, path="b.py", line=1), confidence=0.5)
-    asked = ask_about(material(dossier(diff=diff, files=None), suspected), RUBRIC, TEXT, "e", Room(60_000, 1))
+    asked = ask_about(material(dossier(diff=diff, files=None), suspected), RUBRIC, TEXT, "e")
     assert asked is not None
     assert asked.coverage.partly == ("b.py",)
-
-
-def test_a_large_change_is_asked_about_in_parts_that_cover_it_all() -> None:
-    criteria = (
-        Criterion(id="AC1", text="the parser reads tables"),
-        Criterion(id="AC2", text="the printer draws borders"),
-    )
-    body = [f"value_{n} = '{'y' * 60}'" for n in range(400)]
-    diff = new_file("parser/tables.py", *body) + new_file("printer/borders.py", *body)
-    of = material(dossier(diff=diff, files=None, criteria=criteria), opinion())
-    first, second = questions_about(of, RUBRIC, TEXT, "e", Room(60_000, 4))
-    assert [one.id for one in (*first.criteria, *second.criteria)] == ["AC1", "AC2"]
-    assert first.coverage == Coverage(read=("parser/tables.py",), unread=("printer/borders.py",))
-    assert second.coverage == Coverage(read=("parser/tables.py", "printer/borders.py"))
-    assert "part 1 of 2" in unfenced(first.prompt.turns[0])
-    assert "AC2" not in fenced(first.prompt.turns[0])["criteria"]
-    listed = fenced(first.prompt.turns[0])["changed files"]
-    assert '"printer/borders.py": added, +400 -0, in another part' in listed
-    assert first.prompt.system == second.prompt.system
-
-
-def test_a_change_that_can_not_be_accepted_anyway_takes_one_question() -> None:
-    body = [f"value_{n} = '{'y' * 60}'" for n in range(700)]
-    diff = new_file("a.py", *body) + new_file("b.py", *body)
-    unread = (UnreadFile(path="huge.json", reason=UnreadReason.OVER_LIMIT),)
-    asked = [
-        len(
-            questions_about(
-                material(dossier(diff=diff, files=None, files_unread=one), opinion()), RUBRIC, TEXT, "e", Room()
-            )
-        )
-        for one in ((), unread)
-    ]
-    assert asked == [3, 1]
-
-
-def test_a_suspicion_stands_in_the_part_that_shows_its_place_and_no_other() -> None:
-    body = [f"value_{n} = '{'y' * 60}'" for n in range(700)]
-    diff = new_file("a.py", *body) + new_file("b.py", *body)
-    tier = opinion(fact(fact=False, path="b.py", line=1), fact(fact=False, path=None, line=None), confidence=0.5)
-    asked = questions_about(material(dossier(diff=diff, files=None), tier), RUBRIC, TEXT, "e", Room())
-    told = [fenced(one.prompt.turns[0]).get("questions", "") for one in asked]
-    assert sum("b.py:1" in one for one in told) == 1
-    assert sum("?" in one and "b.py" not in one for one in told) <= 1
-    assert "".join(told).count("Does this") == 2
-
-
-def test_an_open_condition_is_asked_about_in_one_part_only() -> None:
-    body = [f"value_{n} = '{'y' * 60}'" for n in range(700)]
-    diff = new_file("attempts.py", *body) + new_file("b.py", *body)
-    rounds = [entry(rejected(round=1))]
-    asked = questions_about(
-        material(dossier(diff=diff, files=None, ledger=rounds), opinion()), RUBRIC, TEXT, "e", Room()
-    )
-    assert [one.conditions for one in asked if one.conditions] == [("c1",)]
-    assert sum("open conditions" in fenced(one.prompt.turns[0]) for one in asked) == 1
 
 
 def test_a_lock_file_that_follows_its_manifest_is_told_in_a_line_and_read() -> None:

@@ -7,7 +7,7 @@ own sentences (`said`) quotes one; titles, labels and commit messages are left o
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier import Dossier
 from worker.domain.ledger import LedgerEntry, in_prompt
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Reject
@@ -39,25 +39,19 @@ class Limits(Value):
 
 
 class Known(Value):
-    """What the chapters are made from; all of it may leave. `part`: the number of this question, and of how many.
-
-    `criteria`, `conditions` and `suspicions` are those of this question.
-    """
+    """What the chapters are made from; all of it may leave."""
 
     dossier: Dossier
-    criteria: tuple[Criterion, ...]
-    conditions: frozenset[str]
     suspicions: tuple[Suspicion, ...]
     claims: tuple[ClaimVerdict, ...]
     ci: CiReport
     standing: Standing
     limits: Limits = Limits()
-    part: tuple[int, int] = (1, 1)
 
 
 def before_the_change(known: Known) -> Iterator[Chapter]:
     """From the rules to what the validators said."""
-    for build in (_guidance, _issues, _part, _criteria, _iteration, _contest, _case, _ci):
+    for build in (_guidance, _issues, _criteria, _iteration, _contest, _case, _ci):
         yield from build(known)
 
 
@@ -92,21 +86,10 @@ def _issues(known: Known) -> Iterator[Chapter]:
     yield Chapter("The issue", "What was asked for, in its author's words.", texts)
 
 
-def _part(known: Known) -> Iterator[Chapter]:
-    number, total = known.part
-    if total > 1:
-        said = (
-            f"The change is too large for one question. This is part {number} of {total}: judge the criteria given here by "
-            "what is shown here. What is listed as in another part is judged there: it is neither missing nor unread."
-        )
-        yield Chapter("A part of the change", said)
-
-
 def _criteria(known: Known) -> Iterator[Chapter]:
-    criteria = known.criteria
+    criteria = known.dossier.criteria
     if not criteria:
-        reason = "None are known" if known.part[1] == 1 else "None are for this part"
-        yield Chapter("The criteria", f"{reason}: judge the change by what it sets out to do. `criteria` is [].")
+        yield Chapter("The criteria", "None are known: judge the change by what it sets out to do. `criteria` is [].")
         return
     share = max(LEAST, known.limits.criteria // len(criteria))
     said = "Answer for each of these ids."
@@ -125,7 +108,7 @@ def _criteria(known: Known) -> Iterator[Chapter]:
 
 def _iteration(known: Known) -> Iterator[Chapter]:
     """Closing conditions, what is new, what was said before: from the second round on."""
-    for one in chapters(known.dossier.ledger, known.standing, known.conditions):
+    for one in chapters(known.dossier.ledger, known.standing):
         share = max(LEAST, known.limits.ledger // max(1, len(one.texts)))
         yield Chapter(one.heading, one.said, tuple((label, _safe(text, share)) for label, text in one.texts))
 

@@ -9,33 +9,30 @@ from itertools import groupby
 from worker.domain.value import Value
 from worker.judge.packing.sheets import NOTE_BYTES, Sheet, overhead_of
 
-Stretch = tuple[int, int]
-"""The first of a file's pieces, and the one behind the last."""
-
 
 class Choice(Value):
-    """`shown`: of each file, by its position in the diff, the pieces that are shown. `size`: what they take."""
+    """`shown`: of each file, by its position in the diff, how many of its first pieces are shown. `size`: what they take."""
 
-    shown: Mapping[int, Stretch]
+    shown: Mapping[int, int]
     size: int
 
 
 def choose(sheets: Iterable[Sheet], room: int) -> Choice:
     """Fill the *room*. The *sheets* come by urgency."""
-    shown: dict[int, Stretch] = {}
+    shown: dict[int, int] = {}
     left = room
     for _, same in groupby(sheets, key=lambda one: one.rank):
         large: list[Sheet] = []
         for sheet in same:
             if sheet.is_all and sheet.size <= left:
-                shown[sheet.position] = (0, len(sheet.pieces))
+                shown[sheet.position] = len(sheet.pieces)
                 left -= sheet.size if sheet.pieces else 0
             else:
                 large.append(sheet)
         for sheet in large:
             count, size = _fitting(sheet, left)
             if count:
-                shown[sheet.position] = (0, count)
+                shown[sheet.position] = count
                 left -= size
     return Choice(shown, room - left)
 
@@ -51,17 +48,6 @@ def _fitting(sheet: Sheet, room: int) -> tuple[int, int]:
     return count, size
 
 
-def is_complete(sheets: Iterable[Sheet], choices: Iterable[Choice]) -> bool:
-    """Whether the *choices* together show every piece of every file."""
-    seen = [choice.shown for choice in choices]
-    return all(is_shown(sheet, seen) for sheet in sheets)
-
-
-def is_shown(sheet: Sheet, seen: Iterable[Mapping[int, Stretch]]) -> bool:
-    """Whether all of one file is in what was *seen*. No piece is in two of them."""
-    stretches = [shown[sheet.position] for shown in seen if sheet.position in shown]
-    return sheet.is_all and sum(end - first for first, end in stretches) == len(sheet.pieces)
-
-
-def is_begun(sheet: Sheet, seen: Iterable[Mapping[int, Stretch]]) -> bool:
-    return any(sheet.position in shown for shown in seen)
+def is_shown(sheet: Sheet, choice: Choice) -> bool:
+    """Whether the *choice* shows all of one file."""
+    return sheet.is_all and choice.shown.get(sheet.position, 0) == len(sheet.pieces)

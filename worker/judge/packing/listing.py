@@ -11,13 +11,13 @@ from worker.domain.diff import Diff, FileDiff
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.value import Value
 from worker.judge.coverage import is_told
-from worker.judge.packing.choosing import Choice, is_begun, is_shown
+from worker.judge.packing.choosing import Choice, is_shown
 from worker.judge.packing.sheets import Sheet
 from worker.judge.packing.toolmade import told_in_a_line
 from worker.judge.untrusted import shown_path
 from worker.judge.views import listed
 
-SHOWN, IN_PART, ELSEWHERE, NOT_READ = "shown", "shown in part", "in another part", "not read"
+SHOWN, IN_PART, NOT_READ = "shown", "shown in part", "not read"
 TOLD_HERE: Final = "nothing else to show"
 LONGEST_STATE: Final = f"{NOT_READ}: its content is not text"
 LONGEST_REASON: Final = 60
@@ -55,9 +55,9 @@ def most_bytes(diff: Diff, dossier: Dossier) -> int:
     return sum(len(text.encode()) + LONGEST_REASON for text in (*told, *kept_back)) + 2 * len(MORE)
 
 
-def listing(change: Changed, choices: Sequence[Choice], at: int, room: int) -> Listing:
-    """The list beside the choice number *at*. What is told nowhere else stands first."""
-    lines = sorted(_lines(change, choices, at), key=lambda line: not line.tells_all)
+def listing(change: Changed, choice: Choice, room: int) -> Listing:
+    """The list beside what was chosen. What is told nowhere else stands first."""
+    lines = sorted(_lines(change, choice), key=lambda line: not line.tells_all)
     kept: list[str] = []
     hidden: list[str] = []
     left = room - len(MORE) - 8
@@ -71,13 +71,13 @@ def listing(change: Changed, choices: Sequence[Choice], at: int, room: int) -> L
     return Listing("\n".join(kept), tuple(hidden))
 
 
-def _lines(change: Changed, choices: Sequence[Choice], at: int) -> Iterator[_Line]:
+def _lines(change: Changed, choice: Choice) -> Iterator[_Line]:
     dossier, diff = change.dossier, change.diff
     sheets = {sheet.position: sheet for sheet in change.sheets}
     reasons = {file.path: file.reason for file in dossier.files_unread}
     for position, file in enumerate(diff.files):
         sheet, reason = sheets.get(position), reasons.get(file.path)
-        state = NOT_READ if reason is UnreadReason.NEVER_SEND else _state(file, dossier, sheet, choices, at)
+        state = NOT_READ if reason is UnreadReason.NEVER_SEND else _state(file, dossier, sheet, choice)
         tells_all = sheet is None or sheet.summary is not None
         why = f" (whole text not read: {_said(reason)})" if reason else ""
         yield _Line(file.path, listed(file, state) + why, tells_all)
@@ -91,14 +91,11 @@ def _said(reason: UnreadReason) -> str:
     return reason.replace("_", " ")
 
 
-def _state(file: FileDiff, dossier: Dossier, sheet: Sheet | None, choices: Sequence[Choice], at: int) -> str:
+def _state(file: FileDiff, dossier: Dossier, sheet: Sheet | None, choice: Choice) -> str:
     if sheet is None:
         return TOLD_HERE if is_told(file, dossier) else f"{NOT_READ}: its content is not text"
     if sheet.summary is not None:
         return sheet.summary
-    now = choices[at].shown
-    if is_shown(sheet, [now]):
+    if is_shown(sheet, choice):
         return SHOWN
-    if is_begun(sheet, [now]):
-        return IN_PART
-    return ELSEWHERE if is_begun(sheet, [one.shown for one in choices]) else NOT_READ
+    return IN_PART if sheet.position in choice.shown else NOT_READ

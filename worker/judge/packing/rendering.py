@@ -46,11 +46,11 @@ def rendered(sheets: Sequence[Sheet], choice: Choice, files: Sequence[ChangedFil
 
 def _text(sheet: Sheet, choice: Choice, file: ChangedFile, slack: int) -> tuple[Text, int]:
     """How the file is shown, and what its unchanged lines take."""
-    first, end = choice.shown[sheet.position]
+    shown = sheet.pieces[: choice.shown[sheet.position]]
     is_test = role_of(file.path) is Role.TEST and sheet.rank is Rank.TESTS_AND_SUSPECTS
     label = label_of(file.path)
-    plain = numbered(_bare(sheet, first, end))
-    left_out = len(sheet.pieces) - (end - first)
+    plain = numbered(of_hunk(piece.hunk) for piece in shown)
+    left_out = len(sheet.pieces) - len(shown)
     if left_out or not sheet.is_all:
         return Text(label, f"{plain}\n{_note(sheet, left_out)}", is_test), 0
     for suffix, text in _fuller(sheet, file, is_test=is_test):
@@ -58,10 +58,6 @@ def _text(sheet: Sheet, choice: Choice, file: ChangedFile, slack: int) -> tuple[
         if more <= slack:
             return Text(label + suffix, text, is_test), more
     return Text(label, plain, is_test), 0
-
-
-def _bare(sheet: Sheet, first: int, end: int) -> Iterator[Stretch]:
-    return (of_hunk(piece.hunk) for piece in sheet.pieces[first:end])
 
 
 def _note(sheet: Sheet, left_out: int) -> str:

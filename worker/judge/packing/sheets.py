@@ -54,10 +54,7 @@ class Sheet(Value):
     @property
     def size(self) -> int:
         """Bytes that it takes to show all of it."""
-        return self.size_from(0)
-
-    def size_from(self, piece: int) -> int:
-        return overhead_of(self.file.path) + sum(one.size for one in self.pieces[piece:])
+        return overhead_of(self.file.path) + sum(piece.size for piece in self.pieces)
 
 
 def label_of(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What fits one question, and how a change is cut where it does not."""
+"""What of a change fits into the question."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,7 @@ from tests.worker.judge.making import dossier, new_file
 from tests.worker.judge.packing.changes import diff_of
 from worker.domain.dossier import Dossier, HeadFile
 from worker.judge.heuristics.change import Change
-from worker.judge.packing.choosing import choose, is_begun, is_complete, is_shown
-from worker.judge.packing.parts import Concern, Part, in_parts
+from worker.judge.packing.choosing import choose, is_shown
 from worker.judge.packing.rendering import rendered
 from worker.judge.packing.sheets import FENCE_BYTES, Rank, Sheet, rank_of, sheets_of
 
@@ -50,7 +49,7 @@ def test_what_is_shown_never_takes_more_than_the_room(files: Any, room: int) -> 
 def test_the_order_of_the_files_does_not_change_what_is_read(files: Any, room: int, random: Any) -> None:
     shuffled = list(files)
     random.shuffle(shuffled)
-    read: list[dict[str, tuple[int, int]]] = []
+    read: list[dict[str, int]] = []
     for each in (files, shuffled):
         laid = sheets(change(each))
         shown = choose(laid, room).shown
@@ -58,75 +57,21 @@ def test_the_order_of_the_files_does_not_change_what_is_read(files: Any, room: i
     assert read[0] == read[1]
 
 
-@settings(max_examples=settings().max_examples * 6 // 10, deadline=None)
-@given(FILES, st.integers(9_500, 60_000), st.randoms())
-def test_parts_hold_every_piece_once_within_their_room_whatever_the_order(files: Any, room: int, random: Any) -> None:
-    shuffled = list(files)
-    random.shuffle(shuffled)
-    concerns = (Concern("AC1", "the parser parses"), Concern("AC2", "the printer prints"))
-    cuts: list[list[dict[str, tuple[int, int]]] | None] = []
-    for each in (files, shuffled):
-        of = change(each)
-        laid = sheets(of)
-        parts = in_parts(laid, Change(of).files, concerns, room, 50)
-        if parts is None:
-            cuts.append(None)
-            continue
-        assert is_complete(laid, [part.choice for part in parts])
-        assert all(part.choice.size <= room for part in parts)
-        assert sorted(one for part in parts for one in part.concerns) == [0, 1]
-        names = {sheet.position: sheet.file.path for sheet in laid}
-        cuts.append([{names[at]: pieces for at, pieces in part.choice.shown.items()} for part in parts])
-    assert cuts[0] == cuts[1]
-
-
-def cut(
-    room: int, most: int, *files: tuple[str, int, str], concerns: tuple[Concern, ...] = ()
-) -> tuple[Part, ...] | None:
-    of = change(files)
-    return in_parts(sheets(of), Change(of).files, concerns, room, most)
-
-
-def test_files_stand_with_the_criterion_that_they_are_about() -> None:
-    line = "y" * 80
-    files = (("parser/read.py", 200, line), ("printer/draw.py", 200, line), ("tests/test_parser_read.py", 100, line))
-    concerns = (Concern("AC1", "the printer draws"), Concern("AC2", "the parser reads"))
-    parts = cut(30_000, 3, *files, concerns=concerns)
-    assert parts is not None
-    assert [(sorted(part.choice.shown), sorted(part.concerns)) for part in parts] == [([1], [0]), ([0, 2], [1])]
-
-
-def test_a_file_larger_than_a_part_is_spread_over_several() -> None:
-    parts = cut(20_000, 9, ("a.py", 600, "y" * 80))
-    assert parts is not None
-    assert len(parts) == 3
-    assert [part.choice.shown[0] for part in parts] == [(0, 2), (2, 4), (4, 7)]
-
-
 def test_of_files_that_are_alike_the_first_by_name_is_read_wherever_it_stands() -> None:
     alike = [("src/a.py", 200, "y" * 80), ("src/b.py", 200, "y" * 80)]
     for each in (alike, alike[::-1]):
         laid = sheets(change(each))
-        shown = choose(laid, 20_000).shown
-        whole = [sheet.file.path for sheet in laid if is_shown(sheet, [shown])]
+        choice = choose(laid, 20_000)
+        whole = [sheet.file.path for sheet in laid if is_shown(sheet, choice)]
         assert whole == ["src/a.py"]
 
 
-def test_what_takes_more_parts_than_are_allowed_is_not_cut() -> None:
-    assert cut(20_000, 2, ("a.py", 600, "y" * 80)) is None
-    assert cut(30_000, 2, ("a.py", 250, "y" * 80), ("b.py", 250, "y" * 80), ("c.py", 160, "y" * 80)) is None
-
-
-def test_a_line_longer_than_a_part_can_not_be_read_in_parts() -> None:
-    assert cut(20_000, 9, ("a.min.js", 1, "y" * 30_000)) is None
-
-
-def test_a_file_is_begun_and_not_shown_where_a_piece_is_missing() -> None:
+def test_a_file_is_shown_in_part_where_a_piece_is_missing() -> None:
     laid = sheets(change([("a.py", 600, "y" * 80)]))
     choice = choose(laid, 20_000)
-    assert is_begun(laid[0], [choice.shown])
-    assert not is_shown(laid[0], [choice.shown])
-    assert not is_begun(laid[0], [choose(laid, 100).shown])
+    assert choice.shown == {0: 2}
+    assert not is_shown(laid[0], choice)
+    assert choose(laid, 100).shown == {}
 
 
 def test_lines_around_a_change_are_left_out_where_there_is_no_room_for_them() -> None:
@@ -168,6 +113,7 @@ def test_tests_and_suspects_come_before_code_data_and_foreign_files() -> None:
 def test_a_lock_file_beside_its_manifest_takes_no_room_and_is_read() -> None:
     laid = sheets(change([("uv.lock", 4_000, "y" * 80), ("pyproject.toml", 1, "x")]))
     choice = choose(laid, 1_000)
-    assert is_complete(laid, [choice])
+    assert all(is_shown(sheet, choice) for sheet in laid)
     suspect = sheets(change([("uv.lock", 4_000, "y" * 80), ("pyproject.toml", 1, "x")]), suspected=("uv.lock",))
-    assert not is_complete(suspect, [choose(suspect, 1_000)])
+    choice = choose(suspect, 1_000)
+    assert [sheet.file.path for sheet in suspect if not is_shown(sheet, choice)] == ["uv.lock"]
