@@ -5,7 +5,7 @@ still be told when nothing else can be asked, a sweep never takes what a pull re
 nothing is asked that is no more urgent than what it refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
@@ -85,6 +85,3 @@ def left_of(headers: Mapping[str, str]) -> tuple[str, Left] | None:
         return None
     remaining, reset = (int(one) for one in said)
     return lower.get("x-ratelimit-resource", "core"), Left(remaining, datetime.fromtimestamp(reset, UTC))
-
-
-BudgetOf = Callable[[InstallationId], Budget | None]

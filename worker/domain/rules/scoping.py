@@ -72,7 +72,6 @@ _EXPLANATION: Final = pattern(
     r"|these |that |name |ask |write |rather|always |see |fix )",
     re.IGNORECASE,
 )
-_DASH: Final = pattern(r"\s*(?:—|–|--|-)\s+|\s*[:;]\s+")
 _MAY: Final = pattern(
     r"\b(?:unit )?(tests?|scripts?|examples?|benchmarks?|the cli|main)(?: code| files)?(?:,? (?:and|or) (?:tests?|scripts?|examples?"
     r"|benchmarks?|the cli|main))?(?: code| files)? (?:may|can|are (?:fine|exempt|excluded|ok|okay|allowed)|is (?:fine|ok|okay|allowed))"

@@ -167,7 +167,6 @@ _EQUAL_TO: Final = pattern(r"Is\.(?:EqualTo|SameAs)\((.{1,200})\)")
 _PHP_EXPECTS: Final = pattern(
     r"expect(?:Exception\w*|Output\w+|NotToPerformAssertions|Deprecation\w*)|addToAssertionCount"
 )
-_PEST_NEUTRAL: Final = frozenset({"not", "and", "each", "to"})
 
 
 def _php(spine: Spine) -> Oracle | None:
