@@ -47,7 +47,7 @@ from worker.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 
-FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 3, 60, 46
+FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 4, 60, 46
 QUIET = ("0", "3")
 """Seconds. A window of less than `worker.reception.SOON` is not told of."""
 SIZES = (1, 10, 100)

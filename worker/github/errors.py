@@ -23,7 +23,7 @@ from githubkit.exception import (
 from pydantic import ValidationError
 
 from worker.errors import AssayError, Forbidden, Gone, Outage, RateLimited, Unavailable
-from worker.github.queries import AT_HEAD, DEFAULTS_ALIAS
+from worker.github.queries import DEFAULTS_ALIAS
 from worker.github.replies import GraphError, Refusal
 
 GITHUB: Final = "GitHub"
@@ -235,13 +235,11 @@ def _of_query(error: GraphError) -> AssayError:
 def is_optional(error: GraphError) -> bool:
     """Whether the answer is good without this: one item of a list, an issue named in text, how it was edited or renamed, the branch's rules.
 
-    Or the owner's defaults, where there are none or we may not see them; or a file that does not stand there.
+    Or the owner's defaults, where there are none or we may not see them.
     """
     path = error.path or ()
     if path[:1] == (DEFAULTS_ALIAS,):
         return error.type in UNSEEN
-    if path and (path[-1] == AT_HEAD or str(path[-1]).startswith("trace_")):
-        return error.type == "NOT_FOUND"
     in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
     return in_a_list or named_issue or not DISPENSABLE.isdisjoint(path)

@@ -25,7 +25,6 @@ from worker.github.replies import (
     Nodes,
     PullState,
 )
-from worker.github.trail import Traces, Trail, traces_of
 
 T = TypeVar("T")
 
@@ -134,12 +133,12 @@ class PullGraph:
         query = queries.pull(queries.Aliased())
         return self._api.query(query.document, self._variables, Found[GraphPull]).repository.pull_request
 
-    def pull_with(self, asked: Asked, head: str, traced: Sequence[str]) -> "Seen":
-        """The pull request and, in the same request, what is asked for beside it, and what stands at the *traced* paths."""
+    def pull_with(self, asked: Asked) -> "Seen":
+        """The pull request and, in the same request, what is asked for beside it."""
         beside = queries.aliased(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
-        query = queries.pull(beside, head, traced)
+        query = queries.pull(beside)
         answer = self._api.query(query.document, {**self._variables, **query.variables}, FoundTexts)
-        return understood(lambda: _seen(answer, asked, traced), "/graphql")
+        return understood(lambda: _seen(answer, asked), "/graphql")
 
     def head(self) -> PullState:
         """Asked right before a verdict is told: it may take the last request."""
@@ -166,12 +165,10 @@ class PullGraph:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A pull request, and what was asked for beside it. `trail`: None where no paths were traced."""
+    """A pull request, and what was asked for beside it."""
 
     pull: GraphPull
     answered: Answered
-    trail: Trail | None
-    traces: Traces
 
 
 def _answered(answer: FoundTexts, asked: Asked) -> Answered:
@@ -188,9 +185,5 @@ def _answered(answer: FoundTexts, asked: Asked) -> Answered:
     )
 
 
-def _seen(answer: FoundTexts, asked: Asked, traced: Sequence[str]) -> Seen:
-    found = answer.repository.get("pullRequest")
-    trail = Trail.model_validate(found) if traced else None
-    base = trail.now.target if trail and trail.now else None
-    traces = traces_of(tuple(traced), answer.repository.get(queries.AT_HEAD) or {}, base or {})
-    return Seen(GraphPull.model_validate(found), _answered(answer, asked), trail, traces)
+def _seen(answer: FoundTexts, asked: Asked) -> Seen:
+    return Seen(GraphPull.model_validate(answer.repository.get("pullRequest")), _answered(answer, asked))

@@ -1,33 +1,26 @@
-"""What is known of a pull request before it is read, so that it can be asked for at once: commits, paths, the last dossier.
+"""What is known of a pull request before it is read, so that it can be asked for at once: commits, branches, changed paths.
 
 Does not ask. Invariant: a guess decides what is asked for, never what is believed: an answer for other commits than GitHub names
 in the same answer is thrown away.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from worker.domain.config_place import CONFIG_PLACES
-from worker.domain.diff import DiffError, diff_of, parse_diff
-from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.diff import parse_diff
+from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha, base_mark
-from worker.domain.request import Extent, JudgeRequest, PullRef, Trigger
+from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above
 from worker.github.configs import has_default
 from worker.github.graph import Answered, Asked
 from worker.github.replies import Blob
 from worker.github.texts import BATCH, wanted
-from worker.github.trail import MOST_TRACED, to_trace
 
 MOST_RULED_FOLDERS: Final = 20
 """Folders above changed files that are asked for rules files: they ride along in a request that is made anyway."""
-
-READ_ANEW: Final = frozenset({Trigger.FORCE, Trigger.CONTEST})
-"""Somebody doubts what was read as well."""
-
-OF_THE_DIFF: Final = frozenset({UnreadReason.BINARY, UnreadReason.NOT_UTF8})
-"""Why a file can stand unread in a dossier whose diff is whole."""
 
 
 class Memory(Protocol):
@@ -38,7 +31,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Where head and base are thought to be, and what is changed between them. `traced`: paths that tell whether it still is.
+    """Where head and base are thought to be, and what is changed between them.
 
     `base_ref`: the base branch, whose newest commit says the rules; None: not known, and they are asked for at `base_sha`.
     """
@@ -47,15 +40,13 @@ class Guess:
     base_sha: Sha
     paths: tuple[str, ...]
     ruled_by: tuple[str, ...]
-    issues: tuple[int, ...] = ()
-    traced: tuple[str, ...] = ()
     base_ref: str | None = None
 
     def asked(self, request: JudgeRequest) -> Asked:
         at = self.base_sha if self.base_ref is None else tip_of(self.base_ref)
-        rules = rules_asked(at, self.ruled_by, self.issues, request)
+        rules = rules_asked(at, self.ruled_by, (), request)
         texts = [f"{self.head_sha}:{path}" for path in self.paths]
-        return Asked([*rules.expressions, *texts], rules.issues, rules.folders, rules.owners_default)
+        return replace(rules, expressions=[*rules.expressions, *texts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,49 +55,28 @@ class Have:
 
     texts: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
     ruled_by: tuple[str, ...] | None = None
-    issues: tuple[int, ...] = ()
     answered: Answered | None = None
 
 
 def had(guess: Guess, answered: Answered) -> Have:
     """What is known once the guess is known to be right. A text that is not there is asked for again."""
     texts = zip(guess.paths, answered.blobs[len(guess.ruled_by) + len(CONFIG_PLACES) :], strict=True)
-    return Have({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, guess.issues, answered)
-
-
-def by_record(request: JudgeRequest, before: Dossier) -> Guess | None:
-    """The pull request changes what it changed; None: that would be too much to ask for at once."""
-    try:
-        changed, traced = diff_of(before.diff), to_trace(before)
-    except DiffError:
-        return None
-    paths = wanted(changed).paths
-    is_whole = all(one.reason in OF_THE_DIFF for one in before.files_unread)
-    if not is_whole or not traced or len(paths) > BATCH or len(traced) > MOST_TRACED:
-        return None
-    here = request.repository.casefold()
-    issues = (one.number for one in before.issues if (one.repository or "").casefold() == here)
-    pull = before.pull_request
-    return Guess(
-        request.head_sha or pull.head_sha,
-        request.base_sha or pull.base_sha,
-        paths,
-        rules_files_for([file.path for file in changed.files]),
-        tuple(issues),
-        traced,
-        base_ref_of(request, before),
-    )
+    return Have({path: blob for path, blob in texts if blob is not None}, guess.ruled_by, answered)
 
 
 def by_diff(request: JudgeRequest, before: Dossier | None, diff: str) -> Guess | None:
-    """The diff was read, and is of the head that the request names."""
-    base_sha = base_of(request, before)
-    if request.head_sha is None or base_sha is None:
+    """The diff was read, and is of the head that the request names, else of the one that was judged before."""
+    head_sha, base_sha = head_of(request, before), base_of(request, before)
+    if head_sha is None or base_sha is None:
         return None
     changed = parse_diff(diff.encode())
     rules = rules_files_for([file.path for file in changed.files])
     base_ref = base_ref_of(request, before)
-    return Guess(request.head_sha, base_sha, wanted(changed).paths[:BATCH], rules, base_ref=base_ref)
+    return Guess(head_sha, base_sha, wanted(changed).paths[:BATCH], rules, base_ref=base_ref)
+
+
+def head_of(request: JudgeRequest, before: Dossier | None) -> Sha | None:
+    return request.head_sha or (before.pull_request.head_sha if before else None)
 
 
 def base_of(request: JudgeRequest, before: Dossier | None) -> Sha | None:
@@ -118,21 +88,6 @@ def base_ref_of(request: JudgeRequest, before: Dossier | None) -> str | None:
     name = before.pull_request.base_ref if before else ""
     is_told = request.base is not None or request.base_sha is not None
     return name if name and (not is_told or request.base == base_mark(name)) else None
-
-
-def is_another_size(request: JudgeRequest, before: Dossier) -> bool:
-    """Whether the change can't be the one that was judged, by its size."""
-    return request.extent is not None and request.extent != extent_of(before)
-
-
-def extent_of(before: Dossier) -> Extent | None:
-    try:
-        files = diff_of(before.diff).files
-    except DiffError:
-        return None
-    return Extent(
-        files=len(files), added=sum(len(one.added) for one in files), removed=sum(len(one.removed) for one in files)
-    )
 
 
 def tip_of(base_ref: str) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 from worker.domain.config_place import DEFAULTS, PLACE
 
 DEFAULTS_ALIAS: Final = "defaults"
-AT_HEAD: Final = "at_head"
 
 CONTEXT: Final = """
 fragment context on StatusCheckRollupContext {
@@ -85,23 +84,12 @@ query AssayPull({parameters}) {{
       }}
       tip: commits(last: 1) {{ nodes {{ commit {{ checkSuites(first: 50) {{ nodes {{ ...suite }} }} }} }} }}
       statusCheckRollup {{ contexts(first: 100) {{ nodes {{ ...context }} pageInfo {{ hasNextPage endCursor }} }} }}
-      {trail}
     }}
     {fields}
   }}
   {default}
 }}
 """
-
-TRAIL: Final = """
-      files(first: 100) {{ nodes {{ path }} }}
-      chain: commits(last: 100) {{
-        totalCount
-        nodes {{ commit {{ oid tree {{ oid }} parents(first: 10) {{ nodes {{ oid }} }} }} }}
-      }}
-      now: baseRef {{ target {{ oid ... on Commit {{ {traces} }} }} }}
-"""
-"""What tells whether a pull request still changes what it changed: its files, its history, and its base branch as it is now."""
 
 MORE_CONTEXTS: Final = (
     """
@@ -215,10 +203,6 @@ def issue_alias(index: int) -> str:
     return f"issue_{index}"
 
 
-def trace_alias(index: int) -> str:
-    return f"trace_{index}"
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of thing to ask for: how its aliases are made, the type of what tells it, and the field."""
@@ -280,22 +264,12 @@ query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *
     return Query(document, one.variables)
 
 
-def pull(beside: Aliased, head: str = "", traced: Sequence[str] = ()) -> Query:
-    """Ask for a pull request, and for what is *beside* it in the same request.
-
-    *traced*: paths of which is asked what stands there in the commit *head* and on its base branch.
-    """
-    paths = {trace_alias(index): path for index, path in enumerate(traced)}
-    traces = " ".join(f"{alias}: file(path: ${alias}) {{ mode oid }}" for alias in paths)
-    parameters = ["$head: GitObjectID!", *(f"${alias}: String!" for alias in paths)] if traced else []
+def pull(beside: Aliased) -> Query:
+    """Ask for a pull request, and for what is *beside* it in the same request."""
     document = PULL.format(
-        parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters, *parameters]),
-        trail=TRAIL.format(traces=traces) if traced else "",
-        fields=f"{beside.fields} {AT_HEAD}: object(oid: $head) {{ ... on Commit {{ {traces} }} }}"
-        if traced
-        else beside.fields,
+        parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters]),
+        fields=beside.fields,
         default=beside.default,
     )
     fragments = {*beside.fragments, ISSUE, WHO, CONTEXT, SUITE, REQUIRED}
-    variables = {**beside.variables, **({"head": head, **paths} if traced else {})}
-    return Query(document + "".join(sorted(fragments)), variables)
+    return Query(document + "".join(sorted(fragments)), beside.variables)

@@ -1,7 +1,6 @@
 """A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files or checks.
 
-In two, where the request names the commits, and in one, where git's ids say that it changes what it changed when it was judged
-last (`worker.github.trail`): its diff is known. Does not derive anything (`worker.assemble` does) and knows neither policy nor
+In two, where head and base are known from the request or from the last verdict. Does not derive anything (`worker.assemble` does) and knows neither policy nor
 ledger. Invariant: diff, texts and checks of one dossier belong to one head; if the head moves while they are read, they are read
 again, or whoever asks for the newest head before he tells a verdict (`was_just_told` says when he must) finds out.
 """
@@ -9,6 +8,7 @@ again, or whoever asks for the newest head before he tells a verdict (`was_just_
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -30,15 +30,13 @@ from worker.github.errors import TooLargeToShow
 from worker.github.graph import Answered, Asked, PullGraph, Seen
 from worker.github.issues import issues, listed_issues, login
 from worker.github.known import (
-    READ_ANEW,
     Guess,
     Have,
     Memory,
     base_of,
     by_diff,
-    by_record,
     had,
-    is_another_size,
+    head_of,
     rules_asked,
     rules_files_for,
     tip_of,
@@ -59,7 +57,6 @@ from worker.github.replies import (
 )
 from worker.github.roles import role_in
 from worker.github.texts import BATCH, MOST_CHARACTERS, SMALL_BATCH, Shelf, batches, wanted
-from worker.github.trail import is_same_change, may_be_of
 from worker.github.validators import Around, Ourselves, around, ci_from, reports_of
 
 READINGS: Final = 3
@@ -97,12 +94,11 @@ class GitHubPullSource:
 
     def dossier(self, request: JudgeRequest) -> Dossier:
         self._told = None
-        before = self._memory(request.pull) if self._memory and request.trigger not in READ_ANEW else None
+        before = self._memory(request.pull) if self._memory else None
         reading = PullReading(self._access.api(request.pull.installation_id), request, self._looking, before)
         for _ in range(READINGS):
             if dossier := reading.dossier():
-                if reading.told_at is not None:
-                    self._told = Told(request.pull, dossier.pull_request.head_sha, reading.told_at)
+                self._told = Told(request.pull, dossier.pull_request.head_sha, reading.told_at)
                 return dossier
         raise Unavailable("the pull request", "it is pushed to faster than it can be read")
 
@@ -166,7 +162,7 @@ class PullReading:
         self._before = before
         self._is_guessing = True
         self._is_too_large = False
-        self.told_at: float | None = None
+        self.told_at = -inf
 
     def dossier(self) -> Dossier | None:
         """Read everything once; None when the head moved meanwhile."""
@@ -179,7 +175,7 @@ class PullReading:
         diff = opening.diff or self._diff(pull)
         links = closing_links(pull.body, self._request.repository, self._looking.host)
         rest = self._rest(pull, diff, links, opening.have)
-        if rest is None or not self._may_be_one_heads(pull, diff, rest):
+        if rest is None:
             return None
         return Dossier(
             pull_request=pull_request(pull, self._request),
@@ -194,26 +190,15 @@ class PullReading:
         )
 
     def _opening(self) -> Opening:
-        """Guess once where head and base are, and what is changed: the first request brings the rest, if that is so."""
+        """Guess once where head and base are: then the request after the diff brings the rest, if that is so."""
         is_guessing, self._is_guessing = self._is_guessing, False
-        before = self._before
-        if is_guessing and before is not None and not is_another_size(self._request, before):
-            guess = by_record(self._request, before)
-            return self._as_before(guess, before) if guess else self._plainly()
-        if is_guessing and self._request.head_sha is not None and base_of(self._request, before) is not None:
-            return self._diff_first()
-        return self._plainly()
+        request, before = self._request, self._before
+        is_known = head_of(request, before) is not None and base_of(request, before) is not None
+        return self._diff_first() if is_guessing and is_known else self._plainly()
 
     def _plainly(self) -> Opening:
         self._asks_for_the_head()
         return Opening(self._graph.pull())
-
-    def _as_before(self, guess: Guess, before: Dossier) -> Opening:
-        seen = self._guessed(guess)
-        if seen is None or not _is_at(seen.pull, guess):
-            return Opening(seen.pull) if seen else self._plainly()
-        is_known = seen.trail is not None and is_same_change(before, seen.trail, seen.traces)
-        return Opening(seen.pull, PatchedDiff(before.diff, ()) if is_known else None, had(guess, seen.answered))
 
     def _diff_first(self) -> Opening:
         """The diff is the newest head's: that it is the one that the request names is said by what is asked afterwards."""
@@ -234,17 +219,13 @@ class PullReading:
         """None: it was too much to be answered at once."""
         self._asks_for_the_head()
         try:
-            return self._graph.pull_with(guess.asked(self._request), guess.head_sha, guess.traced)
+            return self._graph.pull_with(guess.asked(self._request))
         except RateLimited:
             raise
         except Unavailable:
-            if max(len(guess.paths), len(guess.traced)) <= SMALL_BATCH:
+            if len(guess.paths) <= SMALL_BATCH:
                 raise
             return None
-
-    def _may_be_one_heads(self, pull: GraphPull, diff: PatchedDiff, rest: "Rest") -> bool:
-        """Whether nothing contradicts that a diff, of the newest head when it was read last, is of the head that was told before."""
-        return self.told_at is not None or may_be_of(diff.diff, pull.changed_files, rest.texts)
 
     def _asks_for_the_head(self) -> None:
         self.told_at = time.monotonic()
@@ -277,7 +258,6 @@ class PullReading:
             return self._patches(pull.changed_files)
 
     def _shown_diff(self) -> str:
-        self.told_at = None  # this is of the newest head, whichever that is
         return self._api.get_bytes(self._path, DIFF).decode("utf-8", "replace")
 
     def _patches(self, total: int) -> PatchedDiff:
@@ -310,10 +290,9 @@ class PullReading:
 
     def _beside(self, pull: GraphPull, rest: "Rest", named: list[int], have: Have) -> Asked:
         """What else the first request has to bring: nothing, if it was answered already."""
-        if have.answered is None or have.ruled_by != rest.ruled_by or not set(named) <= set(have.issues):
+        if have.answered is None or have.ruled_by != rest.ruled_by or named:
             return rules_asked(tip_of(pull.base_ref_name), rest.ruled_by, named, self._request)
-        found = dict(zip(have.issues, have.answered.issues, strict=True))
-        rest.take(replace(have.answered, issues=tuple(found[number] for number in named)))
+        rest.take(have.answered)
         return Asked()
 
     def _read(self, pull: GraphPull, paths: Sequence[str], beside: Asked, rest: "Rest") -> bool:
