@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import AuthorKind, CommandName, Extent, PullRef, ReviewRef
+from worker.domain.request import AuthorKind, CommandName, PullRef, ReviewRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PullFact(Fact, frozen=True, kw_only=True):
 class HeadFact(PullFact, frozen=True, kw_only=True):
     """Its head and whose it is, as the delivery said. `author` None: the account is gone.
 
-    `base_sha`, `base_ref`, `extent`: what it is compared with, and how much it changes. `is_outside`: opened from a fork by an account
+    `base_sha`, `base_ref`: what it is compared with. `is_outside`: opened from a fork by an account
     that the delivery calls no owner, member or collaborator.
     """
 
@@ -46,7 +46,6 @@ class HeadFact(PullFact, frozen=True, kw_only=True):
     draft: bool = False
     base_sha: Sha | None = None
     base_ref: str | None = None
-    extent: Extent | None = None
     is_outside: bool = False
 
 

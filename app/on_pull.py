@@ -26,7 +26,7 @@ from worker.domain.criteria import own_text
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.issue_links import closing_links
 from worker.domain.mending import mends, reverted_pulls
-from worker.domain.request import AuthorKind, Extent, PullRef
+from worker.domain.request import AuthorKind, PullRef
 from worker.domain.standing import kind_of_account
 
 INSIDE: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
@@ -182,7 +182,6 @@ class _Head(TypedDict):
     draft: bool
     base_sha: Sha | None
     base_ref: str | None
-    extent: Extent | None
     is_outside: bool
 
 
@@ -197,7 +196,6 @@ def _head(payload: PullRequestPayload) -> _Head:
         "draft": found.draft,
         "base_sha": base.sha if base else None,
         "base_ref": base.ref if base else None,
-        "extent": _extent(found),
         "is_outside": _is_from_fork(payload) and found.author_association not in {"", *INSIDE},
     }
 
@@ -206,13 +204,6 @@ def _is_from_fork(payload: PullRequestPayload) -> bool:
     """Who deletes a fork leaves its pull requests: a branch of the repository itself always names it."""
     repo = payload.pull_request.head.repo
     return repo is None or repo.id != payload.repository.id
-
-
-def _extent(found: PullRequest) -> Extent | None:
-    files, added, removed = found.changed_files, found.additions, found.deletions
-    if files is None or added is None or removed is None:
-        return None
-    return Extent(files=files, added=added, removed=removed)
 
 
 def _author(found: PullRequest) -> AuthorKind | None:

@@ -15,7 +15,6 @@ from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Reposito
 LARGEST = 2**63 - 1
 
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
-Count = Annotated[int, Field(ge=0, le=LARGEST)]
 
 
 class Malformed(Exception):
@@ -110,9 +109,6 @@ class PullRequest(Slim):
     merged: bool = False
     merge_commit_sha: Sha | None = None
     author_association: str = ""
-    changed_files: Count | None = None
-    additions: Count | None = None
-    deletions: Count | None = None
 
 
 class BaseChange(Slim):

@@ -24,7 +24,7 @@ from app.facts import (
     ReviewAsked,
 )
 from worker.domain.ids import BaseMark, DeliveryId, RepositoryName, Sha, base_mark
-from worker.domain.request import AuthorKind, Extent, PullRef, Trigger
+from worker.domain.request import AuthorKind, PullRef, Trigger
 from worker.store.door import NO_HEAD, Named
 
 Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed
@@ -51,7 +51,6 @@ class Wish(Fact, frozen=True, kw_only=True):
     draft: bool = False
     arrived: Came | None = None
     base_sha: Sha | None = None
-    extent: Extent | None = None
     base: BaseMark | None = None
     outside: bool = False
 
@@ -78,7 +77,6 @@ def to_wish(event: Wished, delivery_id: DeliveryId, at: datetime) -> Wish:
         draft=event.draft,
         arrived=Came(head_sha=event.head_sha, at=at) if isinstance(event, (PullPushed, PullOpened)) else None,
         base_sha=event.base_sha,
-        extent=event.extent,
         base=None if event.base_ref is None else base_mark(event.base_ref),
         outside=event.is_outside,
     )

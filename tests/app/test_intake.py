@@ -35,7 +35,7 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import Happened
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.merge_group import GroupEnd, MergeGroup
-from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, Extent, JudgeRequest, ReviewRef, Trigger
+from worker.domain.request import Arrival, Ask, AuthorKind, CommandName, JudgeRequest, ReviewRef, Trigger
 from worker.store.door import NO_HEAD, Named, written
 
 DELIVERY = DeliveryId("d-1")
@@ -85,7 +85,6 @@ def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigge
             draft=True,
             base_sha=OLD,
             base_ref="main",
-            extent=Extent(files=1, added=2, removed=3),
         ),
     ],
 )
@@ -100,12 +99,11 @@ def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
     assert (made.author, made.draft, made.arrived) == (AuthorKind.BOT, True, None)
 
 
-def test_base_and_size_go_along_where_they_are_known() -> None:
-    size = Extent(files=1, added=2, removed=3)
-    made = requested(PullPushed(**HEAD, base_sha=OLD, base_ref="main", extent=size))
-    assert (made.base_sha, made.base, made.extent) == (OLD, base_mark("main"), size)
+def test_the_base_goes_along_where_it_is_known() -> None:
+    made = requested(PullPushed(**HEAD, base_sha=OLD, base_ref="main"))
+    assert (made.base_sha, made.base) == (OLD, base_mark("main"))
     unknown = requested(PullPushed(**HEAD))
-    assert (unknown.base_sha, unknown.base, unknown.extent) == (None, None, None)
+    assert (unknown.base_sha, unknown.base) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "Ünter/ * weird\ud800", ""])

@@ -18,7 +18,7 @@ from app.facts import (
     ReviewAsked,
 )
 from tests.app.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
-from worker.domain.request import AuthorKind, Extent
+from worker.domain.request import AuthorKind
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"
 OTHER_CASE = CASE.replace("503", "503 and 504")
@@ -66,20 +66,13 @@ def test_a_strangers_fork_is_told_by_its_repository_and_the_association(
     assert found.is_outside is is_outside
 
 
-SIZE: dict[str, Any] = {"changed_files": 2, "additions": 30, "deletions": 4}
-
-
-def test_what_it_is_compared_with_and_how_much_it_changes_go_along() -> None:
-    found = pull_request("synchronize", base={"sha": OLD, "ref": "main"}, **SIZE)
+def test_what_it_is_compared_with_goes_along() -> None:
+    found = pull_request("synchronize", base={"sha": OLD, "ref": "main"})
     assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.base_ref, found.extent) == (OLD, "main", Extent(files=2, added=30, removed=4))
-
-
-@pytest.mark.parametrize("missing", SIZE)
-def test_a_size_of_which_a_part_is_missing_is_none(missing: str) -> None:
-    found = pull_request("synchronize", **{**SIZE, missing: None})
+    assert (found.base_sha, found.base_ref) == (OLD, "main")
+    found = pull_request("synchronize")
     assert isinstance(found, PullPushed)
-    assert (found.base_sha, found.base_ref, found.extent) == (None, None, None)
+    assert (found.base_sha, found.base_ref) == (None, None)
 
 
 @pytest.mark.parametrize(

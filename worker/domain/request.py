@@ -99,19 +99,11 @@ class Arrival(Frozen):
     at: datetime
 
 
-class Extent(Frozen):
-    """How much a pull request changes, in files and lines."""
-
-    files: Annotated[int, Field(ge=0)]
-    added: Annotated[int, Field(ge=0)]
-    removed: Annotated[int, Field(ge=0)]
-
-
 class JudgeRequest(Frozen):
     """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself.
 
     `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
-    `arrived`: of the newest head, though something else asked for its judging since. `base_sha`, `extent`: what the delivery said
+    `arrived`: of the newest head, though something else asked for its judging since. `base_sha`: what the delivery said
     of the change, which saves requests; nothing is judged by it. `base`: which branch it is to be merged into, if the delivery
     said so: the quiet window is that one's. `outside`: opened from a fork by an account that the delivery calls no owner, member or
     collaborator; it gives way to all others of its installation.
@@ -128,7 +120,6 @@ class JudgeRequest(Frozen):
     draft: bool = False
     arrived: Arrival | None = None
     base_sha: Sha | None = None
-    extent: Extent | None = None
     base: BaseMark | None = None
     outside: bool = False
 
