@@ -19,26 +19,25 @@ from worker.domain import pattern as patterns
 from worker.domain.pattern import Needing, compile_patterns, may_match, pattern
 
 ROOT = Path(patterns.__file__).parents[2]
-SIGNALS = "judge.heuristics"
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
-    "domain.criteria.SCENARIO": "\x0c\n" * 50_000,
-    "domain.rules.reading._END": f"a{SPACES}x",
-    "judge.contradictions._ITEM": BLANK,
-    f"{SIGNALS}.further.tests._PHP_TAG": BLANK,
-    f"{SIGNALS}.half_finished.commented._PROSE": "a" * 160_000,
-    f"{SIGNALS}.overriding._TESTS": "#[cfg(test" * 4_000,
-    f"{SIGNALS}.spec_violation.citations._INHERITS": BLANK,
-    f"{SIGNALS}.spec_violation.missing._BOUND": BLANK,
-    f"{SIGNALS}.spec_violation.missing._NAMED": "a" * 80_000,
-    f"{SIGNALS}.tests_pass_but_wrong.ci._MASK": f"{SPACES}x",
-    f"{SIGNALS}.tests_pass_but_wrong.doubles._MODULE": f"jest.mock({SPACES}x",
-    f"{SIGNALS}.tests_pass_but_wrong.doubles._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
-    f"{SIGNALS}.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
-    f"{SIGNALS}.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
-    f"{SIGNALS}.weak_test.inherited._TESTS_ABOVE": "Aa" * 40_000,
-    f"{SIGNALS}.weak_test.swallowed._PYTHON_ALL": f"except{SPACES}x",
-    f"{SIGNALS}.weak_test.unreached._ENDS": f"if 1{SPACES}x",
+    "worker.domain.criteria.SCENARIO": "\x0c\n" * 50_000,
+    "worker.domain.rules.reading._END": f"a{SPACES}x",
+    "worker.judge.contradictions._ITEM": BLANK,
+    "worker.judge.heuristics.further.tests._PHP_TAG": BLANK,
+    "worker.judge.heuristics.half_finished.commented._PROSE": "a" * 160_000,
+    "worker.judge.heuristics.overriding._TESTS": "#[cfg(test" * 4_000,
+    "worker.judge.heuristics.spec_violation.citations._INHERITS": BLANK,
+    "worker.judge.heuristics.spec_violation.missing._BOUND": BLANK,
+    "worker.judge.heuristics.spec_violation.missing._NAMED": "a" * 80_000,
+    "worker.judge.heuristics.tests_pass_but_wrong.ci._MASK": f"{SPACES}x",
+    "worker.judge.heuristics.tests_pass_but_wrong.doubles._MODULE": f"jest.mock({SPACES}x",
+    "worker.judge.heuristics.tests_pass_but_wrong.doubles._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
+    "worker.judge.heuristics.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
+    "worker.judge.heuristics.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
+    "worker.judge.heuristics.weak_test.inherited._TESTS_ABOVE": "Aa" * 40_000,
+    "worker.judge.heuristics.weak_test.swallowed._PYTHON_ALL": f"except{SPACES}x",
+    "worker.judge.heuristics.weak_test.unreached._ENDS": f"if 1{SPACES}x",
 }
 """A text for each pattern that was found to be tried anew, or to be gone back in, from each place of it."""
 
@@ -127,7 +126,7 @@ def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.Da
 def test_a_pattern_is_not_tried_anew_from_each_place_of_a_text(name: str, text: str) -> None:
     """Each of these took ten seconds up to an hour for its text before it was bounded or made not to go back."""
     module, _, attribute = name.rpartition(".")
-    held = getattr(import_module(f"worker.{module}"), attribute)
+    held = getattr(import_module(module), attribute)
     started = time.process_time()
     assert [*held.finditer(text)] == []
     assert time.process_time() - started < 5
