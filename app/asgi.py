@@ -33,7 +33,7 @@ from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
-from worker.domain.frozen import build_models
+from worker.domain.model import build_models
 from worker.logs import log_json
 from worker.settings import AppCredentials, Settings, malformed
 from worker.store.connection import Store, await_redis, open_store

@@ -37,8 +37,8 @@ from worker.domain.greeting import Greeting
 from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, base_mark
 from worker.domain.merge_group import MergeGroup
+from worker.domain.ports import Clock
 from worker.domain.request import Ask, JudgeRequest, Trigger
-from worker.ports import Clock
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.groups import Groups

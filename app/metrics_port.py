@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from app.health import Tally
 from app.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
+from worker.domain.ports import Clock
 from worker.errors import Unavailable
-from worker.ports import Clock
 from worker.settings import malformed
 from worker.store.connection import Store
 

@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker import bootstrap
+from worker.domain.ports import Lease
 from worker.domain.request import JudgeRequest
 from worker.pipeline import Dropped, Outcome
-from worker.ports import Lease
 from worker.seats import open_bench
 from worker.settings import Settings, read_settings
 from worker.store.connection import Store, attached, open_store

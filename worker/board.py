@@ -10,10 +10,10 @@ from typing import Protocol
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
+from worker.domain.ports import PullSource
 from worker.domain.request import JudgeRequest
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
-from worker.ports import PullSource
 
 
 class Wait(Value):

@@ -12,17 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.frozen import build_models
 from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.manifest import web_url
+from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.permissions import OptIn
+from worker.domain.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.value import Value, replace
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
-from worker.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
 from worker.rulebook import load_ci_check_rubric
 from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing

@@ -12,12 +12,12 @@ from worker.board import Silent
 from worker.domain.dossier import Dossier
 from worker.domain.events import EvalTrigger
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import LookUp, PullSource
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
-from worker.ports import LookUp, PullSource
 from worker.record import Shelves, record_beside
 from worker.rulebook import load_rubric
 from worker.seats import Payer, keepers_of, open_bench, telling_of

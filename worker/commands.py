@@ -14,11 +14,11 @@ from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refu
 from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.ports import Clock, Desk, Proposal
 from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
 from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
 from worker.domain.value import Value, replace
 from worker.errors import Gone, not_found_yet
-from worker.ports import Clock, Desk, Proposal
 from worker.render import answers
 from worker.store.connection import Store
 

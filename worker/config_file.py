@@ -17,7 +17,7 @@ from worker.domain.config import RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, to_config
 from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml

@@ -10,8 +10,8 @@ from worker.config_file import configured, read_config
 from worker.domain.config import RepositoryConfig
 from worker.domain.dossier import Dossier
 from worker.domain.ids import base_mark
+from worker.domain.ports import Configs
 from worker.domain.request import PullRef
-from worker.ports import Configs
 
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:

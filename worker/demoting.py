@@ -14,7 +14,7 @@ from worker.analytics.tables import OVER_SIGNAL
 from worker.analytics.windows import window
 from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
-from worker.ports import Clock
+from worker.domain.ports import Clock
 from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)

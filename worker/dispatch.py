@@ -19,11 +19,11 @@ from worker.apart import Apart, Turn
 from worker.domain.feedback import Letter
 from worker.domain.ids import InstallationId
 from worker.domain.merge_group import MergeGroup
+from worker.domain.ports import Clock
 from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.errand import Clerk, Errand, rule_of
 from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
-from worker.ports import Clock
 from worker.queue import JudgeQueue
 from worker.resuming import resume
 from worker.settings import Settings

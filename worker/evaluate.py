@@ -23,10 +23,11 @@ from worker.domain.anew import UNANSWERED
 from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of
 from worker.domain.ledger import LedgerEntry
+from worker.domain.model import Frozen
+from worker.domain.ports import Archive, Purse
 from worker.domain.request import PullRef
 from worker.domain.rubric import Versioned
 from worker.domain.value import replace
@@ -36,7 +37,6 @@ from worker.judge.bench import Bench
 from worker.judge.court import hear
 from worker.judge.replay import docket_beside
 from worker.outcomes import beside, told_whole
-from worker.ports import Archive, Purse
 from worker.record import Shelves, record_beside
 from worker.reweigh import Weighing, load_weights
 from worker.rulebook import load_prompt, load_rubric

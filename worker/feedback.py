@@ -18,11 +18,11 @@ from worker.domain.check import Conclusion
 from worker.domain.feedback import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
 from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.render.check import conclusion
 from worker.render.feedback import feedback
 

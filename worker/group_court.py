@@ -15,6 +15,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId
 from worker.domain.manifest import web_url
 from worker.domain.merge_group import MergeGroup
+from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, Fence
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import RubricRefused
@@ -25,7 +26,6 @@ from worker.group_judge import GroupJudge, Tried
 from worker.judge.bench import Bench
 from worker.merge_group import GroupClerk, Terms
 from worker.pipeline import CiPatience, Deps, assemble
-from worker.ports import CheckPublisher, CheckRegistry, Clock, Fence
 from worker.publish import CheckDesk, no_lease
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves

@@ -13,13 +13,13 @@ from worker.domain.group_answer import Accepted, Member, answered, newest, stand
 from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup, Refusal, pull_of
+from worker.domain.ports import Clock, Ledger
 from worker.domain.request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict import SubjectKind
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of, hear
 from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
-from worker.ports import Clock, Ledger
 from worker.record import Shelves, Telling, record_beside
 from worker.render.group import Place
 from worker.store.groups import TakenGroup

@@ -31,11 +31,11 @@ from worker.domain.group_answer import (
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
+from worker.domain.ports import Clock, Fence, Ledger
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.errors import AssayError, Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole
-from worker.ports import Clock, Fence, Ledger
 from worker.publish import no_lease
 from worker.render import group as texts
 from worker.render.check import check_content

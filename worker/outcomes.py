@@ -17,10 +17,10 @@ from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry, line_hash
 from worker.domain.outcomes import Outcome, OutcomeKind
+from worker.domain.ports import Clock, Ledger
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject
-from worker.ports import Clock, Ledger
 
 TELLING: Final = 8
 """Characters besides white space from which on a line is not to be found just anywhere."""

@@ -20,6 +20,7 @@ from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiSt
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn
+from worker.domain.ports import Clock, Configs, Ledger, LookUp, PullSource
 from worker.domain.request import ARRIVALS, AUTHORED, BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
@@ -32,7 +33,6 @@ from worker.judge.escalation import Skipped
 from worker.judge.heuristics import sought_in
 from worker.judge.trail import carried_over
 from worker.outage import Outages
-from worker.ports import Clock, Configs, Ledger, LookUp, PullSource
 from worker.record import Keepers, record
 from worker.scope import observed, scope_of, shown
 

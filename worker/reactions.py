@@ -14,12 +14,12 @@ from worker.domain.happenings import Happening
 from worker.domain.ids import RepositoryName
 from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome
+from worker.domain.ports import Ledger, Notes
 from worker.domain.reactions import OVER, THUMBS, Reaction, thumbs
 from worker.domain.request import PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone
 from worker.outcomes import Teller, told_as
-from worker.ports import Ledger, Notes
 
 LOG: Final = logging.getLogger(__name__)
 SECOND: Final = timedelta(seconds=1)

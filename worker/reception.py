@@ -14,11 +14,11 @@ from worker.domain.config import Authors, Handling
 from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.open_pulls import Looked, OpenPull
+from worker.domain.ports import Clock, Ledger
 from worker.domain.request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.standing import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.domain.value import Value
 from worker.errors import Gone, Unreadable
-from worker.ports import Clock, Ledger
 from worker.publish import CheckDesk
 from worker.render.check import failed, judging
 from worker.render.standing import AGAIN, begun, old, waiting

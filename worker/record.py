@@ -14,10 +14,10 @@ from worker.domain.dossier import Ci, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.ids import BaseMark, base_mark
 from worker.domain.ledger import LedgerEntry, changed_lines
+from worker.domain.ports import Archive, Events, Lease, Ledger, Written
 from worker.domain.request import PullRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
-from worker.ports import Archive, Events, Lease, Ledger, Written
 
 CHILDREN: Final = "child_eval_ids"
 

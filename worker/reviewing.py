@@ -20,12 +20,12 @@ from worker.domain.dossier import Dossier
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import GivenReview, Ledger, Reviewers
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.ports import GivenReview, Ledger, Reviewers
 from worker.render.check import conclusion
 from worker.render.decisions import Called
 from worker.store.asks import Asks

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.rubric import Rubric
 from worker.domain.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.value import Value

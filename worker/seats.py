@@ -11,13 +11,13 @@ from typing import Final
 
 from worker.domain.events import EvalTrigger
 from worker.domain.money import Caps
+from worker.domain.ports import Lease, Model, Purse
 from worker.domain.request import PullRef
 from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
 from worker.judge.bench import Bench
 from worker.judge.escalation import Pause
 from worker.judge.room import Room, room_of
-from worker.ports import Lease, Model, Purse
 from worker.record import Keepers, Telling
 from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings

@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 from worker.domain.check import CheckContent
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.ports import CheckPublisher, PullSource
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.siblings import Place, strictest
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
-from worker.ports import CheckPublisher, PullSource
 from worker.publish import no_lease
 from worker.render.siblings import together
 from worker.store.pulls import Pulls

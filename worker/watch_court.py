@@ -14,6 +14,7 @@ from worker.domain.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.missed import Sent
 from worker.domain.open_pulls import Repository
+from worker.domain.ports import Clock
 from worker.domain.request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden
@@ -24,7 +25,6 @@ from worker.github.installations import pages
 from worker.github.listing import GitHubListing
 from worker.github.repositories import GitHubRepositories
 from worker.github.shown import GitHubShown
-from worker.ports import Clock
 from worker.publish import CheckDesk
 from worker.reception import of_before, was_heard_of
 from worker.settings import Settings

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from pydantic import SecretStr
 from worker.bootstrap import open_court
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.settings import AppCredentials, Settings
 from worker.store.connection import open_store
 

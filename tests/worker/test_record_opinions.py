@@ -12,11 +12,11 @@ from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import Written
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.judge.court import content_of, hear
 from worker.pipeline import settle
-from worker.ports import Written
 from worker.record import Keepers, Shelves, Telling, record, record_beside
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)

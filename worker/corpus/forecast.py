@@ -10,6 +10,7 @@ from typing import Final
 
 from worker.corpus.rows import Raw, read_row
 from worker.corpus.sitting import sit
+from worker.domain.ports import Prompt, Reply
 from worker.domain.value import Value, replace
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
@@ -17,7 +18,6 @@ from worker.judge.llm import with_room
 from worker.llm.prices import TYPICAL_OUTPUT, worst_case
 from worker.llm.size import size_of
 from worker.llm.thinking import most_output
-from worker.ports import Prompt, Reply
 from worker.settings import ModelAccess
 from worker.system_clock import SystemClock
 

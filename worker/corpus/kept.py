@@ -17,7 +17,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.errors import InputError
 from worker.judge.bench import Bench
 

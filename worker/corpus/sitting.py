@@ -14,8 +14,9 @@ from worker.assemble import complete
 from worker.corpus.rows import Row
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier
-from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId
+from worker.domain.model import Frozen
+from worker.domain.ports import Clock
 from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
 from worker.judge.bench import Bench
@@ -25,7 +26,6 @@ from worker.judge.evidence import Places
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.opportunities import looks_at
 from worker.judge.heuristics.signal import Looks
-from worker.ports import Clock
 
 OTHER: Final = "other"
 _TOGETHER: Final = {"javascript": "typescript", "tsx": "typescript"}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 
 Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 

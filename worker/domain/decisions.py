@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId
+from worker.domain.model import Frozen
 from worker.domain.request import LONGEST_REASON, ReviewRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, AbstainReason, Verdict

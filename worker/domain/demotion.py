@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import InstallationId
+from worker.domain.model import Frozen
 
 LEAST_REJECTS: Final = 40
 MOST_PERCENT: Final = 5

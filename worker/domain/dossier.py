@@ -13,10 +13,10 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from worker.domain.case import Case
-from worker.domain.frozen import Frozen
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.lookups import NameLookup
+from worker.domain.model import Frozen
 from worker.domain.request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Score
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.verdict import Text, Unit
 
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from worker.domain.config import Feedback
 from worker.domain.follow_up import FollowUp
-from worker.domain.frozen import Frozen
 from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.model import Frozen
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 

@@ -3,8 +3,8 @@
 Does not do it. Invariant: numbers and ids only.
 """
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, EvalId, Sha
+from worker.domain.model import Frozen
 from worker.domain.request import PullRef
 
 

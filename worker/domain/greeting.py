@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName
+from worker.domain.model import Frozen
 
 
 class Greeting(Frozen):

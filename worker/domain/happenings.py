@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.model import Frozen
 from worker.domain.request import PullRef
 
 

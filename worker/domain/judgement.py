@@ -12,7 +12,7 @@ from typing import Final, assert_never
 
 from worker.domain.criteria import MOST_CRITERIA, listed_criteria
 from worker.domain.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.verdict import (
     Abstain,
     AbstainReason,

@@ -14,8 +14,8 @@ from pydantic import ConfigDict, Field
 
 from worker.domain.case import Case
 from worker.domain.diff import Diff, DiffLine, FileDiff
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Fingerprint, Sha
+from worker.domain.model import Frozen
 from worker.domain.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
 
 PROMPT_WINDOW: Final = 5

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.request import PullRef
 

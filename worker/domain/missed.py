@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 
 SETTLES: Final = timedelta(seconds=30)
 """How long GitHub waits for an answer, and some: before that nobody knows whether one without an answer arrived."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import Field, model_validator
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.verdict import (
     Category,
     ConditionState,

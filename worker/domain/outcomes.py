@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.events import VERSION, Event, EventKind, Sensitivity, stamp
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Sha
+from worker.domain.model import Frozen
 from worker.domain.request import PullRef
 from worker.domain.verdict import SubjectKind
 

@@ -9,8 +9,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.model import Frozen
 
 LAPTOP: Final = InstallationId(0)
 """What is judged on a laptop belongs to no installation of the App."""

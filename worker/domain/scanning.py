@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.follow_up import FollowUp
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Sha
+from worker.domain.model import Frozen
 from worker.domain.request import PullRef
 
 TOOL: Final = "Assay"

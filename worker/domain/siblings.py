@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.frozen import Frozen
 from worker.domain.ids import InstallationId, RepositoryId, Sha
+from worker.domain.model import Frozen
 from worker.domain.value import Value
 
 IDLE: Final = "idle"

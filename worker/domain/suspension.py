@@ -10,8 +10,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import RepositoryName
+from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.window import UNITS
 

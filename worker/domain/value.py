@@ -2,7 +2,7 @@
 
 A stdlib dataclass compiles six methods for every class, 0.4 ms each time that a process starts; sixty of them were a
 seventh of `assay judge`. Subclasses of Value share one set of methods, and type checkers read them like dataclasses.
-Does not convert or check types (`frozen.py` does), takes no factory as a default, and is not slim: what exists by the
+Does not convert or check types (`model.py` does), takes no factory as a default, and is not slim: what exists by the
 ten thousand is a NamedTuple. Invariant: no attribute of a value is ever set twice, and only values of one class with
 equal fields are equal.
 """

@@ -12,8 +12,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, field_serializer, model_validator
 
-from worker.domain.frozen import Frozen
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.model import Frozen
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.ids import InstallationId
+from worker.domain.ports import Clock, Left, RateBook
 from worker.errors import RateLimited
-from worker.ports import Clock, Left, RateBook
 
 
 class Need(StrEnum):

@@ -22,12 +22,12 @@ from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from worker.domain.ids import InstallationId
+from worker.domain.ports import Clock, Fence, RateBook, Vault
 from worker.errors import AssayError, Forbidden, Outage
 from worker.github.budget import Budget, Need
 from worker.github.errors import GITHUB, Throttled, Transient, Unauthorized, of_graphql, reset_time, told
 from worker.github.replies import GraphAnswer
 from worker.github.tokens import SharedTokens, SharedTokensStrategy
-from worker.ports import Clock, Fence, RateBook, Vault
 from worker.settings import AppCredentials, Settings
 
 ATTEMPTS: Final = 3

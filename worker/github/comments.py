@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import RootModel
 
 from worker.domain.ids import RepositoryName
+from worker.domain.ports import Posted, Tip
 from worker.domain.request import PullRef
 from worker.errors import Forbidden
 from worker.github.budget import Need
@@ -16,7 +17,6 @@ from worker.github.client import Access, Call
 from worker.github.errors import BadRequest
 from worker.github.queries import TELL
 from worker.github.replies import GraphReply, PullState, Reply
-from worker.ports import Posted, Tip
 
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 3

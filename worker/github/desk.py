@@ -10,6 +10,7 @@ from typing import Final
 
 from worker.domain.authority import Role
 from worker.domain.permissions import OptIn
+from worker.domain.ports import Proposal
 from worker.domain.request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github import queries
@@ -18,7 +19,6 @@ from worker.github.comments import written
 from worker.github.errors import BadRequest
 from worker.github.replies import Reaction, Reply, RestPull
 from worker.github.roles import maintainers, role_in
-from worker.ports import Proposal
 
 LOG: Final = logging.getLogger(__name__)
 GHOST: Final = "ghost"

@@ -17,11 +17,11 @@ from pydantic import SecretStr
 
 from worker.domain.gate import Installed
 from worker.domain.permissions import events
+from worker.domain.ports import Clock
 from worker.errors import AssayError, Unavailable
 from worker.github.client import Call, key_api
 from worker.github.installations import AccountView, InstallationView, installations
 from worker.github.replies import AppView
-from worker.ports import Clock
 from worker.settings import AppCredentials, Settings
 
 OF_ONE_APP: Final = "ASSAY_APP_ID and the key have to be of one App"

@@ -17,12 +17,12 @@ from worker.domain.config_place import PLACE
 from worker.domain.dossier import ConfigOrigin, ConfigText
 from worker.domain.gate import Gate, Requirement
 from worker.domain.ids import RepositoryName
+from worker.domain.ports import Clock
 from worker.errors import AssayError, Gone
 from worker.github.client import Api
 from worker.github.examine import of_installation
 from worker.github.one_repository import as_app, inside, installation_of
 from worker.github.replies import Blob, Reply
-from worker.ports import Clock
 from worker.settings import Settings
 
 QUEUE: Final = """

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.ansi import without_ansi
 from worker.domain.dossier import FAILED
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
+from worker.domain.text import without_ansi
 from worker.domain.value import replace
 from worker.errors import AssayError, RateLimited
 from worker.github.client import Api

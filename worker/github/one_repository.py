@@ -11,12 +11,12 @@ from typing import TypeVar
 from pydantic import SecretStr
 
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+from worker.domain.ports import Clock
 from worker.domain.value import Value, replace
 from worker.errors import AssayError, Forbidden, Gone
 from worker.github.client import Api, Call, key_api, token_access
 from worker.github.installations import InstallationView
 from worker.github.replies import Reply
-from worker.ports import Clock
 from worker.settings import Settings
 
 Answer = TypeVar("Answer")

@@ -12,6 +12,7 @@ from pydantic import RootModel
 
 from worker.domain.codeowners import PLACES, Owner
 from worker.domain.ids import RepositoryName, Sha
+from worker.domain.ports import GivenReview
 from worker.domain.request import JudgeRequest, PullRef, ReviewRef
 from worker.errors import Forbidden
 from worker.github.client import Access, Api, Call
@@ -19,7 +20,6 @@ from worker.github.errors import BadRequest
 from worker.github.graph import Asked, LatestReview, PullGraph
 from worker.github.replies import CreatedRun as Made
 from worker.github.replies import Label
-from worker.ports import GivenReview
 
 
 class Labels(RootModel[tuple[Label, ...]]):

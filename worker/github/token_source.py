@@ -7,11 +7,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.ports import Clock
 from worker.domain.value import replace
 from worker.github.client import token_access
 from worker.github.public import PublicPull, PublicReading
 from worker.github.source import GitHubPullSource, looking
-from worker.ports import Clock
 from worker.settings import Settings
 
 

@@ -12,7 +12,7 @@ from githubkit.exception import CacheUnsupportedError
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId
-from worker.ports import Vault
+from worker.domain.ports import Vault
 
 
 class SharedTokens(BaseCache):

@@ -11,9 +11,9 @@ from typing import Final
 from pydantic import RootModel
 
 from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.ports import Clock
 from worker.github.client import Api, token_access
 from worker.github.replies import Reply
-from worker.ports import Clock
 from worker.settings import Settings
 
 WEEK: Final = timedelta(days=7)

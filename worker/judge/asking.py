@@ -10,6 +10,7 @@ from typing import assert_never
 
 from worker.domain.diff import diff_of
 from worker.domain.opinion import Breakdown, Leaning, ModelOpinion
+from worker.domain.ports import Model, Reply
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Coverage, EvidencePointer
@@ -33,7 +34,6 @@ from worker.judge.throttling import nearly_used_up, throttled
 from worker.judge.trail import after_reading
 from worker.judge.untrusted import shown_path
 from worker.judge.vetoes import question_of, vetoed
-from worker.ports import Model, Reply
 
 
 def ask(hearing: Hearing, docket: Docket, bench: Bench, seat: Seat, reason: str) -> Sitting:

@@ -15,6 +15,7 @@ from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Level
 from worker.domain.opinion import ConditionAnswer
+from worker.domain.ports import Model, Reply
 from worker.domain.rubric import Rubric
 from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
@@ -22,7 +23,6 @@ from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.room import Room
 from worker.judge.rulings import Ruling
-from worker.ports import Model, Reply
 from worker.rulebook import PromptText
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ledger import conditions_of
 from worker.domain.opinion import HeuristicOpinion
+from worker.domain.ports import Clock
 from worker.domain.request import LAPTOP, JudgeRequest
 from worker.domain.suspension import Suspension, signals_of
 from worker.domain.value import replace
@@ -37,7 +38,6 @@ from worker.judge.scoring import composite
 from worker.judge.standing import Standing, round_in, standing_of
 from worker.judge.trail import written
 from worker.judge.validators import read_ci
-from worker.ports import Clock
 
 NOTHING_READ = "no changed file could be read"
 

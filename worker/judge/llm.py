@@ -9,6 +9,7 @@ from typing import Final
 
 from worker.domain.audit import Exchange
 from worker.domain.opinion import ModelOpinion
+from worker.domain.ports import Model, Prompt, Reply
 from worker.domain.value import Value, replace
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Spent
@@ -16,7 +17,6 @@ from worker.judge.lengths import LONGER
 from worker.judge.reply import ReplyError, ReplyFault
 from worker.judge.trail import exchange, unaffordable, unanswered
 from worker.judge.untrusted import cut, fence_for, fence_of, redacted, visible
-from worker.ports import Model, Prompt, Reply
 
 Read = Callable[[Reply], ModelOpinion | ReplyError]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from worker.domain.audit import Stage, Step
+from worker.domain.ports import Model
 from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.judge import words
@@ -17,7 +18,6 @@ from worker.judge.bench import Bench, Docket, Seat, Sitting, Spent, Voice
 from worker.judge.lenses import FOCUS, Lens, Seen, rule_of_board
 from worker.judge.rulings import Hearing
 from worker.judge.second import rule_of_two, why_again
-from worker.ports import Model
 
 
 def hear_opinions(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason: str) -> Sitting:

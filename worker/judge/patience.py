@@ -6,10 +6,10 @@ Does not end a question that is under way (the model's adapter does, each after 
 
 from collections.abc import Callable
 
+from worker.domain.ports import Model, Prompt, Reply
 from worker.domain.value import replace
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
-from worker.ports import Model, Prompt, Reply
 
 
 class InTime:

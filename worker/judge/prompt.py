@@ -12,6 +12,7 @@ from typing import Final
 from worker.domain.diff import Diff, diff_of
 from worker.domain.dossier import Dossier, UnreadReason
 from worker.domain.opinion import HeuristicOpinion
+from worker.domain.ports import Prompt
 from worker.domain.rubric import Rubric
 from worker.domain.secrets import Redaction
 from worker.domain.value import Value
@@ -32,7 +33,6 @@ from worker.judge.standing import Standing
 from worker.judge.suspicions import suspicions_of
 from worker.judge.untrusted import fence_for, shown_path
 from worker.judge.validators import CiReport
-from worker.ports import Prompt
 from worker.rulebook import PromptText
 
 SCALES: Final = (1.0, 0.5, 0.25, 0.125)

@@ -11,6 +11,7 @@ from worker.domain.audit import AuditRecord, Exchange, Law, Replay
 from worker.domain.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.money import Cap, Level
+from worker.domain.ports import Clock, Prompt, Reply, StopReason
 from worker.domain.rubric import Rubric
 from worker.domain.suspension import suspension_of
 from worker.domain.verdict import Abstain, Accept, Reject
@@ -20,7 +21,6 @@ from worker.judge.court import content_of, hear
 from worker.judge.escalation import Pause
 from worker.judge.room import Room
 from worker.judge.trail import first_difference
-from worker.ports import Clock, Prompt, Reply, StopReason
 from worker.rulebook import PromptText
 
 DECIDED: Final = (

@@ -14,6 +14,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
+from worker.domain.ports import Reply, StopReason
 from worker.domain.value import Value
 from worker.domain.verdict import Category, CriterionVerdict
 from worker.judge.contradictions import (
@@ -26,7 +27,6 @@ from worker.judge.contradictions import (
 from worker.judge.form import Asked, CriterionReply, ReplyDocument
 from worker.judge.pointing import Located, locate
 from worker.judge.scoring import UNSCORED, verdict_score
-from worker.ports import Reply, StopReason
 
 NOT_SHOWN: Final = "the place that was named for it does not exist"
 """Why a criterion that the model called met is open."""

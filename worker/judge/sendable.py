@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from worker.domain.diff import Diff, DiffError, FileDiff, Hunk, diff_of
 from worker.domain.dossier import CiCheck, Dossier, UnreadFile, UnreadReason
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.pattern import pattern
 from worker.domain.secrets import Redaction, SecretKind, conceal

@@ -12,6 +12,7 @@ from typing import Final
 
 from worker.domain.audit import AuditRecord, Exchange, Law, OverBudget, Said, Stage, Step, Taken
 from worker.domain.opinion import HeuristicOpinion, Leaning, ModelOpinion
+from worker.domain.ports import Prompt, Reply
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Coverage, Finding, Reject
@@ -19,7 +20,6 @@ from worker.errors import BudgetReached
 from worker.judge.bench import Bench, Sitting
 from worker.judge.rulings import Hearing, Ruling
 from worker.judge.validators import CiReport
-from worker.ports import Prompt, Reply
 
 USABLE: Final = "usable"
 NO_REPLY: Final = "none came"

@@ -16,12 +16,12 @@ import anthropic
 import httpx2
 
 from worker.domain.money import Bill, Level, Reservation
+from worker.domain.ports import Prompt, Purse, Reply
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import unpriced, worst_case
 from worker.llm.size import size_of
-from worker.ports import Prompt, Purse, Reply
 
 LOG: Final = logging.getLogger(__name__)
 WHAT: Final = "The model"

@@ -6,7 +6,7 @@ Does not count tokens (nobody can without the model). Invariant: never less than
 import json
 from typing import Final
 
-from worker.ports import Prompt
+from worker.domain.ports import Prompt
 
 FRAMING: Final = 1_000
 """What the server adds to a prompt, in bytes: roles, and its words about the schema."""

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from worker.domain import keys
 from worker.domain.money import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
+from worker.domain.ports import Purse
 from worker.domain.request import PullRef
 from worker.errors import BudgetReached, LeaseLost
-from worker.ports import Purse
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.check import CheckContent
-from worker.domain.frozen import Frozen
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.model import Frozen
+from worker.domain.ports import Again
 from worker.domain.request import PullRef, Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import Unavailable
-from worker.ports import Again
 from worker.settings import Timing
 from worker.store.door import lifetime_s, milliseconds, remembered_of
 from worker.store.lua import Script, run

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from worker.domain.feedback import Letter
     from worker.domain.money import Caps
+    from worker.domain.ports import Clock
     from worker.domain.scanning import Scan
-    from worker.ports import Clock
     from worker.store.arrivals import Arrivals
     from worker.store.book import RedisBook
     from worker.store.checks import RedisChecks

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Final
 
+from worker.domain.ports import Lease
 from worker.errors import LeaseLost, Unavailable
-from worker.ports import Lease
 
 BEATS: Final = 4
 """How often in one lease."""

@@ -10,9 +10,9 @@ from datetime import timedelta
 from worker.domain import keys
 from worker.domain.events import Event
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import Written
 from worker.domain.request import PullRef
 from worker.errors import LeaseLost
-from worker.ports import Written
 from worker.store.codec import Codec
 from worker.store.lua import Script, run
 from worker.store.reading import read

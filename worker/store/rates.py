@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId
-from worker.ports import Left
+from worker.domain.ports import Left
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text

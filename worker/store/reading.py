@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 
 M = TypeVar("M", bound=Frozen)
 

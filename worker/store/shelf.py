@@ -7,8 +7,8 @@ here stays until it is taken, whoever dies meanwhile.
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.frozen import Frozen
 from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.model import Frozen
 from worker.domain.request import JudgeRequest, PullRef
 from worker.settings import Timing
 from worker.store.door import lifetime_s, milliseconds

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 from worker.domain.waiting import Line
 from worker.settings import Timing
 from worker.store.door import milliseconds

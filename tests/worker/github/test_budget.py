@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from worker.domain.ids import InstallationId
+from worker.domain.ports import Left
 from worker.errors import RateLimited
 from worker.github.budget import LEAST, NOTED_BELOW, Budget, Need, left_of
-from worker.ports import Left
 
 HERE = InstallationId(100)
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -18,12 +18,12 @@ from tests.worker.github.conftest import INSTALLATION, Drawer, Place
 from tests.world.github_bench import GitHub
 from worker.domain import keys
 from worker.domain.ids import InstallationId
+from worker.domain.ports import Left
 from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
 from worker.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
 from worker.github.replies import Permission, PullState
 from worker.github.source import GitHubPullSource, looking
-from worker.ports import Left
 from worker.settings import AppCredentials, Settings
 from worker.system_clock import SystemClock
 

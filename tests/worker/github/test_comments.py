@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.worker.github.conftest import Place
+from worker.domain.ports import Posted, Tip
 from worker.domain.request import PullRef
 from worker.errors import Forbidden, Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.comments import GitHubComments
-from worker.ports import Posted, Tip
 
 NOBODYS = "MDEyOklzc3VlQ29tbWVudDk5OTk5OTk="
 REFUSAL = {"type": "FORBIDDEN", "path": ["updateIssueComment"], "message": "Resource not accessible by integration"}

@@ -8,11 +8,11 @@ from tests.worker.github.conftest import INSTALLATION, Opened, Place
 from worker.domain.authority import Role
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.permissions import OptIn
+from worker.domain.ports import Proposal
 from worker.domain.request import Ask, CommandName, PullRef, ReviewRef
 from worker.errors import Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.desk import GitHubDesk
-from worker.ports import Proposal
 
 
 def ask(place: Place, login: str, comment_id: int = 1) -> Ask:

@@ -12,13 +12,13 @@ import pytest
 from tests.worker.github.conftest import Drawer, Place
 from tests.worker.github.test_budget import Page
 from worker.domain.permissions import OptIn, asked
+from worker.domain.ports import Left
 from worker.domain.request import PullRef
 from worker.domain.scanning import Refusal
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.budget import LEAST, Need
 from worker.github.client import AppAccess, app_access
 from worker.github.scanning import GitHubScans
-from worker.ports import Left
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

@@ -13,8 +13,8 @@ from typing import Any
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.ledger import LedgerEntry
 from worker.domain.opinion import HeuristicOpinion
+from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
-from worker.ports import Prompt, Reply, StopReason
 from worker.rulebook import load_rubric
 
 HEAD, BASE = "a" * 40, "b" * 40

@@ -13,6 +13,7 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import reply, scores
 from tests.worker.judge.rounds import History, Tree, Verdict
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import Prompt, Reply
 from worker.domain.value import replace
 from worker.domain.verdict import (
     Abstain,
@@ -25,7 +26,6 @@ from worker.domain.verdict import (
     Reject,
     Side,
 )
-from worker.ports import Prompt, Reply
 
 LIMIT = 3
 PATHS = st.sampled_from(["upload.py", "retry.py"])

@@ -29,6 +29,7 @@ from worker.domain.case import Case, CoverageClaim
 from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import Fingerprint
 from worker.domain.money import Cap, Level
+from worker.domain.ports import StopReason
 from worker.domain.request import JudgeRequest
 from worker.domain.verdict import (
     VERDICT,
@@ -45,7 +46,6 @@ from worker.domain.verdict import (
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.court import content_of, judge
 from worker.judge.court import docket as open_docket
-from worker.ports import StopReason
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")

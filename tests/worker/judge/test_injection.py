@@ -21,6 +21,7 @@ from tests.worker.judge.making import (
 )
 from worker.domain.diff import parse_diff
 from worker.domain.dossier import Commit, HeadFile
+from worker.domain.ports import Prompt
 from worker.judge.claims import check_claims
 from worker.judge.court import hear
 from worker.judge.evidence import Places
@@ -28,7 +29,6 @@ from worker.judge.form import reply_schema
 from worker.judge.prompt import Material, ask_about, system_part
 from worker.judge.untrusted import visible
 from worker.judge.validators import read_ci
-from worker.ports import Prompt
 from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
 from worker.domain.opinion import ModelOpinion
+from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
@@ -12,7 +13,6 @@ from worker.judge.form import Asked, reply_schema
 from worker.judge.lengths import LONGER
 from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable, consult
 from worker.judge.reply import ReplyError, ReplyFault, read_reply
-from worker.ports import Prompt, Reply, StopReason
 from worker.rulebook import load_rubric
 
 DOSSIER = dossier()

@@ -4,10 +4,10 @@ import pytest
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, model_of
+from worker.domain.ports import Prompt
 from worker.domain.value import replace
 from worker.errors import Unavailable
 from worker.judge.patience import in_time
-from worker.ports import Prompt
 
 PROMPT = Prompt("system", ("turn",), {}, "v")
 

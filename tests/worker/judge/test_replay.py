@@ -24,6 +24,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Cap, Level
+from worker.domain.ports import StopReason
 from worker.domain.value import replace
 from worker.domain.verdict import VERDICT
 from worker.errors import BudgetReached, Unavailable
@@ -31,7 +32,6 @@ from worker.judge.bench import Bench
 from worker.judge.court import hear
 from worker.judge.escalation import Pause
 from worker.judge.replay import docket_beside, replay
-from worker.ports import StopReason
 from worker.rulebook import load_prompt, load_rubric
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

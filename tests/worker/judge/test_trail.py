@@ -22,13 +22,13 @@ from worker.domain.audit import AuditRecord, OverBudget, Stage, Step, Taken
 from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, Issue
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
+from worker.domain.ports import StopReason
 from worker.domain.verdict import Category, Score
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.carry import carried
 from worker.judge.court import hear
 from worker.judge.rulings import Ruling
 from worker.judge.trail import after_reading, carried_over, first_difference
-from worker.ports import StopReason
 
 EMPTY = dossier(diff="", files=())
 OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from worker.domain.ports import Purse
     from worker.domain.request import PullRef
     from worker.llm.anthropic_model import AnthropicModel
     from worker.llm.metered import Metered, Requesting
-    from worker.ports import Purse
     from worker.settings import ModelAccess
 
 

@@ -17,10 +17,10 @@ from werkzeug import Response
 
 from tests.worker.llm.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
+from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict import Tokens
 from worker.errors import Unavailable
-from worker.ports import Prompt, Reply, StopReason
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.llm.sdk import anthropic_model
 from tests.world.anthropic import Anthropic
-from worker.ports import Prompt
+from worker.domain.ports import Prompt
 from worker.settings import ModelAccess
 
 PROMPT = Prompt("You judge.", ("The change.",), {"type": "object"}, "v")

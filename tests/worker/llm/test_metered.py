@@ -14,12 +14,12 @@ from tests.worker.llm.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.money import Bill, Cap, Density, Level, Reservation
+from worker.domain.ports import Prompt
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import priced_models, unpriced, worst_case
 from worker.llm.size import FRAMING
-from worker.ports import Prompt
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

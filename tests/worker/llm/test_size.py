@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from worker.domain.ports import Prompt
 from worker.llm.size import FRAMING, size_of
-from worker.ports import Prompt
 
 TESTS = Path(__file__).resolve().parents[2]
 LOADS_IT = re.compile(

@@ -9,11 +9,11 @@ from tests.worker.local.laptop import NOW, Laptop, shown, texts, unread
 from worker.assemble import complete
 from worker.domain.case import Case
 from worker.domain.dossier import CiCheck, CiState, Dossier, Issue
+from worker.domain.ports import PullSource
 from worker.domain.request import Trigger
 from worker.errors import Gone, InputError
 from worker.local.checkout import CheckoutSource, Inputs, repository_name
 from worker.local.git import open_repository
-from worker.ports import PullSource
 
 CASE = "```assay\nsummary: Uploads are tried again.\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py}\n```"
 

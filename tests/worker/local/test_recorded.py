@@ -2,9 +2,9 @@ import pytest
 
 from tests.worker.local.laptop import NOW, Laptop
 from worker.assemble import complete
+from worker.domain.ports import PullSource
 from worker.errors import InputError
 from worker.local.recorded import read_recorded
-from worker.ports import PullSource
 
 
 def test_a_recorded_dossier_is_judged_as_it_is(laptop: Laptop) -> None:

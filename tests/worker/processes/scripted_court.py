@@ -23,12 +23,12 @@ from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup
+from worker.domain.ports import Fence, Lease
 from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
-from worker.ports import Fence, Lease
 from worker.publish import CheckDesk, no_lease
 from worker.queue import JudgeQueue
 from worker.render.check import failed

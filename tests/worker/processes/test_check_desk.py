@@ -10,9 +10,9 @@ from worker.domain import keys
 from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
+from worker.domain.ports import Fence
 from worker.domain.request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
-from worker.ports import Fence
 from worker.publish import CheckBoard, CheckDesk, no_lease
 from worker.render.check import closed, failed, judging, waiting_for_github, waiting_out
 from worker.render.standing import draft, skipped, waiting

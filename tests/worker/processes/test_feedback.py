@@ -12,13 +12,13 @@ from tests.worker.store.test_kept import entry, judging
 from worker.board import Look
 from worker.domain.feedback import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
+from worker.domain.ports import Posted, Tip
 from worker.domain.request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.feedback import REFUSED, Riding, Writer
 from worker.pipeline import Judged
-from worker.ports import Posted, Tip
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 from worker.system_clock import SystemClock

@@ -17,12 +17,12 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
+from worker.domain.ports import Fence
 from worker.domain.request import Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
 from worker.merge_group import ABANDONED, GroupClerk, Terms
-from worker.ports import Fence
 from worker.publish import no_lease
 from worker.store.connection import Store
 

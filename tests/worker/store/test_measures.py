@@ -10,8 +10,8 @@ from tests.worker.store.watching import happening
 from worker.domain import keys
 from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId, InstallationId
+from worker.domain.ports import Left
 from worker.domain.suspension import Suspension
-from worker.ports import Left
 from worker.store.connection import Store
 from worker.store.lua import Script, run
 from worker.store.measures import BOUNDS_S, Count, Span

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from worker.domain.ids import InstallationId
-from worker.ports import Left
+from worker.domain.ports import Left
 from worker.store.connection import Store
 
 HERE, OTHER = InstallationId(100), InstallationId(200)

@@ -15,9 +15,9 @@ from tests.worker.store.watching import happening
 from worker.domain import keys
 from worker.domain.demotion import Demotion
 from worker.domain.dossier import Dossier
-from worker.domain.frozen import Frozen
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ledger import LedgerEntry
+from worker.domain.model import Frozen
 from worker.domain.request import Ask, JudgeRequest, Trigger
 from worker.domain.waiting import ASKS, HAPPENINGS
 from worker.store import reading

@@ -16,12 +16,12 @@ from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
+from worker.domain.ports import GivenReview
 from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
-from worker.ports import GivenReview
 from worker.render.decisions import Called
 from worker.reviewing import Owning, People, changed
 from worker.store.connection import Store

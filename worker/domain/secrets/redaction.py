@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from worker.domain.frozen import Frozen
+from worker.domain.model import Frozen
 
 
 class SecretKind(StrEnum):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.ansi import without_ansi
+from worker.domain.text import without_ansi
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.frozen import Frozen, build_models
+from worker.domain.model import Frozen, build_models
 
 ALL_BUILT = """
 import worker.bootstrap, worker.domain.dossier
-from worker.domain.frozen import Frozen, build_models
+from worker.domain.model import Frozen, build_models
 
 def models(base):
     return [one for model in base.__subclasses__() for one in (model, *models(model))]
