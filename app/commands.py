@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from worker.domain.markdown import within_bounds
-from worker.domain.request import LONGEST_REASON, CommandName
+from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 
 LONGEST: Final = 65_536
 """GitHub takes no longer comment."""

@@ -19,7 +19,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.pattern import pattern
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.errors import InputError
 from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown, without_dossier

@@ -18,7 +18,7 @@ from worker.domain.dossier import CiCheck
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, LookUp, PullSource
-from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import InputError
 from worker.local.recorded import RecordedSource, read_recorded

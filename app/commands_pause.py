@@ -10,7 +10,7 @@ import pwd
 
 from app.exits import Answer, Exit
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
+from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
 from worker.errors import AssayError, InputError
 from worker.render import pause as texts
 from worker.render.visible import one_line

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import AuthorKind, CommandName, PullRef, ReviewRef
+from worker.domain.request.judge_request import AuthorKind, CommandName, PullRef, ReviewRef
 
 
 @dataclass(frozen=True, slots=True)

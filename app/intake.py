@@ -33,12 +33,12 @@ from app.facts import (
 from app.noting import to_happening
 from app.wishes import named, to_wish
 from worker.domain import keys
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, base_mark
 from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Clock
-from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import issue_mark
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.groups import Groups

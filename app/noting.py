@@ -19,9 +19,9 @@ from app.facts import (
     Somewhere,
     ThumbGiven,
 )
-from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId
-from worker.domain.request import CommandName
+from worker.domain.request.judge_request import CommandName
+from worker.domain.request.pull_request_events import Happened, Happening
 
 Facts = dict[str, object]
 

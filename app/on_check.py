@@ -22,7 +22,7 @@ from app.payloads import (
 )
 from worker.domain.check import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
 from worker.domain.ids import Sha
-from worker.domain.request import CommandName
+from worker.domain.request.judge_request import CommandName
 
 FAILING: Final = frozenset({"failure", "timed_out", "startup_failure"})
 RED: Final = frozenset({"failure", "error"})

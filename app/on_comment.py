@@ -21,7 +21,7 @@ from app.payloads import (
     ReviewPayload,
 )
 from worker.domain.ids import Sha
-from worker.domain.request import CommandName, PullRef, ReviewRef
+from worker.domain.request.judge_request import CommandName, PullRef, ReviewRef
 
 DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """What a review says by itself: a code owner's is the way back from a verdict that needs a person."""

@@ -26,7 +26,7 @@ from worker.domain.criteria import own_text
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.issue_links import closing_links
 from worker.domain.mending import mends, reverted_pulls
-from worker.domain.request import AuthorKind, PullRef
+from worker.domain.request.judge_request import AuthorKind, PullRef
 from worker.domain.standing import kind_of_account
 
 INSIDE: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})

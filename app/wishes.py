@@ -24,7 +24,7 @@ from app.facts import (
     ReviewAsked,
 )
 from worker.domain.ids import BaseMark, DeliveryId, RepositoryName, Sha, base_mark
-from worker.domain.request import AuthorKind, PullRef, Trigger
+from worker.domain.request.judge_request import AuthorKind, PullRef, Trigger
 from worker.store.door import NO_HEAD, Named
 
 Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from worker import bootstrap
 from worker.domain.ports import Lease
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.pipeline import Dropped, Outcome
 from worker.seats import open_bench
 from worker.settings import Settings, read_settings

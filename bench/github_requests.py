@@ -38,8 +38,8 @@ from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
-from worker.domain.open_pulls import Repository  # noqa: E402 - as above
-from worker.domain.request import JudgeRequest, PullRef  # noqa: E402 - as above
+from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
+from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
 from worker.forgotten import Forgotten  # noqa: E402 - as above
 from worker.github.client import app_access  # noqa: E402 - as above
 from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above

@@ -11,7 +11,7 @@ from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.ports import PullSource
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 

@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier import Dossier
-from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.manifest import web_url
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.permissions import OptIn
 from worker.domain.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
-from worker.domain.request import Ask, JudgeRequest, Trigger
+from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value, replace
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
@@ -31,8 +31,8 @@ from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from worker.domain.feedback import Letter
-    from worker.domain.greeting import Greeting
     from worker.domain.merge_group import MergeGroup
+    from worker.domain.request.greeting import Greeting
     from worker.domain.scanning import Scan
     from worker.domain.siblings import Place
     from worker.feedback import Writer

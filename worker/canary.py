@@ -7,7 +7,7 @@ Invariant: without money of its own it asks no model; what it costs counts nowhe
 from worker.domain.events import subject_id
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.evaluate import Order, Terms
 from worker.judge.escalation import Skipped
 from worker.settings import Settings

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.missed import OLDEST, Place, Sent, by_turn, missed
-from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.ports import Clock
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.missed_deliveries import OLDEST, Place, Sent, by_turn, missed
+from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.forgotten import Forgotten

@@ -13,7 +13,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.events import EvalTrigger
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import LookUp, PullSource
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import InputError

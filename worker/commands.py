@@ -12,11 +12,11 @@ from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
 from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed
-from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ports import Clock, Desk, Proposal
-from worker.domain.request import Ask, CommandName, JudgeRequest, Trigger
-from worker.domain.suspension import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
+from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, Trigger
+from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError
+from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value, replace
 from worker.errors import Gone, not_found_yet
 from worker.render import answers

@@ -11,7 +11,7 @@ from worker.domain.config import RepositoryConfig
 from worker.domain.dossier import Dossier
 from worker.domain.ids import base_mark
 from worker.domain.ports import Configs
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:

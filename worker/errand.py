@@ -10,11 +10,11 @@ from math import inf
 from typing import Final, Protocol
 
 from worker.domain.feedback import Letter
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.merge_group import MergeGroup
-from worker.domain.request import Ask, JudgeRequest
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import Ask, JudgeRequest
+from worker.domain.request.pull_request_events import Happening
 from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.domain.value import replace

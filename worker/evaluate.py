@@ -28,7 +28,7 @@ from worker.domain.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of
 from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.ports import Archive, Purse
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.rubric import Versioned
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind

@@ -19,7 +19,7 @@ from worker.domain.feedback import Letter, Note, Says, is_news, is_wanted, mark,
 from worker.domain.ids import Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, InstallationId, Sha
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 
 MOST_ASKED: Final = 1_000

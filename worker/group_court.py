@@ -16,7 +16,7 @@ from worker.domain.ids import CheckRunId
 from worker.domain.manifest import web_url
 from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, Fence
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import RubricRefused
 from worker.github.checks import GitHubChecks

@@ -14,7 +14,7 @@ from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.ports import Clock, Ledger
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict import SubjectKind
 from worker.judge.bench import Bench, Docket

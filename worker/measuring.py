@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from worker.domain.ids import Sha
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
 from worker.pipeline import Judged, Outcome

@@ -32,7 +32,7 @@ from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, Re
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.ports import Clock, Fence, Ledger
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.errors import AssayError, Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole

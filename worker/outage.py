@@ -6,7 +6,7 @@ push, a command or a re-run begins to count anew.
 
 from datetime import datetime, timedelta
 
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 

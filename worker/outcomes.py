@@ -13,12 +13,12 @@ from worker.domain.aftermath import PullRequestRubric
 from worker.domain.diff import DiffError, LineKind, diff_of
 from worker.domain.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, started, terminal
-from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry, line_hash
 from worker.domain.outcomes import Outcome, OutcomeKind
 from worker.domain.ports import Clock, Ledger
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject
 

@@ -21,7 +21,16 @@ from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn
 from worker.domain.ports import Clock, Configs, Ledger, LookUp, PullSource
-from worker.domain.request import ARRIVALS, AUTHORED, BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import (
+    ARRIVALS,
+    AUTHORED,
+    BY_HAND,
+    LAPTOP,
+    Arrival,
+    JudgeRequest,
+    PullRef,
+    Trigger,
+)
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict

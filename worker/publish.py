@@ -18,7 +18,7 @@ from worker.domain.decisions import NOTHING, Said
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, Siblings
-from worker.domain.request import ARRIVALS, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.scanning import Refusal
 from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict import Abstain, Accept, Reject

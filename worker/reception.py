@@ -11,11 +11,11 @@ from typing import Final, Protocol
 
 from worker.domain.check import CheckContent
 from worker.domain.config import Authors, Handling
-from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
-from worker.domain.open_pulls import Looked, OpenPull
 from worker.domain.ports import Clock, Ledger
-from worker.domain.request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.domain.standing import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.domain.value import Value
 from worker.errors import Gone, Unreadable

@@ -15,7 +15,7 @@ from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed,
 from worker.domain.ids import BaseMark, base_mark
 from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.ports import Archive, Events, Lease, Ledger, Written
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ports import Ledger
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.errors import Unreadable
 

@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict import Abstain, AbstainReason
 from worker.pipeline import Judged, Outcome, Overtaken, WaitForCi
 from worker.store.connection import Store

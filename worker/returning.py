@@ -7,7 +7,7 @@ always at the same place among as many; what somebody asked for by hand comes be
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.domain.request import BY_HAND, JudgeRequest, PullRef
+from worker.domain.request.judge_request import BY_HAND, JudgeRequest, PullRef
 from worker.domain.value import Value
 
 BY_HAND_SHARE: Final = 0.25

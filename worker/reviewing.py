@@ -17,11 +17,11 @@ from worker.domain.config import Review
 from worker.domain.decisions import Said, asks_a_person
 from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier import Dossier
-from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import GivenReview, Ledger, Reviewers
-from worker.domain.request import Ask, CommandName, JudgeRequest, PullRef
+from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef
+from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable

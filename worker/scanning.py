@@ -17,7 +17,7 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Ledger
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.scanning import MOST_BYTES, Refusal, Scan, Scanned
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain

@@ -12,8 +12,8 @@ from typing import Final
 from worker.domain.events import EvalTrigger
 from worker.domain.money import Caps
 from worker.domain.ports import Lease, Model, Purse
-from worker.domain.request import PullRef
-from worker.domain.suspension import Suspension
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pause import Suspension
 from worker.domain.value import Value, replace
 from worker.judge.bench import Bench
 from worker.judge.escalation import Pause

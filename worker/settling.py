@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from worker.domain.check import CheckContent
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, PullSource
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.siblings import Place, strictest
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone

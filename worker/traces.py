@@ -12,7 +12,7 @@ from typing import Final
 from structlog.contextvars import bound_contextvars
 
 from worker.domain.ids import DeliveryId, Sha
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 
 TOLD_LATE: Final = re.compile(r"^late-[0-9a-f]{8}-")
 

@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.decisions import Said
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
 
 WOKEN: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")

@@ -12,10 +12,10 @@ from worker import measuring
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.missed import Sent
-from worker.domain.open_pulls import Repository
 from worker.domain.ports import Clock
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.domain.request.missed_deliveries import Sent
+from worker.domain.request.open_pulls import Repository
 from worker.domain.value import Value
 from worker.errors import Forbidden
 from worker.forgotten import Forgotten

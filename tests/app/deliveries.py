@@ -9,7 +9,7 @@ from app.payloads import Delivery, Envelope, read
 from app.slim import slim
 from worker.domain.check import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 OUR_APP: Final = 4242
 SHA, OLD = "1" * 40, "2" * 40

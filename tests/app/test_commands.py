@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.commands import LONGEST, LONGEST_WORD, MAYBE, Command, CommandError, command_lines, parse_command
-from worker.domain.request import LONGEST_REASON, CommandName
+from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from app.commands_doctor import doctor
 from app.exits import Exit
 from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
-from worker.domain.suspension import Suspension
+from worker.domain.request.pause import Suspension
 from worker.errors import InputError
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

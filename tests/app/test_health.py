@@ -13,7 +13,7 @@ from tests.app.served import PATH, SHA, ServedDoor, payload, served, standard_he
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 

@@ -18,7 +18,7 @@ from tests.app.deliveries import (
     pressed,
     seen,
 )
-from worker.domain.request import CommandName
+from worker.domain.request.judge_request import CommandName
 
 ANOTHER = {"id": 1}
 

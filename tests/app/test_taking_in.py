@@ -30,9 +30,9 @@ from app.intake import Intake
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from tests.worker.store.played import becomes_due
 from worker.domain import keys
-from worker.domain.happenings import issue_mark
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
-from worker.domain.request import CommandName, PullRef, Trigger
+from worker.domain.request.judge_request import CommandName, PullRef, Trigger
+from worker.domain.request.pull_request_events import issue_mark
 from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
 from worker.store.connection import Store

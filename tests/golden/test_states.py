@@ -12,7 +12,7 @@ from worker.domain.decisions import Contest, Override, Reviewed, Said
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import AuthorKind, Trigger
+from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.siblings import Sibling
 from worker.domain.verdict import Accept
 from worker.render import check, group, standing

@@ -31,8 +31,8 @@ from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText
 from worker.domain.gate import Gate, Installed, Requirement
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
-from worker.domain.request import CommandName
-from worker.domain.suspension import Suspension
+from worker.domain.request.judge_request import CommandName
+from worker.domain.request.pause import Suspension
 from worker.domain.verdict import (
     AbstainReason,
     Category,

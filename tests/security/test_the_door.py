@@ -31,7 +31,7 @@ from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment
 from tests.worker.store.played import becomes
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.waiting import ASKS
 
 BODY = json.dumps(payload()).encode()

@@ -23,7 +23,7 @@ from worker.command_line import judge_anew, judge_locally
 from worker.domain.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.money import Caps
-from worker.domain.request import LAPTOP
+from worker.domain.request.judge_request import LAPTOP
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.local.recorded import RecordedSource

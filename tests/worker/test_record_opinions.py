@@ -13,7 +13,7 @@ from worker.domain.events import Begun, EvalTrigger, Event
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Written
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.judge.court import content_of, hear
 from worker.pipeline import settle

@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.store.played import AT, wish
 from worker.domain.ids import RepositoryId
-from worker.domain.request import BY_HAND, JudgeRequest, Trigger
+from worker.domain.request.judge_request import BY_HAND, JudgeRequest, Trigger
 from worker.returning import Spread
 
 SPREAD = Spread(gap=timedelta(seconds=1), longest=timedelta(seconds=60))

@@ -8,7 +8,7 @@ from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import DeliveryId
 from worker.domain.ledger import LedgerEntry
-from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.standing import Hold, Judge, Skip
 from worker.domain.verdict import Category
 from worker.render.standing import draft, skipped

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.money import Bill, Density, Level, Reservation
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.seats import Payer, open_bench
 from worker.settings import read_settings
 

@@ -22,7 +22,7 @@ from tests.world.redis import Redis
 from tests.world.sender import Sender
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.waiting import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS, SCANS
 
 SECONDS = 40.0

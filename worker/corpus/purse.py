@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypedDict, cast
 
 from worker.domain.ids import RepositoryId
 from worker.domain.money import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
-from worker.domain.request import LAPTOP, PullRef
+from worker.domain.request.judge_request import LAPTOP, PullRef
 from worker.errors import BudgetReached
 
 ACCOUNT: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from worker.corpus.outcomes import Outcome
 from worker.domain.events import EvalTrigger, Event, started, terminal
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request import LAPTOP
+from worker.domain.request.judge_request import LAPTOP
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.record import Telling, begun_of
 

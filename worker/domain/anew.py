@@ -12,7 +12,7 @@ from worker.domain.events import EvalTrigger, EventError, EventKind, FailureMode
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.law import SIGNAL
 from worker.domain.pattern import pattern
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 

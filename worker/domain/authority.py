@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.request import CommandName
-from worker.domain.suspension import SPAN, UntilError, end_of
+from worker.domain.request.judge_request import CommandName
+from worker.domain.request.pause import SPAN, UntilError, end_of
 from worker.domain.value import Value
 
 PAUSE: Final = pattern(r"(for\s+|until\s+)?(\S+)\s*(.*)", re.IGNORECASE)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from worker.domain.ids import EvalId
 from worker.domain.model import Frozen
-from worker.domain.request import LONGEST_REASON, ReviewRef
+from worker.domain.request.judge_request import LONGEST_REASON, ReviewRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Abstain, AbstainReason, Verdict
 

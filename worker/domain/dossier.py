@@ -17,7 +17,7 @@ from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.lookups import NameLookup
 from worker.domain.model import Frozen
-from worker.domain.request import AuthorKind
+from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]

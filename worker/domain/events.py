@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from worker.domain.audit import Heard
 from worker.domain.pattern import pattern
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 

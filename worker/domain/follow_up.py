@@ -5,7 +5,7 @@ Does not do it. Invariant: numbers and ids only.
 
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.model import Frozen
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 
 class FollowUp(Frozen):

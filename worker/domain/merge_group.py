@@ -13,7 +13,7 @@ from typing import Final
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 PERMISSION: Final = "merge_queues"
 """What the App has to be granted, `read`, for groups to reach it; GitHub shows it as *Merge queues*."""

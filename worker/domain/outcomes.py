@@ -13,7 +13,7 @@ from typing import Final
 from worker.domain.events import VERSION, Event, EventKind, Sensitivity, stamp
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict import SubjectKind
 
 

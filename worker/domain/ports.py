@@ -21,7 +21,7 @@ from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryNa
 from worker.domain.ledger import LedgerEntry
 from worker.domain.lookups import LookedUp, Sought
 from worker.domain.money import Bill, Density, Level, Reservation
-from worker.domain.request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
+from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together
 from worker.domain.value import Value
 from worker.domain.verdict import Tokens

@@ -9,8 +9,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.happenings import Happened
 from worker.domain.outcomes import OutcomeKind
+from worker.domain.request.pull_request_events import Happened
 from worker.domain.value import Value
 
 THUMBS: Final[Mapping[str, OutcomeKind]] = MappingProxyType({"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL})

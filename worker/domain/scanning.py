@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.follow_up import FollowUp
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 TOOL: Final = "Assay"
 MOST_BYTES: Final = 10_000_000

@@ -14,7 +14,7 @@ from pydantic import RootModel
 from worker.domain.check import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.errors import RateLimited, Unavailable
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated

@@ -10,7 +10,7 @@ from pydantic import RootModel
 
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Posted, Tip
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import Forbidden
 from worker.github.budget import Need
 from worker.github.client import Access, Call

@@ -1,6 +1,6 @@
 """GitHub's list of what it delivered to the App, and having it delivered again.
 
-Does not decide what is delivered again (`worker.domain.missed` does). Invariant: at most MOST_PAGES requests for one look, the
+Does not decide what is delivered again (`worker.domain.request.missed_deliveries` does). Invariant: at most MOST_PAGES requests for one look, the
 newest deliveries first, and a look that this is too few for can go on where it stopped; asked as the App itself, so it takes
 nothing from any installation.
 """
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from pydantic import RootModel
 
-from worker.domain.missed import Sent
+from worker.domain.request.missed_deliveries import Sent
 from worker.errors import Forbidden, Gone
 from worker.github.client import Api, Call
 from worker.github.errors import BadRequest

@@ -11,7 +11,7 @@ from typing import Final
 from worker.domain.authority import Role
 from worker.domain.permissions import OptIn
 from worker.domain.ports import Proposal
-from worker.domain.request import Ask
+from worker.domain.request.judge_request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github import queries
 from worker.github.client import Access, Call

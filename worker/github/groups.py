@@ -13,7 +13,7 @@ from worker.domain.dossier import Ci, Dossier
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.merge_group import MergeGroup
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
 from worker.errors import Gone, Unavailable
 from worker.github.client import DIFF, Access, Api

@@ -12,8 +12,8 @@ from worker.domain.check import CHECK_NAME
 from worker.domain.config_place import PLACE
 from worker.domain.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark
-from worker.domain.open_pulls import Looked, OpenPull
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.domain.standing import kind_of_account
 from worker.domain.verdict import AbstainReason
 from worker.errors import Gone

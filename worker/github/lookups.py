@@ -6,7 +6,7 @@ decide which paths. Invariant: a path is called absent only by a whole list of t
 
 from worker.domain.dossier import Dossier
 from worker.domain.lookups import LookedUp, Sought, absent_from
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.github.client import Api
 from worker.github.replies import Reply
 

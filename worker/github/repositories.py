@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.open_pulls import OpenRepository, Repository
+from worker.domain.request.open_pulls import OpenRepository, Repository
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call
 from worker.github.listing import ListedPull, ListedPulls, open_pull

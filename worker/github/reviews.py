@@ -13,7 +13,7 @@ from pydantic import RootModel
 from worker.domain.codeowners import PLACES, Owner
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ports import GivenReview
-from worker.domain.request import JudgeRequest, PullRef, ReviewRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef, ReviewRef
 from worker.errors import Forbidden
 from worker.github.client import Access, Api, Call
 from worker.github.errors import BadRequest

@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from worker.domain.ids import RepositoryName, Sha
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import TOOL, Refusal, ref_of, refusal_of
 from worker.errors import Forbidden, Gone
 from worker.github.budget import Need

@@ -9,7 +9,7 @@ from typing import Final
 from worker.domain.check import CHECK_NAME
 from worker.domain.group_answer import Published
 from worker.domain.ids import InstallationId
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.github.budget import Need
 from worker.github.client import Access, Api
 from worker.github.graph import Member

@@ -20,7 +20,7 @@ from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, Pul
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.lookups import LookedUp, Sought
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
 from worker.errors import Gone, RateLimited, Unavailable

@@ -16,8 +16,8 @@ from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Level
 from worker.domain.opinion import ConditionAnswer
 from worker.domain.ports import Model, Reply
+from worker.domain.request.pause import Suspension
 from worker.domain.rubric import Rubric
-from worker.domain.suspension import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause, Skipped

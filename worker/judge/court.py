@@ -14,8 +14,8 @@ from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ledger import conditions_of
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.ports import Clock
-from worker.domain.request import LAPTOP, JudgeRequest
-from worker.domain.suspension import Suspension, signals_of
+from worker.domain.request.judge_request import LAPTOP, JudgeRequest
+from worker.domain.request.pause import Suspension, signals_of
 from worker.domain.value import replace
 from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.domain.withheld import is_withheld

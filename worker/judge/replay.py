@@ -12,8 +12,8 @@ from worker.domain.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.money import Cap, Level
 from worker.domain.ports import Clock, Prompt, Reply, StopReason
+from worker.domain.request.pause import suspension_of
 from worker.domain.rubric import Rubric
-from worker.domain.suspension import suspension_of
 from worker.domain.verdict import Abstain, Accept, Reject
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench, Docket

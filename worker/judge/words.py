@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, Criterion
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
-from worker.domain.suspension import Suspension, when
+from worker.domain.request.pause import Suspension, when
 from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, CriterionStatus, EvidencePointer, Finding
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.validators import CiReport

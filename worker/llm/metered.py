@@ -17,7 +17,7 @@ import httpx2
 
 from worker.domain.money import Bill, Level, Reservation
 from worker.domain.ports import Prompt, Purse, Reply
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import unpriced, worst_case

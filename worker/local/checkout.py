@@ -18,7 +18,7 @@ from worker.domain.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue,
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.issue_links import closing_links
 from worker.domain.lookups import LookedUp, Sought
-from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
 from worker.local.cited import cited_files

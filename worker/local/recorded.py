@@ -8,7 +8,7 @@ from datetime import datetime
 
 from worker.domain.dossier import Dossier, DossierError, read_dossier
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import InputError
 
 

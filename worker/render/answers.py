@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Refusal, Role, roles_from
-from worker.domain.request import Ask
-from worker.domain.suspension import Suspension, when
+from worker.domain.request.judge_request import Ask
+from worker.domain.request.pause import Suspension, when
 from worker.render.markdown import bullets, code, prose, table
 
 HEADER: Final = ("Command", "Who may", "What it does")

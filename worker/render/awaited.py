@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from worker.domain.awaited import Awaiting
-from worker.domain.request import LAPTOP
+from worker.domain.request.judge_request import LAPTOP
 from worker.render.columns import Page, wrapped
 from worker.render.visible import exact_line, one_line
 

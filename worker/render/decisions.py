@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.awaited import Awaiting, Reason
 from worker.domain.check import Block, CheckContent, Conclusion, none_coming
 from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
-from worker.domain.suspension import when
+from worker.domain.request.pause import when
 from worker.domain.value import Value, replace
 from worker.domain.verdict import Verdict
 from worker.render.check import BODY_BYTES

@@ -10,7 +10,7 @@ from worker.domain.check import CHECK_NAME
 from worker.domain.config import Authors, Handling
 from worker.domain.gate import Gate, Hold, Installed, hold, unapproved
 from worker.domain.permissions import EXTRAS, OptIn, extra, lacking, suffices, switched_off
-from worker.domain.request import AuthorKind
+from worker.domain.request.judge_request import AuthorKind
 from worker.domain.standing import handling_of, with_operators
 from worker.render.doctor import Examined, Health
 

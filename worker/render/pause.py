@@ -6,7 +6,7 @@ on one line, with nothing unseen in it.
 
 from collections.abc import Sequence
 
-from worker.domain.suspension import Suspension, when
+from worker.domain.request.pause import Suspension, when
 from worker.domain.value import Value
 from worker.render.visible import one_line
 

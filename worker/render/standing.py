@@ -8,7 +8,7 @@ from typing import Final
 
 from worker.domain.awaited import Reason
 from worker.domain.check import CheckContent, Conclusion, none_coming, pending
-from worker.domain.request import AuthorKind, Trigger
+from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES, judging
 from worker.render.markdown import blocks, joined

@@ -20,8 +20,8 @@ from worker.domain.dossier import (
     Policy,
     UnreadReason,
 )
-from worker.domain.request import AuthorKind
-from worker.domain.suspension import suspension_of, when
+from worker.domain.request.judge_request import AuthorKind
+from worker.domain.request.pause import suspension_of, when
 from worker.domain.verdict import (
     Abstain,
     AbstainReason,

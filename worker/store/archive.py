@@ -14,7 +14,7 @@ from worker.domain.audit import AuditError, AuditRecord, audit_json, read_audit
 from worker.domain.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import LeaseLost, Unreadable
 from worker.store.codec import Codec
 from worker.store.lua import Script, run

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.open_pulls import Repository
+from worker.domain.request.open_pulls import Repository
 from worker.store.door import stamp
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text

@@ -8,7 +8,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from worker.domain.request import Ask
+from worker.domain.request.judge_request import Ask
 from worker.domain.value import Value
 from worker.domain.waiting import ASKS
 from worker.errors import Unreadable

@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.awaited import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict import SubjectKind, Verdict
 from worker.store.connection import Store
 from worker.store.histories import numbers_of

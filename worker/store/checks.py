@@ -15,7 +15,7 @@ from worker.domain.check import CheckContent
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.model import Frozen
 from worker.domain.ports import Again
-from worker.domain.request import PullRef, Trigger
+from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import Unavailable
 from worker.settings import Timing

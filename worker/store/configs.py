@@ -12,7 +12,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.dossier import ConfigOrigin
 from worker.domain.ids import BaseMark
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import Unreadable
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s, set_window

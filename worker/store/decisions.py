@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from worker.domain import keys
 from worker.domain.decisions import Contest, Dismissed, Override, Reviewed, Said, Spoken
 from worker.domain.ids import DeliveryId, Sha
-from worker.domain.request import Arrival, PullRef, ReviewRef
+from worker.domain.request.judge_request import Arrival, PullRef, ReviewRef
 from worker.store.codec import Codec
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run

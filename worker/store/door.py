@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.domain import keys
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import Happened, Happening
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.request import DRAFT_TOO, OUTDATING, Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import DRAFT_TOO, OUTDATING, Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.waiting import ASKS, COMMITS, GREETINGS, HAPPENINGS
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 from worker.store.lua import Call, Script, call_of, run, sent

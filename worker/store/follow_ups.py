@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from worker.domain import keys
 from worker.domain.follow_up import FollowUp
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.waiting import Line
 from worker.settings import Timing
 from worker.store.lua import Script, run

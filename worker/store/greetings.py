@@ -5,8 +5,8 @@ Does not look (`worker.reception` does). Invariant: one stays until it is `done`
 
 from datetime import timedelta
 
-from worker.domain.greeting import Greeting
 from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request.greeting import Greeting
 from worker.domain.value import Value
 from worker.domain.waiting import GREETINGS
 from worker.settings import Timing

@@ -12,7 +12,7 @@ from worker.domain import keys
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.merge_group import MergeGroup
 from worker.domain.model import Frozen
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.waiting import GROUPS
 from worker.errors import LeaseLost

@@ -6,7 +6,7 @@ noted stays until it is `done`.
 
 from datetime import timedelta
 
-from worker.domain.happenings import Happening
+from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value
 from worker.domain.waiting import HAPPENINGS
 from worker.settings import Timing

@@ -10,7 +10,7 @@ from worker.analytics.pulls import Pull
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.store.connection import Store
 from worker.store.rollups import AT_MOST

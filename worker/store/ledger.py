@@ -11,7 +11,7 @@ from worker.domain import keys
 from worker.domain.events import Event
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Written
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import LeaseLost
 from worker.store.codec import Codec
 from worker.store.lua import Script, run

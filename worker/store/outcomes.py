@@ -12,11 +12,11 @@ from datetime import timedelta
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.happenings import Happened, Happening, issue_mark
 from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome, OutcomeKind, recorded
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import Happened, Happening, issue_mark
 from worker.domain.value import Value
 from worker.domain.verdict import Accept
 from worker.domain.waiting import HAPPENINGS

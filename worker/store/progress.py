@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId
-from worker.domain.missed import Place, Sent
+from worker.domain.request.missed_deliveries import Place, Sent
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
 from worker.store.reading import read, read_or_leave

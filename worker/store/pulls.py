@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.waiting import COMMITS
 from worker.errors import AssayError, LeaseLost

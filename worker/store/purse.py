@@ -18,7 +18,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.money import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.ports import Clock
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import BudgetReached, LeaseLost
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run

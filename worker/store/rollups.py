@@ -38,7 +38,7 @@ from worker.analytics.windows import (
 )
 from worker.domain import keys
 from worker.domain.ids import InstallationId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.store.lua import Script, run
 from worker.store.pages import entries
 from worker.store.stream import Entry

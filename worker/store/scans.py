@@ -5,7 +5,7 @@ Does not send any. Invariant: nothing is noted of a pull request that was forgot
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import Refusal, Scanned
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run

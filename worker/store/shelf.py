@@ -9,7 +9,7 @@ from typing import Final
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.model import Frozen
-from worker.domain.request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.settings import Timing
 from worker.store.door import lifetime_s, milliseconds
 from worker.store.lua import Script, run

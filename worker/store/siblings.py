@@ -13,7 +13,7 @@ from worker.domain import keys
 from worker.domain.awaited import Awaiting
 from worker.domain.check import Block, Button, CheckContent, Conclusion
 from worker.domain.ids import InstallationId, RepositoryId, Sha
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.siblings import Place, Sibling, Together, state_of
 from worker.domain.value import Value
 from worker.domain.waiting import COMMITS

@@ -8,7 +8,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
-from worker.domain.suspension import Suspension
+from worker.domain.request.pause import Suspension
 from worker.domain.value import Value
 from worker.store.lua import Script, run
 from worker.store.reading import read

@@ -13,7 +13,7 @@ from worker.analytics.reading import seen
 from worker.domain.events import MESSAGES, EventKind, FailureMode
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.outcomes import Outcome, OutcomeKind, recorded
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 HERE: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -23,11 +23,11 @@ from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.dossier import CiCheck
 from worker.domain.group_answer import Published
-from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.outcomes import Outcome
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import Happened
 from worker.domain.verdict import SubjectKind
 from worker.evaluate import weighing_terms
 from worker.evaluate_jobs import Errand, performed

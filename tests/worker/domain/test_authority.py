@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.authority import LADDER, RIGHTS, Asker, Refusal, Role, pause_of, refusal, roles_from
-from worker.domain.request import CommandName
-from worker.domain.suspension import UntilError
+from worker.domain.request.judge_request import CommandName
+from worker.domain.request.pause import UntilError
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

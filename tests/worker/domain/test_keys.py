@@ -8,7 +8,7 @@ from typing import Any, cast
 from worker.domain import keys, waiting
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.keys import Key
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
 ARGUMENTS = {

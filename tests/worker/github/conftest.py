@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from tests.world.contract import violations
 from tests.world.github_bench import Exchange, GitHub
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.github.client import AppAccess, app_access
 from worker.github.source import GitHubPullSource, looking
 from worker.settings import AppCredentials, Settings, Timing

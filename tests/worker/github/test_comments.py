@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.github.conftest import Place
 from worker.domain.ports import Posted, Tip
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.errors import Forbidden, Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.comments import GitHubComments

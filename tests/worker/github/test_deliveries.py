@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.worker.github.conftest import Place
-from worker.domain.missed import Sent
+from worker.domain.request.missed_deliveries import Sent
 from worker.errors import Gone
 from worker.github import deliveries, installations
 from worker.github.client import Api, key_api

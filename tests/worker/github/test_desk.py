@@ -9,7 +9,7 @@ from worker.domain.authority import Role
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.permissions import OptIn
 from worker.domain.ports import Proposal
-from worker.domain.request import Ask, CommandName, PullRef, ReviewRef
+from worker.domain.request.judge_request import Ask, CommandName, PullRef, ReviewRef
 from worker.errors import Gone, RateLimited
 from worker.github.client import AppAccess
 from worker.github.desk import GitHubDesk

@@ -11,7 +11,7 @@ from tests.worker.github.conftest import Opened, Place
 from worker.domain.diff import DiffError
 from worker.domain.dossier import Dossier, PullRequest
 from worker.domain.ids import base_mark
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.errors import Unavailable
 from worker.github import source as reading
 from worker.github.client import Api, AppAccess

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.codeowners import Owner
-from worker.domain.request import ReviewRef
+from worker.domain.request.judge_request import ReviewRef
 from worker.errors import Forbidden
 from worker.github.client import AppAccess
 from worker.github.reviews import GitHubReviewers

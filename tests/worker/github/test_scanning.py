@@ -13,7 +13,7 @@ from tests.worker.github.conftest import Drawer, Place
 from tests.worker.github.test_budget import Page
 from worker.domain.permissions import OptIn, asked
 from worker.domain.ports import Left
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import Refusal
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.budget import LEAST, Need

@@ -9,7 +9,7 @@ from tests.worker.github.test_budget import Page
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.group_answer import Published
 from worker.domain.ports import Left
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.errors import RateLimited
 from worker.github.budget import LEAST, Need
 from worker.github.checks import GitHubCheckRuns, GitHubChecks

@@ -30,7 +30,7 @@ from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Head
 from worker.domain.ids import Fingerprint
 from worker.domain.money import Cap, Level
 from worker.domain.ports import StopReason
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict import (
     VERDICT,
     Abstain,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from worker.domain.ports import Purse
-    from worker.domain.request import PullRef
+    from worker.domain.request.judge_request import PullRef
     from worker.llm.anthropic_model import AnthropicModel
     from worker.llm.metered import Metered, Requesting
     from worker.settings import ModelAccess

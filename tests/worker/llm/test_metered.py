@@ -15,7 +15,7 @@ from tests.world.anthropic import Anthropic
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.money import Bill, Cap, Density, Level, Reservation
 from worker.domain.ports import Prompt
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import priced_models, unpriced, worst_case

@@ -10,7 +10,7 @@ from worker.assemble import complete
 from worker.domain.case import Case
 from worker.domain.dossier import CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import PullSource
-from worker.domain.request import Trigger
+from worker.domain.request.judge_request import Trigger
 from worker.errors import Gone, InputError
 from worker.local.checkout import CheckoutSource, Inputs, repository_name
 from worker.local.git import open_repository

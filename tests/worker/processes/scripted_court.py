@@ -18,13 +18,13 @@ from tests.worker.store.played import pull, settings
 from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.feedback import Letter
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import Happening
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Fence, Lease
-from worker.domain.request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import Happening
 from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable

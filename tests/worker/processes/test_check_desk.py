@@ -11,7 +11,7 @@ from worker.domain.check import CheckContent
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
-from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
 from worker.publish import CheckBoard, CheckDesk, no_lease
 from worker.render.check import closed, failed, judging, waiting_for_github, waiting_out

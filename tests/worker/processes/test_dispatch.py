@@ -24,8 +24,8 @@ from tests.world.redis import Redis
 from worker import dispatch
 from worker.dispatch import Dispatcher, OpenClerk
 from worker.domain import keys
-from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId
+from worker.domain.request.pull_request_events import Happened
 from worker.domain.value import replace
 from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS
 from worker.errand import Errand, rule_of

@@ -15,7 +15,7 @@ from worker.domain import keys
 from worker.domain.check import CheckContent
 from worker.domain.ids import CheckRunId
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import replace
 from worker.errors import Forbidden, Outage
 from worker.github.groups import Head

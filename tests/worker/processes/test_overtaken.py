@@ -25,7 +25,7 @@ from tests.world.redis import Redis
 from worker.bootstrap import open_court
 from worker.domain import keys
 from worker.domain.ids import base_mark
-from worker.domain.request import ARRIVALS, Arrival, JudgeRequest, Trigger
+from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.pipeline import Judged, Overtaken
 from worker.publish import no_lease

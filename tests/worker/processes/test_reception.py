@@ -12,10 +12,10 @@ from tests.worker.store.played import AT, HEAD, NEWER, judged_once, pull, wish
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors, Handling
 from worker.domain.dossier import Commit, PullRequest
-from worker.domain.greeting import Greeting
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
-from worker.domain.open_pulls import Looked, OpenPull
-from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Gone
 from worker.publish import CheckDesk, no_lease
 from worker.reception import MOST_AT_ONCE, Reception

@@ -12,8 +12,8 @@ from tests.worker.store.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, 
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
-from worker.domain.open_pulls import Looked, OpenPull
-from worker.domain.request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Outage, Unavailable
 from worker.publish import CheckDesk, no_lease
 from worker.reception import Reception, late

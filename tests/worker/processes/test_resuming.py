@@ -9,8 +9,8 @@ from tests.worker.processes.test_dispatch import dispatching
 from tests.worker.render.samples import abstained, dossier, rejected
 from tests.worker.store.played import NEWER, becomes, comes_again, pull, wish
 from worker.domain import keys
-from worker.domain.request import JudgeRequest, Trigger
-from worker.domain.suspension import Suspension
+from worker.domain.request.judge_request import JudgeRequest, Trigger
+from worker.domain.request.pause import Suspension
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi

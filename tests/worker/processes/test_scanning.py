@@ -14,7 +14,7 @@ from tests.worker.store.test_kept import entry, judging
 from worker import scanning
 from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import Refusal, Scan
 from worker.domain.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable

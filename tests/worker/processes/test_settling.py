@@ -10,7 +10,7 @@ from tests.worker.store.played import DELIVERIES, HEAD, NEWER, pull, wish
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone
 from worker.publish import CheckDesk, no_lease

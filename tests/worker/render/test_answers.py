@@ -11,8 +11,8 @@ from app.commands import command_lines
 from tests.worker.render.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.render.samples import HOSTILE
 from worker.domain.authority import RIGHTS, Refusal, Role
-from worker.domain.request import Ask, CommandName
-from worker.domain.suspension import Suspension
+from worker.domain.request.judge_request import Ask, CommandName
+from worker.domain.request.pause import Suspension
 from worker.render.answers import commands_table, listed, paused, refused, resumed, unknown
 
 NOON, EVENING = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 18, 30, tzinfo=UTC)

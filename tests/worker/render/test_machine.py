@@ -17,7 +17,7 @@ from worker.domain.decisions import Override, Reviewed, Said
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import AuthorKind, Trigger
+from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.siblings import IN_PROGRESS, Sibling
 from worker.domain.value import replace
 from worker.domain.verdict import AbstainReason, Category

@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE
-from worker.domain.suspension import Suspension
+from worker.domain.request.pause import Suspension
 from worker.render.pause import Listed, listed, not_asked, not_paused, not_seen, paused, resumed, unknown
 
 NOON, EVENING = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 18, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from tests.worker.store.played import NEWER, pull, wish
 from tests.worker.store.test_after_an_outage import HOUR, due_in, takes
 from worker.domain import keys
-from worker.domain.request import Trigger
+from worker.domain.request.judge_request import Trigger
 from worker.store.connection import Store
 from worker.store.pulls import Finish, PutOff
 

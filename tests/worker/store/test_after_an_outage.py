@@ -9,7 +9,7 @@ import pytest
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, settings, wish
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.request import PullRef, Trigger
+from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 from worker.store.connection import Store, open_store
 from worker.store.pulls import RELEASED, Ended, Finish, Limits, Taken

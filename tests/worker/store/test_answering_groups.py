@@ -18,7 +18,7 @@ from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.ports import Fence
-from worker.domain.request import Trigger
+from worker.domain.request.judge_request import Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head

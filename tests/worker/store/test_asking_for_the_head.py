@@ -15,7 +15,7 @@ from worker.board import Look, Silent
 from worker.domain import keys
 from worker.domain.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource

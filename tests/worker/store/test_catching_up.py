@@ -16,11 +16,11 @@ from worker.catching_up import (
     Sweeping,
 )
 from worker.domain import keys
-from worker.domain.greeting import Greeting
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
-from worker.domain.missed import Sent
-from worker.domain.open_pulls import OpenPull, OpenRepository, Repository
-from worker.domain.request import AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.missed_deliveries import Sent
+from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.forgotten import Forgotten
 from worker.reception import was_heard_of

@@ -11,7 +11,7 @@ from worker.commands import Clerk
 from worker.domain.authority import RIGHTS, Role
 from worker.domain.decisions import NOTHING, PRESSED, Dismissed
 from worker.domain.ports import Proposal
-from worker.domain.request import Arrival, Ask, CommandName, ReviewRef, Trigger
+from worker.domain.request.judge_request import Arrival, Ask, CommandName, ReviewRef, Trigger
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

@@ -10,7 +10,7 @@ import pytest
 from tests.worker.store.played import HEAD, wish
 from worker.domain import keys
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request import Arrival, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import Arrival, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.store.door import DELIVERY_S, PULL_S, lifetime_s, written
 
 SHA, AT = "1" * 40, datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=UTC)

@@ -7,9 +7,9 @@ import pytest
 
 from tests.worker.store.played import becomes_due, pull, wish
 from worker.domain import keys
-from worker.domain.happenings import issue_mark
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId, base_mark
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import issue_mark
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits, Taken

@@ -11,7 +11,7 @@ from worker.domain import keys
 from worker.domain.decisions import Contest, Override
 from worker.domain.ids import EvalId
 from worker.domain.money import Caps
-from worker.domain.request import PullRef, Trigger
+from worker.domain.request.judge_request import PullRef, Trigger
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits, Taken

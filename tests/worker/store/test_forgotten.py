@@ -9,7 +9,7 @@ from tests.worker.store.test_pulls import taken
 from worker.domain import keys
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, InstallationId
-from worker.domain.request import JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.forgotten import MOST_ASKED, Forgotten
 from worker.store.connection import Store
 from worker.store.pulls import Finish

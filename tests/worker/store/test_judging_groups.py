@@ -20,7 +20,7 @@ from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import JudgeRequest, Trigger
+from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.github.groups import Head
 from worker.group_judge import GroupJudge, Tried

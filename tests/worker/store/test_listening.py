@@ -10,11 +10,11 @@ from tests.worker.store.played import HEAD, NEWER, on_record, pull
 from tests.worker.store.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
 from worker.bootstrap import Court
 from worker.domain.feedback import Note
-from worker.domain.happenings import Happened
 from worker.domain.ids import RepositoryName
 from worker.domain.ledger import LedgerEntry
 from worker.domain.reactions import Reaction
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import Happened
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.reactions import Listener
 from worker.store.connection import Store

@@ -8,10 +8,10 @@ import pytest
 from tests.worker.store.played import HEAD, becomes_due, command, lease_runs_out, pull, wish
 from tests.worker.store.watching import happening
 from worker.domain import keys
-from worker.domain.happenings import Happened
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.ports import Left
-from worker.domain.suspension import Suspension
+from worker.domain.request.pause import Suspension
+from worker.domain.request.pull_request_events import Happened
 from worker.store.connection import Store
 from worker.store.lua import Script, run
 from worker.store.measures import BOUNDS_S, Count, Span

@@ -7,7 +7,7 @@ import pytest
 from tests.worker.store.played import HEAD, becomes_due, pull, wish
 from worker.domain import keys
 from worker.domain.ids import BaseMark, base_mark
-from worker.domain.request import Trigger
+from worker.domain.request.judge_request import Trigger
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.store.played import AT, becomes_due, pull, wish
 from worker.domain import keys
 from worker.domain.ids import Sha
-from worker.domain.request import Arrival, Trigger
+from worker.domain.request.judge_request import Arrival, Trigger
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

@@ -17,7 +17,7 @@ from tests.worker.store.played import (
 )
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.request import PullRef, Trigger
+from worker.domain.request.judge_request import PullRef, Trigger
 from worker.errors import LeaseLost
 from worker.settings import Timing
 from worker.store.connection import Store, open_store

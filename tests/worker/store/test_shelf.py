@@ -2,7 +2,7 @@
 
 from tests.worker.store.played import HEAD, NEWER, comes_again, pull, wish
 from worker.domain import keys
-from worker.domain.request import JudgeRequest
+from worker.domain.request.judge_request import JudgeRequest
 from worker.store.connection import Store
 from worker.store.shelf import Place
 from worker.store.wire import text, whole

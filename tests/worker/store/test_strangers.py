@@ -7,7 +7,7 @@ import pytest
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_triggers import HERE, field_of, wanted_of
 from worker.domain import keys
-from worker.domain.request import Trigger
+from worker.domain.request.judge_request import Trigger
 from worker.settings import WRITES_AN_HOUR, WRITES_EACH, Timing
 from worker.store import door
 from worker.store.connection import Store

@@ -12,7 +12,7 @@ from tests.worker.store.test_triggers import At
 from worker.domain import keys
 from worker.domain.ids import CheckRunId
 from worker.domain.merge_group import GroupEnd
-from worker.domain.request import PullRef, Trigger
+from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 from worker.store import door
 from worker.store.checks import OverdueCheck

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 from worker.domain import keys
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.suspension import Suspension
+from worker.domain.request.pause import Suspension
 from worker.store.connection import Store
 from worker.store.switches import Stopped
 from worker.store.wire import text, whole

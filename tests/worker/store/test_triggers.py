@@ -8,10 +8,10 @@ import pytest
 
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
 from worker.domain import keys
-from worker.domain.greeting import Greeting
-from worker.domain.happenings import issue_mark
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, base_mark
-from worker.domain.request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import issue_mark
 from worker.domain.value import Value
 from worker.domain.waiting import GREETINGS
 from worker.settings import Timing

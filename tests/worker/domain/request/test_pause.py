@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from worker.domain.suspension import Suspension, UntilError, end_of, signals_of, suspension_of, when
+from worker.domain.request.pause import Suspension, UntilError, end_of, signals_of, suspension_of, when
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from worker.domain.ids import RepositoryId, base_mark
-from worker.domain.open_pulls import Looked, OpenPull, OpenRepository, Repository
-from worker.domain.request import AuthorKind
+from worker.domain.request.judge_request import AuthorKind
+from worker.domain.request.open_pulls import Looked, OpenPull, OpenRepository, Repository
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 

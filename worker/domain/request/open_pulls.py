@@ -8,7 +8,7 @@ from datetime import datetime
 from worker.domain.config import Authors
 from worker.domain.dossier import PullRequest
 from worker.domain.ids import BaseMark, RepositoryId, RepositoryName, Sha
-from worker.domain.request import AuthorKind
+from worker.domain.request.judge_request import AuthorKind
 from worker.domain.value import Value
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.missed import OLDEST, SETTLES, Sent, by_turn, missed
+from worker.domain.request.missed_deliveries import OLDEST, SETTLES, Sent, by_turn, missed
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.model import Frozen
-from worker.domain.request import PullRef
+from worker.domain.request.judge_request import PullRef
 
 
 class Happened(StrEnum):

@@ -1,0 +1,1 @@
+"""Types that say what asks for a judging."""
