@@ -15,7 +15,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.audit import AuditRecord, Replay, Taken, audit_json
 from worker.domain.decisions import said_json
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.pattern import pattern

@@ -12,7 +12,7 @@ from app.exits import Answer, Exit
 from worker.assemble import complete
 from worker.case_block import CaseError, read_block, read_case_file
 from worker.domain.case_fence import case_fence
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.errors import InputError
 from worker.judge.case_check import check_case
 from worker.judge.case_draft import draft_claims

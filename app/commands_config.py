@@ -13,7 +13,7 @@ from app.exits import Answer, Exit
 from worker.config_file import Configured, Problem, configured
 from worker.domain.config_keys import to_keys
 from worker.domain.config_place import MISNAMED, PLACE
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.errors import InputError
 from worker.render.config_check import effective, mistakes, source
 from worker.render.config_reference import reference, schema

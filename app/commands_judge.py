@@ -13,7 +13,7 @@ from typing import assert_never
 from app.commands_matter import matter_of
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import InputError

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, LookUp, PullSource

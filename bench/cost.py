@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
 from worker.assemble import complete  # noqa: E402 - as above
 from worker.domain.diff import diff_of  # noqa: E402 - as above
-from worker.domain.dossier import Dossier  # noqa: E402 - as above
+from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict import Finding  # noqa: E402 - as above
 from worker.garbage import look_seldom  # noqa: E402 - as above

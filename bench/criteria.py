@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
 from worker.domain.criteria import criteria_of  # noqa: E402 - as above
-from worker.domain.dossier import Issue  # noqa: E402 - as above
+from worker.domain.dossier.dossier import Issue  # noqa: E402 - as above
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:

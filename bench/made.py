@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from worker.domain.dossier import Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Issue, PullRequest
 
 CONTEXT: Final = 3
 LANGUAGES: Final = ("python", "javascript", "typescript", "go", "rust", "java")

@@ -30,7 +30,7 @@ from bench.scripted.serving import FIRST, Played, played  # noqa: E402 - as abov
 from worker.corpus.measures import Share  # noqa: E402 - as above
 from worker.corpus.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.corpus.sitting import sit  # noqa: E402 - as above
-from worker.domain.dossier import Dossier  # noqa: E402 - as above
+from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.opinion import HeuristicOpinion  # noqa: E402 - as above
 from worker.domain.rubric import Rubric  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above

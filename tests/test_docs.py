@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 from worker.case_block import CASE_NAMES, CLAIM_NAMES, read_block
-from worker.domain.case import Case
 from worker.domain.claim_pointer import read_pointer
+from worker.domain.dossier.case import Case
 from worker.domain.verdict import VERDICT, AbstainReason, Category
 from worker.variables import VARIABLES
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from worker.case_block import CaseError, read_case
 from worker.domain.agents import author_agent
-from worker.domain.case import Case
-from worker.domain.dossier import FAILED, Ci, CiCheck, CiState, Dossier, PullRequest
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import FAILED, Ci, CiCheck, CiState, Dossier, PullRequest
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's words; what is neither here nor in FAILED (`stale`, or none yet) did not finish."""

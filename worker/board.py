@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from worker.domain.check import CheckContent
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import JudgeRequest

@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.manifest import web_url
 from worker.domain.model import build_models

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from worker.domain.aftermath import CiCheckRubric
-from worker.domain.dossier import FAILED, CiCheck
+from worker.domain.dossier.dossier import FAILED, CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
 from worker.domain.verdict import (

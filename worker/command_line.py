@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 from worker.board import Silent
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import EvalTrigger
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import LookUp, PullSource

@@ -12,7 +12,7 @@ from worker.config_file import Configured, Problem, configured, read_config
 from worker.domain.config_keys import to_keys
 from worker.domain.config_place import MISNAMED, PLACE
 from worker.domain.diff import ChangeKind, DiffError, diff_of
-from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.rules.files import is_rules_file
 from worker.domain.value import Value
 from worker.domain.verdict import AbstainReason

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from worker.domain.config import RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, to_config
 from worker.domain.config_place import MISNAMED, PLACE
-from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.value import Value

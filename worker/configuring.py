@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from worker.config_file import configured, read_config
 from worker.domain.config import RepositoryConfig
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import base_mark
 from worker.domain.ports import Configs
 from worker.domain.request.judge_request import PullRef

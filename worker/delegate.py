@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from worker.command_line import judge_locally
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.dossier import Criterion
 from worker.domain.judgement import (
     Criteria,
     Judgement,

@@ -21,7 +21,7 @@ from worker.domain import keys
 from worker.domain.aftermath import CiCheckRubric
 from worker.domain.anew import UNANSWERED
 from worker.domain.audit import AuditRecord, Heard
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from worker.board import Silent
 from worker.domain.audit import Heard
 from worker.domain.check import CheckContent
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId
 from worker.domain.manifest import web_url
 from worker.domain.merge_group import MergeGroup

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from worker.domain.audit import Heard
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.group_answer import Accepted, Member, answered, newest, standing
 from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ledger import LedgerEntry

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.dossier import Dossier, PullRequest
+from worker.domain.dossier.dossier import Dossier, PullRequest
 from worker.domain.events import EvalTrigger
 from worker.domain.group_answer import (
     Accepted,

@@ -11,7 +11,7 @@ from typing import Final, Protocol, assert_never
 from worker.aggregate import next_eval_id, pull_request_verdict, submissions_of
 from worker.domain.aftermath import PullRequestRubric
 from worker.domain.diff import DiffError, LineKind, diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, started, terminal
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ledger import LedgerEntry, line_hash

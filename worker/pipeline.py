@@ -13,10 +13,10 @@ from typing import Final, Protocol
 from worker.assemble import complete
 from worker.board import Board, Look, Wait
 from worker.domain.audit import Heard
-from worker.domain.author_text import author_text
 from worker.domain.config import Authors
 from worker.domain.decisions import NOTHING, Said, asks_a_person
-from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
+from worker.domain.dossier.author_text import author_text
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
 from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 from worker.board import Look, Wait
 from worker.domain.check import CheckContent
 from worker.domain.decisions import NOTHING, Said
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, Siblings
 from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 from worker.domain.audit import Heard
-from worker.domain.author_text import author_text
 from worker.domain.diff import Diff, DiffError, diff_of
-from worker.domain.dossier import Ci, Dossier
+from worker.domain.dossier.author_text import author_text
+from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.ids import BaseMark, base_mark
 from worker.domain.ledger import LedgerEntry, changed_lines

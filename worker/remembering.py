@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ports import Ledger
 from worker.domain.request.judge_request import PullRef

@@ -16,7 +16,7 @@ from worker.domain.codeowners import Owner, owners_of
 from worker.domain.config import Review
 from worker.domain.decisions import Said, asks_a_person
 from worker.domain.diff import DiffError, diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import GivenReview, Ledger, Reviewers

@@ -12,7 +12,7 @@ from typing import Final, cast
 from worker.aggregate import pull_request_verdict
 from worker.ci_checks import CheckVerdict, ci_check_verdicts
 from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import subject_id
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.law import SIGNAL

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from worker.domain.anew import UNREADABLE, Said, Survey, Wanted
 from worker.domain.differing import Compared, Law, Side, said_by_both
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import EventKind, read_event
 from worker.domain.ids import InstallationId
 from worker.domain.ledger import LedgerEntry

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Final, Protocol
 
 from worker.configuring import config_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Ledger

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from worker.domain.check import CheckContent
 from worker.domain.config import Authors
-from worker.domain.dossier import Dossier, Policy
+from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest
 from worker.domain.standing import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators
 

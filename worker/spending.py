@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from worker.configuring import config_of
 from worker.domain.config import AskModelFor
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest
 from worker.domain.value import Value
 from worker.store.decisions import Decisions

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import LANGUAGES, Size, made_dossier, made_file  # noqa: E402 - as above
-from worker.domain.dossier import Dossier, HeadFile  # noqa: E402 - as above
+from worker.domain.dossier.dossier import Dossier, HeadFile  # noqa: E402 - as above
 from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.rulebook import load_rubric  # noqa: E402 - as above
 from worker.taster import tasting  # noqa: E402 - as above

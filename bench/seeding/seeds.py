@@ -16,7 +16,7 @@ from bench.seeding.defect import Case, Made, Variant
 from bench.seeding.frames import claims_of, framed
 from bench.seeding.opened import Opened, Row, is_sound_everywhere, open_dossier, same
 from bench.seeding.patch import parse, print_diff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict import Category
 
 VARIANTS: Final[tuple[Variant, ...]] = (

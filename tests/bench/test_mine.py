@@ -11,7 +11,7 @@ import pytest
 from bench.mine import main
 from bench.mining.history import history
 from worker.assemble import complete
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.local.git import open_repository
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")

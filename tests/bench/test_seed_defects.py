@@ -16,7 +16,7 @@ from bench.seeding.seeds import VARIANTS, Limits, chance, is_valid, seeded
 from bench.seeding.sheet import Edit
 from tests.bench.changes import rows
 from worker.domain.diff import base_text, parse_diff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict import Category
 
 Row = dict[str, Any]

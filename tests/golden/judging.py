@@ -19,7 +19,7 @@ from tests.worker.judge.making import ScriptedModel, reply
 from worker.assemble import complete
 from worker.domain.audit import Heard
 from worker.domain.check import CheckContent
-from worker.domain.dossier import Dossier, read_dossier
+from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.ledger import ROUND_LIMIT, LedgerEntry
 from worker.domain.money import Cap, Level

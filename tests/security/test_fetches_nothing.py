@@ -21,7 +21,7 @@ from tests.worker.judge.making import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.tester import World
-from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.github.client import app_access, token_access
 from worker.github.logs import JOB, JobLogs
 from worker.settings import AppCredentials, Settings, Timing

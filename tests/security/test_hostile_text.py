@@ -27,7 +27,7 @@ from worker.domain.authority import Refusal, Role
 from worker.domain.check import Annotation, CheckContent, Conclusion
 from worker.domain.config import Authors
 from worker.domain.decisions import Contest, Override, Reviewed, Said
-from worker.domain.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.gate import Gate, Installed, Requirement
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId

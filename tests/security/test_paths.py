@@ -9,7 +9,7 @@ import pytest
 from tests.app.assay_command import assay, environment
 from tests.worker.judge.making import dossier
 from tests.worker.local.laptop import Laptop, texts
-from worker.domain.dossier import HeadFile
+from worker.domain.dossier.dossier import HeadFile
 from worker.errors import AssayError
 from worker.local.checkout import Inputs
 

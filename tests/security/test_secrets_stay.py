@@ -25,7 +25,7 @@ from tests.world.redis import Redis
 from tests.world.replies import accept, reject
 from tests.world.tester import World
 from worker.domain.decisions import Contest, Override, Reviewed
-from worker.domain.dossier import ConfigOrigin
+from worker.domain.dossier.dossier import ConfigOrigin
 from worker.domain.feedback import Letter, Note
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
 from worker.store.connection import Store, open_store

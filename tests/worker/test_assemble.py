@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.assemble import complete
-from worker.domain.case import Case
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
 
 SHA = "1" * 40
 CASE = Case(summary="Done.")

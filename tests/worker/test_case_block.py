@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.case_block import CaseError, read_block, read_case, read_case_file
-from worker.domain.case import Case, CoverageClaim
+from worker.domain.dossier.case import Case, CoverageClaim
 
 WHOLE = """\
 summary: Uploads are tried again after a 503.

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.render.samples import accepted, rejected
 from worker.ci_checks import ci_check_verdicts, score_of
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.domain.events import EvalTrigger, subject_id, terminal
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value

@@ -3,7 +3,15 @@
 import pytest
 
 from worker.config_edits import Proposed, edits, proposed
-from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, PullRequest, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import (
+    ConfigOrigin,
+    ConfigText,
+    Dossier,
+    HeadFile,
+    PullRequest,
+    UnreadFile,
+    UnreadReason,
+)
 
 PLACE = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40

@@ -20,7 +20,7 @@ from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
 from worker.command_line import judge_anew, judge_locally
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.money import Caps
 from worker.domain.request.judge_request import LAPTOP

@@ -8,7 +8,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
 from worker.domain.audit import AuditRecord
-from worker.domain.dossier import Ci, CiCheck, CiState, Dossier
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier
 from worker.domain.events import Begun, EvalTrigger, Event
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId
 from worker.domain.ledger import LedgerEntry

@@ -11,7 +11,7 @@ from tests.worker.render.samples import accepted, dossier, rejected
 from tests.worker.test_aggregate import entry, outcomes
 from worker.aggregate import pull_request_verdict
 from worker.ci_checks import ci_check_verdicts
-from worker.domain.dossier import Ci, CiCheck, Dossier
+from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.events import subject_id
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.ledger import LedgerEntry

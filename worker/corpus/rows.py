@@ -12,8 +12,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from worker.domain.dossier import Dossier
-from worker.domain.evaluate import Evaluate
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.evaluate_block import Evaluate
 from worker.domain.verdict import Category, Line, Side, Text
 from worker.errors import InputError
 

@@ -13,7 +13,7 @@ from typing import Final
 from worker.assemble import complete
 from worker.corpus.rows import Row
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.model import Frozen
 from worker.domain.ports import Clock

@@ -7,7 +7,7 @@ name alone never makes an agent; logins, mail addresses, branch prefixes and lin
 import re
 from typing import Final
 
-from worker.domain.dossier import PullRequest
+from worker.domain.dossier.dossier import PullRequest
 from worker.domain.markdown import blocks, unquoted
 from worker.domain.pattern import pattern
 from worker.domain.value import Value

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from worker.domain.case import Case
+from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 

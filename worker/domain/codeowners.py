@@ -7,9 +7,9 @@ take long; a line that can't be read owns nothing; what no rule fits has no owne
 from collections.abc import Sequence
 from typing import Final
 
+from worker.domain.dossier.never_send import is_withheld
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.withheld import is_withheld
 
 PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks; the first that is there counts."""

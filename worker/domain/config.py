@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from worker.domain.dossier import Policy
+from worker.domain.dossier.dossier import Policy
 from worker.domain.model import Frozen
 
 LONGEST_WAIT_S = 86_400

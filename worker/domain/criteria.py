@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from worker.domain.case_fence import case_fences
-from worker.domain.dossier import DESCRIPTION, Criterion, Issue
+from worker.domain.dossier.dossier import DESCRIPTION, Criterion, Issue
 from worker.domain.markdown import without_comments
 from worker.domain.outline import Item, Paragraph, Part, Row, Steps, Title, outline
 from worker.domain.pattern import pattern

@@ -10,7 +10,7 @@ import json
 from typing import Final
 
 from worker.domain.diff import Diff, FileDiff, LineKind, diff_of
-from worker.domain.dossier import Ci, Dossier
+from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.rubric import Rubric
 

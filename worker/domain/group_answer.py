@@ -12,7 +12,7 @@ from typing import Final
 
 from worker.domain.check import Conclusion
 from worker.domain.diff import DiffError, diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.fingerprint import of_change
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.ledger import LedgerEntry, changed_lines

@@ -12,8 +12,8 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from worker.domain.case import Case
 from worker.domain.diff import Diff, DiffLine, FileDiff
+from worker.domain.dossier.case import Case
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.model import Frozen
 from worker.domain.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict

@@ -14,12 +14,12 @@ from worker.domain.audit import AuditRecord
 from worker.domain.authority import Role
 from worker.domain.check import CheckContent
 from worker.domain.codeowners import Owner
-from worker.domain.dossier import ConfigOrigin, Dossier
+from worker.domain.dossier.dossier import ConfigOrigin, Dossier
+from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.events import Begun, Event
 from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.lookups import LookedUp, Sought
 from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together

@@ -5,7 +5,7 @@ that name, or a repository that we may not see, is no file.
 """
 
 from worker.domain.config_place import DEFAULTS
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import RepositoryName
 from worker.github.replies import Blob
 

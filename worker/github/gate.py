@@ -14,7 +14,7 @@ from worker.config_file import configured
 from worker.domain.check import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
 from worker.domain.config_place import PLACE
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.gate import Gate, Requirement
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Clock

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.check import CHECK_NAME, external_id
-from worker.domain.dossier import Ci, Dossier
+from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.merge_group import MergeGroup

@@ -10,9 +10,9 @@ from itertools import takewhile
 from typing import TypeVar
 
 from worker.domain.agents import agent_of
-from worker.domain.dossier import LINKED_BY_HAND, Issue
+from worker.domain.dossier.dossier import LINKED_BY_HAND, Issue
+from worker.domain.dossier.issue_edits import History, Version, standing_text
 from worker.domain.issue_links import IssueLink
-from worker.domain.late_edits import History, Version, standing_text
 from worker.domain.standing import BOT
 from worker.github.replies import Actor, GraphIssue, GraphPull, Nodes, Rename
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from worker.domain.config_place import CONFIG_PLACES
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha, base_mark
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.check import CHECK_NAME
 from worker.domain.config_place import PLACE
-from worker.domain.dossier import PullRequest
+from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.request.open_pulls import Looked, OpenPull

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.dossier import FAILED
+from worker.domain.dossier.dossier import FAILED
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi

@@ -4,8 +4,8 @@ Functions are not looked up: that nothing calls one is only a suspicion, and not
 decide which paths. Invariant: a path is called absent only by a whole list of the tree.
 """
 
-from worker.domain.dossier import Dossier
-from worker.domain.lookups import LookedUp, Sought, absent_from
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.lookups import LookedUp, Sought, absent_from
 from worker.domain.request.judge_request import JudgeRequest
 from worker.github.client import Api
 from worker.github.replies import Reply

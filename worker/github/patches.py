@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.domain.dossier import UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import UnreadFile, UnreadReason
 from worker.github.replies import ChangedFile
 
 ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r"}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from worker.domain.config_place import CONFIG_PLACES, MISNAMED, PLACE
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import (
+from worker.domain.dossier.dossier import (
     Ci,
     Commit,
     ConfigOrigin,

@@ -16,10 +16,10 @@ from worker.domain.authority import Role, roles_from
 from worker.domain.check import CHECK_NAME
 from worker.domain.config_place import CONFIG_PLACES
 from worker.domain.diff import DiffError, parse_diff
-from worker.domain.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
+from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
+from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import Sha
 from worker.domain.issue_links import IssueLink, closing_links
-from worker.domain.lookups import LookedUp, Sought
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff
-from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.github.replies import Blob
 
 MOST_FILES: Final = 1000

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from worker.domain.check import CHECK_NAME
-from worker.domain.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.github.replies import CheckNote, GraphContext, GraphPull, Nodes, RuledRef, TipSuite

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.audit import Exchange, Step
-from worker.domain.dossier import Policy
+from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.money import Level

@@ -7,7 +7,7 @@ moved no more than the noise is no progress.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict import Score
 from worker.judge.iteration import Chapter
 from worker.judge.scoring import moved

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict import (
     Abstain,

@@ -3,8 +3,8 @@
 Reads words, not meaning, so the author has to confirm each place.
 """
 
-from worker.domain.case_help import DraftClaim
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier.case_help import DraftClaim
+from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Shown, shown_by
 from worker.judge.heuristics.change import Change

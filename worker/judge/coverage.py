@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
-from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Coverage
 

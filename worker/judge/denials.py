@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
 from worker.domain.value import Value

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.audit import AuditRecord, audit_json, read_audit
 from worker.domain.diff import DiffError, diff_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.secrets import Redaction, fields
 from worker.domain.verdict import VERDICT, Abstain, Accept, Reject

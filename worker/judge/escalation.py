@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.dossier import CiState
+from worker.domain.dossier.dossier import CiState
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.value import Value
 from worker.domain.verdict import AbstainReason

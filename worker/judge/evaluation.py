@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.evaluate import CreditMap, Evaluate, Evaluation, PartialCredit
+from worker.domain.dossier.evaluate_block import CreditMap, Evaluate, Evaluation, PartialCredit
 
 REFUSAL_PENALTY: Final = 0.5
 EMPTY_PENALTY: Final = 0.4

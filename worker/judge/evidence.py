@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict import EvidencePointer, Side

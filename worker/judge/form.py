@@ -10,7 +10,7 @@ from typing import Annotated, Final, cast
 
 from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.dossier import Criterion
 from worker.domain.model import Frozen
 from worker.domain.opinion import Breakdown, Leaning
 from worker.domain.rubric import Rubric

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from worker.domain.diff import Diff, diff_of
-from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.ports import Prompt
 from worker.domain.rubric import Rubric

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.audit import AuditRecord, Exchange, Law, Replay
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import eval_id_after
 from worker.domain.money import Cap, Level
 from worker.domain.ports import Clock, Prompt, Reply, StopReason

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.value import Value, replace
 from worker.domain.verdict import (

@@ -7,9 +7,9 @@ nothing of a verdict that is still to come.
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from worker.domain.author_text import author_text
 from worker.domain.diff import Diff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.author_text import author_text
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.ledger import EDITED, LedgerEntry, conditions_of, round_of, text_turn
 from worker.domain.value import Value

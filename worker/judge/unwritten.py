@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category

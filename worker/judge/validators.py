@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from worker.domain.dossier import Ci, CiCheck, CiState
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi
 from worker.domain.value import Value

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.dossier import AWAITING_APPROVAL, CiCheck, Criterion
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, CiCheck, Criterion
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.request.pause import Suspension, when

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.ids import Sha
 from worker.local.git import Repository
 

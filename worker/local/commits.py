@@ -7,7 +7,7 @@ encoding has U+FFFD in place of what can't be.
 import codecs
 from typing import Final
 
-from worker.domain.dossier import Commit
+from worker.domain.dossier.dossier import Commit
 from worker.domain.ids import Sha
 from worker.local.changes import objects
 from worker.local.git import Repository

@@ -5,7 +5,7 @@ no mistake.
 """
 
 from worker.domain.config_place import CONFIG_PLACES, PLACE
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import Sha
 from worker.local.changes import entries_at, texts_of
 from worker.local.git import Repository

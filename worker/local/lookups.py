@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.dossier import Dossier
-from worker.domain.lookups import Definition, LookedUp, NameLookup, Sought, absent_from, lookup_of
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.lookups import Definition, LookedUp, NameLookup, Sought, absent_from, lookup_of
 from worker.errors import Unavailable
 from worker.local.changes import paths_at
 from worker.local.git import NO_REASON, GitFailedError, Repository

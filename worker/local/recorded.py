@@ -6,7 +6,7 @@ Adds nothing to it. Invariant: judging the file again asks nobody and gives what
 import hashlib
 from datetime import datetime
 
-from worker.domain.dossier import Dossier, DossierError, read_dossier
+from worker.domain.dossier.dossier import Dossier, DossierError, read_dossier
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.errors import InputError

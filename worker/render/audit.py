@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from worker.domain import decisions
 from worker.domain.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.law import CANARY, SIGNAL
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict

@@ -24,7 +24,7 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.render import configuration, sections, words

@@ -8,7 +8,7 @@ from typing import Final
 
 from worker.config_file import Configured, Problem
 from worker.domain.config_keys import to_keys
-from worker.domain.dossier import ConfigOrigin
+from worker.domain.dossier.dossier import ConfigOrigin
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.config_words import value_words
 from worker.render.visible import exact_line, fit

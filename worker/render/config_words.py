@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.config_place import MISNAMED, PLACE
-from worker.domain.dossier import ConfigOrigin, Dossier
+from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES
 from worker.domain.verdict import Verdict
 from worker.render.visible import fit

@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from worker.domain.diff import DiffError, diff_of, text_lines
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.scanning import MOST_RESULTS
 from worker.domain.value import Value

@@ -8,7 +8,7 @@ telephone (375 px) a list wraps, while of a table the first column is seen.
 from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier import CiCheck, Dossier
+from worker.domain.dossier.dossier import CiCheck, Dossier
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words

@@ -7,7 +7,7 @@ hide text; without colour the text holds no escape sequence at all.
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import config_words, words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.diff import DiffError, diff_of
-from worker.domain.dossier import (
+from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
     Ci,

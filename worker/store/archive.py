@@ -11,7 +11,7 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.audit import AuditError, AuditRecord, audit_json, read_audit
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import PullRef

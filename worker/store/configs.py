@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.dossier import ConfigOrigin
+from worker.domain.dossier.dossier import ConfigOrigin
 from worker.domain.ids import BaseMark
 from worker.domain.request.judge_request import PullRef
 from worker.errors import Unreadable

@@ -11,7 +11,7 @@ from tests.worker.corpus.made import DONE, STUB, change
 from tests.worker.store.played import wish
 from worker.assemble import complete
 from worker.domain.anew import Wanted
-from worker.domain.dossier import Ci, CiCheck, Dossier
+from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.events import Begun
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry

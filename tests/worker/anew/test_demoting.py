@@ -18,7 +18,7 @@ from tests.world.redis import Redis
 from worker.board import Silent
 from worker.demoting import look
 from worker.domain.demotion import Demotion, Tally
-from worker.domain.dossier import Policy
+from worker.domain.dossier.dossier import Policy
 from worker.domain.events import Event, EventKind
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.outcomes import Outcome, OutcomeKind, recorded

@@ -15,7 +15,7 @@ from tests.world.anthropic import MODEL, Anthropic, Asked
 from worker.domain import keys
 from worker.domain.anew import said_of
 from worker.domain.audit import Heard
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.events import Event, EventKind, FailureMode
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.ledger import LedgerEntry

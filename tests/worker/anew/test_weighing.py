@@ -21,7 +21,7 @@ from tests.worker.store.watching import HERE, Standing, conclude, follow, happen
 from tests.worker.store.watching import judged as accepts
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.ledger import LedgerEntry

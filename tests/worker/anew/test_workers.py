@@ -20,7 +20,7 @@ from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
 from worker.domain.anew import Said, Wanted
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ledger import LedgerEntry
 from worker.domain.verdict import SubjectKind
 from worker.queue import EvaluateQueue, JudgeQueue

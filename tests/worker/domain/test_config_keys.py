@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from worker.domain.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
 from worker.domain.config_keys import ConfigKeys, seconds, to_config, to_keys
-from worker.domain.dossier import Policy
+from worker.domain.dossier.dossier import Policy
 from worker.domain.signal_names import SIGNAL_NAMES
 from worker.judge.heuristics.registry import NAMES
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.criteria import MOST_CRITERIA, criteria_of, listed_criteria
-from worker.domain.dossier import Issue
+from worker.domain.dossier.dossier import Issue
 
 ASKED = ("Retries after a 503", "Gives up after the `third`")
 

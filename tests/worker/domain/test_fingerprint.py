@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint
 from worker.domain.rubric import Rubric, RubricCriterion

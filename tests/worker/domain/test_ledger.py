@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.judge.making import BASE, DIFF, HEAD, NOW, entry, new_file
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.case import Case
 from worker.domain.diff import diff_of
+from worker.domain.dossier.case import Case
 from worker.domain.ids import Fingerprint
 from worker.domain.ledger import (
     HASHED_LINES,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.github.conftest import Place
 from tests.world.github_bench import GitHub
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.github.errors import is_optional
 from worker.github.replies import GraphError
 from worker.github.source import GitHubPullSource

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.dossier import Issue
+from worker.domain.dossier.dossier import Issue
 from worker.github.issues import issues
 from worker.github.replies import GraphIssue, GraphPull
 from worker.github.source import GitHubPullSource

@@ -9,7 +9,7 @@ import pytest
 
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Dossier, PullRequest
+from worker.domain.dossier.dossier import Dossier, PullRequest
 from worker.domain.ids import base_mark
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.errors import Unavailable

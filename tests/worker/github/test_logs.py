@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import Api
 from worker.github.errors import BadRequest

@@ -1,7 +1,7 @@
 """Files that are looked up in the head tree of a pull request on GitHub."""
 
 from tests.worker.github.conftest import Place
-from worker.domain.lookups import Definition, LookedUp, Sought
+from worker.domain.dossier.lookups import Definition, LookedUp, Sought
 from worker.github.source import GitHubPullSource
 
 NEW = {"a.py": "x = 1\n"}

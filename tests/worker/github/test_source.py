@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.github.conftest import Opened, Place
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Ci, CiState, Guidance, UnreadReason
+from worker.domain.dossier.dossier import Ci, CiState, Guidance, UnreadReason
 from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import AppAccess

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from tests.worker.github.conftest import Opened, Place
 from worker.assemble import complete
-from worker.domain.dossier import CiState, UnreadReason
+from worker.domain.dossier.dossier import CiState, UnreadReason
 from worker.domain.value import replace
 from worker.errors import InputError
 from worker.github.public import PublicPull

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from worker.domain.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.github.replies import GraphContext, GraphPull
 from worker.github.validators import REPORT_CHARACTERS, Around, Ourselves, around, ci_of
 

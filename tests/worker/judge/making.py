@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.ledger import LedgerEntry
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.ports import Prompt, Reply, StopReason

@@ -3,7 +3,7 @@
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import HEAD, accept, dossier, entry, model_of, scores
 from tests.worker.judge.verdicts import rejected
-from worker.domain.dossier import Dossier, Seed
+from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict import JudgeKind, Reject, Score
 from worker.judge.calibration import calibration, first_scores, progress

@@ -18,7 +18,7 @@ from tests.worker.judge.making import (
     place,
     reject,
 )
-from worker.domain.dossier import Dossier, HeadFile
+from worker.domain.dossier.dossier import Dossier, HeadFile
 from worker.domain.ids import EvalId, Fingerprint
 from worker.domain.verdict import (
     Abstain,

@@ -1,8 +1,8 @@
 """A case is drafted from the words of criteria and change, and checked by the functions of a judging."""
 
 from tests.worker.judge.making import dossier
-from worker.domain.case import Case, CoverageClaim
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.dossier.dossier import Criterion
 from worker.domain.verdict import ClaimStatus
 from worker.judge.case_check import check_case
 from worker.judge.case_draft import draft_claims

@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
 )
 from tests.worker.judge.rounds import History, Verdict
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.ledger import changed_lines
 from worker.domain.rubric import Rubric
 from worker.domain.value import replace

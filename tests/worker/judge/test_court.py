@@ -25,8 +25,18 @@ from tests.worker.judge.making import (
     scores,
 )
 from tests.worker.judge.verdicts import rejected
-from worker.domain.case import Case, CoverageClaim
-from worker.domain.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.dossier.dossier import (
+    Ci,
+    CiCheck,
+    CiState,
+    Criterion,
+    Dossier,
+    HeadFile,
+    Policy,
+    UnreadFile,
+    UnreadReason,
+)
 from worker.domain.ids import Fingerprint
 from worker.domain.money import Cap, Level
 from worker.domain.ports import StopReason

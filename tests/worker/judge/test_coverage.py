@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Criterion, Issue, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict import Coverage
 from worker.judge.coverage import coverage_of, misses_unread
 

@@ -7,7 +7,7 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import TEXTS as HEAD_TEXTS
 from tests.worker.judge.making import accept, dossier, model_of, place, reject
-from worker.domain.dossier import HeadFile
+from worker.domain.dossier.dossier import HeadFile
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
 from worker.judge.court import judge

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, fact, model_of, opinion
-from worker.domain.dossier import CiState
+from worker.domain.dossier.dossier import CiState
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.verdict import AbstainReason
 from worker.judge.escalation import (

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.evaluate import CreditMap, Evaluate, PartialCredit
+from worker.domain.dossier.evaluate_block import CreditMap, Evaluate, PartialCredit
 from worker.judge.evaluation import evaluate, passed_of
 
 COUNTED = PartialCredit(map=CreditMap.LINEAR)

@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
     reject,
 )
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Commit, HeadFile
+from worker.domain.dossier.dossier import Commit, HeadFile
 from worker.domain.ports import Prompt
 from worker.judge.claims import check_claims
 from worker.judge.court import hear

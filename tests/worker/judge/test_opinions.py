@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
     reply,
 )
 from worker.domain.audit import Heard, Stage, audit_json, read_audit
-from worker.domain.dossier import Dossier, HeadFile, Policy
+from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
 from worker.domain.money import Cap, Level
 from worker.domain.value import replace
 from worker.domain.verdict import VERDICT, AbstainReason, Category

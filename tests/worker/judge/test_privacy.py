@@ -8,8 +8,19 @@ import pytest
 from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import Ci, CiCheck, Commit, Criterion, Dossier, HeadFile, Issue, LateEdit, Policy, Seed
-from worker.domain.lookups import NameLookup
+from worker.domain.dossier.dossier import (
+    Ci,
+    CiCheck,
+    Commit,
+    Criterion,
+    Dossier,
+    HeadFile,
+    Issue,
+    LateEdit,
+    Policy,
+    Seed,
+)
+from worker.domain.dossier.lookups import NameLookup
 from worker.domain.secrets import SecretKind
 from worker.judge.prompt import Material, ask_about
 from worker.judge.validators import read_ci

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.case import Case, CoverageClaim
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import (
+from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.dossier.dossier import (
     DESCRIPTION,
     Ci,
     CiCheck,

@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
 )
 from tests.worker.judge.test_court_properties import BENCHES, DOSSIERS, HARD
 from worker.domain.audit import Heard, Replay, Stage, audit_json, read_audit
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ledger import LedgerEntry
 from worker.domain.money import Cap, Level

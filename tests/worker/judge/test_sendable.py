@@ -4,9 +4,9 @@ from typing import Any
 
 from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
-from worker.domain.case import Case, CoverageClaim
 from worker.domain.diff import parse_diff
-from worker.domain.dossier import (
+from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.dossier.dossier import (
     Ci,
     CiCheck,
     Criterion,

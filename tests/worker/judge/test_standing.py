@@ -6,7 +6,7 @@ from tests.worker.judge.courtroom import docket
 from tests.worker.judge.making import NOW, dossier, entry, opinion
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Ci, Dossier
+from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict import EvidencePointer, Side
 from worker.judge.evidence import Places

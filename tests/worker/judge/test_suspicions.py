@@ -18,7 +18,7 @@ from tests.worker.judge.making import (
     reject,
 )
 from worker.domain.diff import diff_of
-from worker.domain.dossier import Criterion, Dossier
+from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.opinion import Leaning, ModelOpinion, SettledAnswer
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
-from worker.domain.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.money import Cap, Level
 from worker.domain.value import replace
 from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason

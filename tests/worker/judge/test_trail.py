@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
 )
 from tests.worker.judge.verdicts import rejected
 from worker.domain.audit import AuditRecord, OverBudget, Stage, Step, Taken
-from worker.domain.dossier import Ci, CiCheck, CiState, Dossier, Issue
+from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier, Issue
 from worker.domain.money import Cap, Level
 from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.ports import StopReason

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.domain.diff import FileDiff, parse_diff
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.local.checkout import CheckoutSource, Inputs
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.local.laptop import NOW, Laptop, shown, texts, unread
 from worker.assemble import complete
-from worker.domain.case import Case
-from worker.domain.dossier import CiCheck, CiState, Dossier, Issue
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import Trigger
 from worker.errors import Gone, InputError

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.local.laptop import Laptop
 from worker.assemble import complete
-from worker.domain.dossier import ConfigOrigin, ConfigText, Policy
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 
 PLACE = ".github/assay.yml"
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.local.laptop import NOW, shown
 from worker.assemble import complete
-from worker.domain.case import Case
-from worker.domain.dossier import CiState, Dossier
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict import Category
 from worker.judge.heuristics import consider
 from worker.local.checkout import CheckoutSource, Inputs

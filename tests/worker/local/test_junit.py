@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.dossier import CiCheck
+from worker.domain.dossier.dossier import CiCheck
 from worker.errors import InputError
 from worker.local.junit import MOST_BYTES, read_junit
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.local.laptop import NOW, Laptop
-from worker.domain.lookups import Definition, LookedUp, Sought
+from worker.domain.dossier.lookups import Definition, LookedUp, Sought
 from worker.errors import InputError
 from worker.local.git import Program, Repository, open_repository
 from worker.local.lookups import lookups_at

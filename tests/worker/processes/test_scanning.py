@@ -12,7 +12,7 @@ from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker import scanning
-from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import Refusal, Scan

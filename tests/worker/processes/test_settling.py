@@ -8,7 +8,7 @@ import pytest
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import DELIVERIES, HEAD, NEWER, pull, wish
 from worker.domain.check import CheckContent, Conclusion
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.siblings import Place

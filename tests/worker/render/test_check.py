@@ -32,7 +32,7 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
-from worker.domain.dossier import (
+from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
     Ci,

@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from worker.config_file import configured, read_config
-from worker.domain.dossier import ConfigOrigin, ConfigText
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.render.columns import Page
 from worker.render.config_check import effective, mistakes
 

@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check import Annotation, AnnotationLevel, Conclusion
-from worker.domain.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Verdict
 from worker.render.check import annotations as marked

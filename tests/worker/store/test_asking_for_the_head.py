@@ -13,7 +13,7 @@ from tests.worker.corpus.made import STUB
 from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.board import Look, Silent
 from worker.domain import keys
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable

@@ -11,7 +11,7 @@ from worker.assemble import complete
 from worker.board import Silent
 from worker.configuring import config_of, with_last_good
 from worker.domain import keys
-from worker.domain.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
+from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
 from worker.domain.value import replace
 from worker.judge.bench import Bench

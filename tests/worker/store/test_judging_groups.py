@@ -15,7 +15,7 @@ from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
 from worker.domain.audit import Heard
 from worker.domain.check import Conclusion
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.ledger import LedgerEntry

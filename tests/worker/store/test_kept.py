@@ -27,7 +27,7 @@ from tests.world.redis import Redis
 from worker.board import Silent
 from worker.domain import keys
 from worker.domain.audit import AuditRecord, Law, Stage, Step
-from worker.domain.dossier import ConfigOrigin, Dossier
+from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
 from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace

@@ -14,7 +14,7 @@ from tests.worker.store.played import comes_again, command, pull, wish
 from tests.worker.store.watching import happening
 from worker.domain import keys
 from worker.domain.demotion import Demotion
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger

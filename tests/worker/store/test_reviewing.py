@@ -12,7 +12,7 @@ from worker.domain.authority import Role
 from worker.domain.codeowners import Owner
 from worker.domain.config import Review
 from worker.domain.decisions import Contest, Override, Reviewed
-from worker.domain.dossier import Dossier, Policy, UnreadFile, UnreadReason
+from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import GivenReview

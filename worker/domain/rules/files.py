@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from worker.domain.dossier import Guidance
+from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")

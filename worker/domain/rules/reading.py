@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from worker.domain.dossier import Guidance
+from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.domain.rules.duties import dependencies_in, duties_in
 from worker.domain.rules.files import folder_of

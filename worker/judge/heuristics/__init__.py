@@ -23,8 +23,8 @@ from operator import attrgetter
 from typing import Final, Literal
 
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Dossier
-from worker.domain.lookups import Sought
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.lookups import Sought
 from worker.domain.opinion import HeuristicOpinion
 from worker.domain.rubric import Rubric
 from worker.domain.verdict import Category, Finding

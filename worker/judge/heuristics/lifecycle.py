@@ -6,7 +6,7 @@ whose attempts nobody told passed at the first.
 
 from typing import Final
 
-from worker.domain.dossier import Ci, CiCheck
+from worker.domain.dossier.dossier import Ci, CiCheck
 
 FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
 

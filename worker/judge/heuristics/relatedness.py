@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from worker.domain.diff import LineKind
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.paths import Language, Role

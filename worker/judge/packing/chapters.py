@@ -7,7 +7,7 @@ own sentences (`said`) quotes one; titles, labels and commit messages are left o
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.ledger import LedgerEntry, in_prompt
 from worker.domain.value import Value
 from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Reject

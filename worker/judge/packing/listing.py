@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.diff import Diff, FileDiff
-from worker.domain.dossier import Dossier, UnreadReason
+from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.value import Value
 from worker.judge.coverage import is_told
 from worker.judge.packing.choosing import Choice, is_shown

@@ -1,4 +1,4 @@
-from worker.domain.dossier import Guidance
+from worker.domain.dossier.dossier import Guidance
 from worker.domain.rules.files import FOLDERS, are_rules, distinct, folders_above, is_rules_file
 
 

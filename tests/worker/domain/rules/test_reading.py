@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.domain.dossier import Guidance
+from worker.domain.dossier.dossier import Guidance
 from worker.domain.rules.reading import MOST_RULES, rules_of
 from worker.domain.rules.rule import Asked, Reach, Rule, RuleKind, Touch
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tests.worker.judge.heuristics.made import Texts, dossier_of
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 
 PASSES: Final = "def test_{0}():\n    size = {0}('b')\n    assert size == 2\n"
 FLOW: Final = "jobs:\n  test:\n    steps:\n      - name: Test\n        run: npm test\n"

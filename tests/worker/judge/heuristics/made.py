@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping, Sequence
 
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.rubric import Rubric, RubricCriterion
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile

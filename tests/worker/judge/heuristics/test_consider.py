@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.diff import DiffError
-from worker.domain.dossier import Dossier, Policy
+from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict import Category
 from worker.judge.heuristics import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider

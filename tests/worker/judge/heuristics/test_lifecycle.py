@@ -1,6 +1,6 @@
 import pytest
 
-from worker.domain.dossier import Ci, CiCheck
+from worker.domain.dossier.dossier import Ci, CiCheck
 from worker.judge.heuristics.lifecycle import doubt_of
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import dossier, new_file
 from tests.worker.judge.packing.changes import diff_of
-from worker.domain.dossier import Dossier, HeadFile
+from worker.domain.dossier.dossier import Dossier, HeadFile
 from worker.judge.heuristics.change import Change
 from worker.judge.packing.choosing import choose, is_shown
 from worker.judge.packing.rendering import rendered

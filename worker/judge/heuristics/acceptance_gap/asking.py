@@ -7,7 +7,7 @@ what is wanted.
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.dossier import Criterion
 from worker.domain.pattern import pattern
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.relatedness import NAME, folded, stem, stems_of

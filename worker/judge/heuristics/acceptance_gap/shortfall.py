@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, NamedTuple, assert_never
 
 from worker.domain.claim_pointer import cited_paths
-from worker.domain.lookups import stands_at
+from worker.domain.dossier.lookups import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict import CriterionStatus, CriterionVerdict
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.lookups import Definition
+from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict import Category
 from worker.judge.heuristics.change import Change

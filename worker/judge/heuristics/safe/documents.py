@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.diff import ChangeKind
-from worker.domain.dossier import Guidance
+from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.domain.rules.files import is_rules_file
 from worker.judge.heuristics.change import ChangedFile

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.case import Case
 from worker.domain.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.domain.diff import ChangeKind, text_lines
+from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.judge.heuristics.change import Change, ChangedFile

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.dossier import Criterion
 from worker.judge.heuristics.acceptance_gap.asking import Wish, wish_of
 from worker.judge.heuristics.relatedness import stem
 

@@ -1,7 +1,7 @@
 """Places that a change left as they were."""
 
 from tests.worker.judge.heuristics.made import change_of, diff_of, plain_dossier
-from worker.domain.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.sites import site_left_out
 

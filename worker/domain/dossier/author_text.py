@@ -6,7 +6,7 @@ nor is a link that stands only in GitHub's sidebar.
 
 import hashlib
 
-from worker.domain.dossier import DESCRIPTION, LINKED_BY_HAND, Dossier
+from worker.domain.dossier.dossier import DESCRIPTION, LINKED_BY_HAND, Dossier
 from worker.domain.ledger import AuthorText
 
 

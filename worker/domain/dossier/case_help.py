@@ -5,8 +5,8 @@ Does not look anything up or word anything.
 
 from typing import Final
 
-from worker.domain.case import Case
-from worker.domain.dossier import Criterion
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import Value
 from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from worker.domain.dossier import DossierError, read_dossier
+from worker.domain.dossier.dossier import DossierError, read_dossier
 
 PULL = {
     "repository": "acme/widgets",

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import takewhile
 
-from worker.domain.dossier import LateEdit
+from worker.domain.dossier.dossier import LateEdit
 from worker.domain.value import Value
 
 

@@ -1,8 +1,8 @@
 """What is looked up in the head tree."""
 
 from tests.worker.judge.making import dossier
-from worker.domain.dossier import HeadFile
-from worker.domain.lookups import MOST_PATHS, Definition, NameLookup, absent_from, lookup_of
+from worker.domain.dossier.dossier import HeadFile
+from worker.domain.dossier.lookups import MOST_PATHS, Definition, NameLookup, absent_from, lookup_of
 
 RETRY = Definition("_retry", r"\.py$", is_private=True)
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.domain.dossier import LateEdit
-from worker.domain.late_edits import History, Standing, Version, standing_text
+from worker.domain.dossier.dossier import LateEdit
+from worker.domain.dossier.issue_edits import History, Standing, Version, standing_text
 
 OPENED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NOW = "as it reads now"

@@ -12,10 +12,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from worker.domain.case import Case
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.lookups import NameLookup
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ledger import LedgerEntry
-from worker.domain.lookups import NameLookup
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict import AbstainReason, Category, Score
@@ -170,7 +170,7 @@ class Guidance(Frozen):
 
 
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^!\s]")]
-"""As in a .gitignore, without its negations (`worker.domain.withheld` says what it matches)."""
+"""As in a .gitignore, without its negations (`worker.domain.dossier.never_send` says what it matches)."""
 
 
 class Policy(Frozen):

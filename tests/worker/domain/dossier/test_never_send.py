@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from worker.domain.withheld import is_withheld
+from worker.domain.dossier.never_send import is_withheld
 
 
 @pytest.mark.parametrize(

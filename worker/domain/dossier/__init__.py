@@ -1,0 +1,1 @@
+"""Types of what the judge may see."""
