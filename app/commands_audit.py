@@ -13,14 +13,14 @@ from typing import Final
 from app.commands_judge import code_of
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.domain.audit import AuditRecord, Replay, Taken, audit_json
 from worker.domain.decisions import said_json
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
+from worker.domain.verdict.audit import AuditRecord, Replay, Taken, audit_json
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
 from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown, without_dossier
 from worker.render.terminal import report as judged_report

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.ids import InstallationId
-from worker.domain.money import week_of
+from worker.domain.verdict.budget import week_of
 from worker.errors import AssayError, InputError, SettingError
 from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, is_well, week_words
 from worker.render.gate import gate_lines, installation_lines, permission_lines

@@ -22,8 +22,8 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from app.progress import counted
 from worker.domain.anew import Said, Wanted
-from worker.domain.events import FailureMode
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.events import FailureMode
+from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
 from worker.evaluate import Terms, asking, terms_of, weighing_terms

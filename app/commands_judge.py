@@ -15,7 +15,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, Accept, Reject, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
 from worker.errors import InputError
 from worker.garbage import look_seldom
 from worker.render.terminal import report

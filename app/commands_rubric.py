@@ -16,9 +16,9 @@ from worker.analytics.truth import bore_out
 from worker.domain.anew import Wanted
 from worker.domain.differing import Compared, heard
 from worker.domain.ids import InstallationId
-from worker.domain.outcomes import STRENGTHS
-from worker.domain.rubric import Rubric
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.outcomes import STRENGTHS
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import WindowError, window
 from worker.errors import AssayError, InputError, RubricRefused
 from worker.judge.heuristics.registry import NAMES

@@ -17,9 +17,9 @@ from worker.analytics.evaluations import evaluations, outcomes
 from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
 from worker.domain.decisions import Said, said_json
 from worker.domain.ids import InstallationId, Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
 from worker.render.history import history as told
 from worker.render.stats import Stats, overridden, scorecards, would_block

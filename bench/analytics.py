@@ -35,8 +35,8 @@ from worker.analytics.exports import TERMINAL, Skipped, jsonl
 from worker.analytics.tables import Dimension
 from worker.analytics.windows import window
 from worker.domain import keys
-from worker.domain.events import EvalTrigger, terminal
 from worker.domain.ids import InstallationId
+from worker.domain.verdict.events import EvalTrigger, terminal
 from worker.record import Telling, begun_of
 from worker.settings import Timing
 from worker.store.connection import Store, open_store

@@ -32,8 +32,8 @@ from worker.corpus.rows import read_row  # noqa: E402 - as above
 from worker.corpus.sitting import request_of  # noqa: E402 - as above
 from worker.domain.diff import diff_of  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
-from worker.domain.money import Caps  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
+from worker.domain.verdict.budget import Caps  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.judge.court import docket, judge  # noqa: E402 - as above
 from worker.seats import Payer, open_bench  # noqa: E402 - as above

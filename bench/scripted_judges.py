@@ -31,10 +31,10 @@ from worker.corpus.measures import Share  # noqa: E402 - as above
 from worker.corpus.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.corpus.sitting import sit  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
-from worker.domain.opinion import HeuristicOpinion  # noqa: E402 - as above
-from worker.domain.rubric import Rubric  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
-from worker.domain.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
+from worker.domain.verdict.opinion import HeuristicOpinion  # noqa: E402 - as above
+from worker.domain.verdict.rubric import Rubric  # noqa: E402 - as above
+from worker.domain.verdict.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
 from worker.judge import court  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.seats import open_bench  # noqa: E402 - as above

@@ -9,7 +9,7 @@ from pathlib import Path
 from worker.case_block import CASE_NAMES, CLAIM_NAMES, read_block
 from worker.domain.claim_pointer import read_pointer
 from worker.domain.dossier.case import Case
-from worker.domain.verdict import VERDICT, AbstainReason, Category
+from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
 from worker.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent

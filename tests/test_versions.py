@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.law import digest_of
-from worker.domain.rubric import Versioned
+from worker.domain.verdict.law import digest_of
+from worker.domain.verdict.rubric import Versioned
 from worker.rulebook import shipped_rubrics
 
 RELEASED = {

@@ -11,12 +11,12 @@ from datetime import datetime
 from statistics import fmean
 from typing import Any, Final
 
-from worker.domain.aftermath import PullRequestRubric
 from worker.domain.ids import EvalId, eval_id_after
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
+from worker.domain.verdict.aftermath import PullRequestRubric
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
 
 MIDDLE: Final = 0.5
 MOST_CHILDREN: Final = 50

@@ -13,7 +13,7 @@ from worker.domain.ids import Sha
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
 class Wait(Value):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 OF_JOBS: Final = (
     "worker.ci_checks",
     "worker.configuring",
-    "worker.domain.aftermath",
+    "worker.domain.verdict.aftermath",
     "worker.domain.criteria",
     "worker.feedback",
     "worker.judge.opinions",

@@ -4,10 +4,10 @@ Does not judge itself (`worker.evaluate` does) and is no part of a live judging:
 Invariant: without money of its own it asks no model; what it costs counts nowhere else.
 """
 
-from worker.domain.events import subject_id
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.events import subject_id
 from worker.evaluate import Order, Terms
 from worker.judge.escalation import Skipped
 from worker.settings import Settings

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from worker.domain.aftermath import CiCheckRubric
 from worker.domain.dossier.dossier import FAILED, CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
-from worker.domain.verdict import (
+from worker.domain.verdict.aftermath import CiCheckRubric
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

@@ -10,12 +10,12 @@ from typing import Final, assert_never
 
 from worker.board import Silent
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import EvalTrigger
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import LookUp, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.events import EvalTrigger
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
 from worker.record import Shelves, record_beside

@@ -15,7 +15,7 @@ from worker.domain.diff import ChangeKind, DiffError, diff_of
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.rules.files import is_rules_file
 from worker.domain.value import Value
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 
 NESTED: Final = frozenset({"categories", "abstains", "signals", "authors", "feedback", "review"})
 BY_DEFAULT: Final[Mapping[str, object]] = {

@@ -12,9 +12,9 @@ from typing import Final
 from worker.analytics.cells import Cell
 from worker.analytics.tables import OVER_SIGNAL
 from worker.analytics.windows import window
-from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
+from worker.domain.verdict.demotion import Demotion, Tally
 from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)

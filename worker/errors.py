@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.value import Value
 
 if TYPE_CHECKING:
-    from worker.domain.money import Level
+    from worker.domain.verdict.budget import Level
 
 
 class AssayError(Exception):

@@ -18,20 +18,20 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain import keys
-from worker.domain.aftermath import CiCheckRubric
 from worker.domain.anew import UNANSWERED
-from worker.domain.audit import AuditRecord, Heard
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import Begun, EvalTrigger, FailureMode, failed, started
 from worker.domain.ids import EvalId, new_eval_id
-from worker.domain.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of
-from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.ports import Archive, Purse
 from worker.domain.request.judge_request import PullRef
-from worker.domain.rubric import Versioned
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.domain.verdict.aftermath import CiCheckRubric
+from worker.domain.verdict.audit import AuditRecord, Heard
+from worker.domain.verdict.events import Begun, EvalTrigger, FailureMode, failed, started
+from worker.domain.verdict.law import CANARY, SIGNAL, digest_of, law_of, weighing_law_of
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.rubric import Versioned
+from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
 from worker.judge.bench import Bench
 from worker.judge.court import hear

@@ -10,9 +10,9 @@ from typing import Final
 
 from worker.canary import named_terms, order_of
 from worker.demoting import look
-from worker.domain.events import FailureMode
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.events import FailureMode
 from worker.errors import InputError
 from worker.evaluate import Desk, Ended, Order, Terms, terms_of
 from worker.jobs import SCENE, Scene, caught

@@ -17,10 +17,10 @@ from worker.configuring import config_of
 from worker.domain.check import Conclusion
 from worker.domain.feedback import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
 from worker.domain.ids import Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.render.check import conclusion

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from worker.board import Silent
-from worker.domain.audit import Heard
 from worker.domain.check import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId
@@ -18,6 +17,7 @@ from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, Fence
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
+from worker.domain.verdict.audit import Heard
 from worker.errors import RubricRefused
 from worker.github.checks import GitHubChecks
 from worker.github.groups import GitHubGroups, group_external_id

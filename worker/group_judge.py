@@ -7,16 +7,16 @@ the pull request, so that no judge is shown it and it counts as no round; and wh
 from collections.abc import Callable
 from typing import Protocol
 
-from worker.domain.audit import Heard
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.group_answer import Accepted, Member, answered, newest, standing
 from worker.domain.ids import Sha, eval_id_after
-from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import SubjectKind
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of, hear
 from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content

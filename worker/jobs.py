@@ -20,9 +20,9 @@ from rq.job import Job
 
 from worker import measuring
 from worker.domain.ids import base_mark
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi

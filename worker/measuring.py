@@ -11,7 +11,7 @@ from typing import Final
 
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.store.connection import Store

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 
 class Outages(Value):

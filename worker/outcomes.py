@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol, assert_never
 
 from worker.aggregate import next_eval_id, pull_request_verdict, submissions_of
-from worker.domain.aftermath import PullRequestRubric
 from worker.domain.diff import DiffError, LineKind, diff_of
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import Begun, EvalTrigger, Event, started, terminal
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
-from worker.domain.ledger import LedgerEntry, line_hash
-from worker.domain.outcomes import Outcome, OutcomeKind
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject
+from worker.domain.verdict.aftermath import PullRequestRubric
+from worker.domain.verdict.events import Begun, EvalTrigger, Event, started, terminal
+from worker.domain.verdict.ledger import LedgerEntry, line_hash
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind
+from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
 
 TELLING: Final = 8
 """Characters besides white space from which on a line is not to be found just anywhere."""

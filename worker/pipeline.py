@@ -12,14 +12,11 @@ from typing import Final, Protocol
 
 from worker.assemble import complete
 from worker.board import Board, Look, Wait
-from worker.domain.audit import Heard
 from worker.domain.config import Authors
 from worker.domain.decisions import NOTHING, Said, asks_a_person
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
-from worker.domain.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.ids import EvalId, Sha
-from worker.domain.ledger import TextTurn, judged_by_text, text_of, text_turn
 from worker.domain.ports import Clock, Configs, Ledger, LookUp, PullSource
 from worker.domain.request.judge_request import (
     ARRIVALS,
@@ -33,7 +30,10 @@ from worker.domain.request.judge_request import (
 )
 from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.events import OVERTAKEN, Begun, FailureMode
+from worker.domain.verdict.ledger import TextTurn, judged_by_text, text_of, text_turn
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried

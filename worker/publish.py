@@ -21,7 +21,7 @@ from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, Pul
 from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.scanning import Refusal
 from worker.domain.siblings import Strictness, Together, state_of, strictness
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.render.check import (
     GITHUB,

@@ -11,13 +11,13 @@ from typing import Final, Protocol
 
 from worker.domain.feedback import submissions
 from worker.domain.ids import RepositoryName
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome
 from worker.domain.ports import Ledger, Notes
-from worker.domain.reactions import OVER, THUMBS, Reaction, thumbs
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.reactions import OVER, THUMBS, Reaction, thumbs
 from worker.errors import Forbidden, Gone
 from worker.outcomes import Teller, told_as
 

@@ -7,17 +7,17 @@ same verdict twice leaves one entry.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from worker.domain.audit import Heard
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.ids import BaseMark, base_mark
-from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.ports import Archive, Events, Lease, Ledger, Written
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, Accept, ConditionState, Reject
+from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
+from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
 
 CHILDREN: Final = "child_eval_ids"
 

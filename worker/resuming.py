@@ -11,7 +11,7 @@ from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.domain.verdict import Abstain, AbstainReason
+from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.pipeline import Judged, Outcome, Overtaken, WaitForCi
 from worker.store.connection import Store
 from worker.traces import about

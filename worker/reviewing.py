@@ -18,12 +18,12 @@ from worker.domain.decisions import Said, asks_a_person
 from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import GivenReview, Ledger, Reviewers
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.render.check import conclusion

@@ -11,15 +11,15 @@ from typing import Final, cast
 
 from worker.aggregate import pull_request_verdict
 from worker.ci_checks import CheckVerdict, ci_check_verdicts
-from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import subject_id
 from worker.domain.ids import EvalId, eval_id_after
-from worker.domain.law import SIGNAL
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject, SubjectKind
+from worker.domain.verdict.aftermath import CiCheckRubric, PullRequestRubric
+from worker.domain.verdict.events import subject_id
+from worker.domain.verdict.law import SIGNAL
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind
 from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
 
 WEIGHED: Final = frozenset({SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})

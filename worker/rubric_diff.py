@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple, cast
 from worker.domain.anew import UNREADABLE, Said, Survey, Wanted
 from worker.domain.differing import Compared, Law, Side, said_by_both
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import EventKind, read_event
 from worker.domain.ids import InstallationId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.rubric import Rubric
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
+from worker.domain.verdict.events import EventKind, read_event
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
 from worker.judge.bench import Bench
 from worker.judge.court import hear
 from worker.judge.replay import docket_beside

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from pydantic import ValidationError
 
 from worker.domain.model import Frozen
-from worker.domain.rubric import Rubric
 from worker.domain.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.value import Value
+from worker.domain.verdict.rubric import Rubric
 from worker.errors import InputError
 from worker.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
 
 if TYPE_CHECKING:
-    from worker.domain.aftermath import CiCheckRubric, PullRequestRubric
-    from worker.domain.rubric import Versioned
+    from worker.domain.verdict.aftermath import CiCheckRubric, PullRequestRubric
+    from worker.domain.verdict.rubric import Versioned
 
 M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]
@@ -68,7 +68,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
 @cache
 def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
     """How CI checks are scored, once a process; without *path* the rubric that ships with Assay. Raises InputError."""
-    from worker.domain.aftermath import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.aftermath import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
 
@@ -76,7 +76,7 @@ def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
 @cache
 def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
     """How whole pull requests are scored, likewise."""
-    from worker.domain.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
 

@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from worker.domain.events import EvalTrigger
-from worker.domain.money import Caps
 from worker.domain.ports import Lease, Model, Purse
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import Suspension
 from worker.domain.value import Value, replace
+from worker.domain.verdict.budget import Caps
+from worker.domain.verdict.events import EvalTrigger
 from worker.judge.bench import Bench
 from worker.judge.escalation import Pause
 from worker.judge.room import Room, room_of

@@ -18,10 +18,10 @@ from typing import Final
 from pydantic import SecretStr
 
 from worker.domain.config import Authors, Handling
-from worker.domain.money import Caps
 from worker.domain.pattern import pattern
 from worker.domain.permissions import SWITCHES, OptIn
 from worker.domain.value import Value
+from worker.domain.verdict.budget import Caps
 from worker.errors import RetryRule, SettingError
 
 PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)

@@ -11,7 +11,7 @@ from worker.domain.decisions import Said
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 WOKEN: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
 OF_CI: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})

@@ -12,7 +12,7 @@ from bench.seeding.defect import Case, Difficulty, Made, Variant
 from bench.seeding.frames import NAMELESS, Claim, spoken, started
 from bench.seeding.opened import Opened, is_test_path, new_functions, new_tests
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 IMPORT: Final = re.compile(r"\s*(?:import|from|(?:pub )?use|const \{.*require)\b")
 ALONE: Final = re.compile(r".*\bimport\s*|.*\{\s*\}.*|\s*import\s+(?:static\s+)?[\w.]*;|.*::;?")

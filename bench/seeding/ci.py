@@ -12,7 +12,7 @@ from typing import Final
 from bench.seeding import words
 from bench.seeding.defect import Case, Difficulty, Made, Place, Variant, edited
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 WORKFLOW: Final = re.compile(
     r"(?:^|/)\.github/(?:workflows|actions)/.*\.ya?ml$|(?:^|/)\.(?:travis|gitlab-ci)\.yml$|\.circleci/"

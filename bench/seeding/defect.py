@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from bench.seeding.code import Function
 from bench.seeding.opened import Opened, Row
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 Item = TypeVar("Item")
 

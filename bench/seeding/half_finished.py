@@ -13,7 +13,7 @@ from bench.seeding.defect import Case, Difficulty, Made, Place, Variant, edited,
 from bench.seeding.opened import Frame, Opened, is_test_path, new_functions
 from bench.seeding.patch import Line
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 LEAST_BODY: Final = 3
 EMPTY_ALREADY: Final = re.compile(

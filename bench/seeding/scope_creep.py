@@ -13,7 +13,7 @@ from bench.seeding.defect import Case, Difficulty, Made, Place, Variant
 from bench.seeding.opened import Opened, open_dossier
 from bench.seeding.patch import FilePatch, Hunk, Line
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 MANIFEST: Final = re.compile(
     r"(?:^|/)(?:package\.json|pyproject\.toml|setup\.(?:py|cfg)|go\.mod|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|requirements[\w-]*\.txt)$"

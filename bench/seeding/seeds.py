@@ -17,7 +17,7 @@ from bench.seeding.frames import claims_of, framed
 from bench.seeding.opened import Opened, Row, is_sound_everywhere, open_dossier, same
 from bench.seeding.patch import parse, print_diff
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 VARIANTS: Final[tuple[Variant, ...]] = (
     *half_finished.VARIANTS,

@@ -13,7 +13,7 @@ from bench.seeding.frames import Claim
 from bench.seeding.opened import Frame, Opened, is_test_path, new_functions, new_tests
 from bench.seeding.scope_creep import foreign_file, new_file
 from bench.seeding.sheet import Edit
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 FORBIDDEN: Final = {
     Tongue.PYTHON: (

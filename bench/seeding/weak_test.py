@@ -12,7 +12,7 @@ from bench.seeding.defect import Case, Difficulty, Made, Place, Variant, edited
 from bench.seeding.equality import Equality, always, presence, truism
 from bench.seeding.opened import new_tests, old_tests
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 Rewriting = Callable[[Equality, int], str | None]
 

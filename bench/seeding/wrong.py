@@ -14,7 +14,7 @@ from bench.seeding.defect import Case, Difficulty, Made, Place, Variant, edited
 from bench.seeding.equality import equality, is_literal, split
 from bench.seeding.opened import is_test_path, new_functions, new_tests, old_tests
 from bench.seeding.sheet import Edit, Sheet
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 ENVIRONMENTS: Final = {
     Tongue.PYTHON: (

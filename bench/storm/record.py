@@ -18,8 +18,8 @@ from tests.world.pulls import DRAFT, OURS
 from tests.world.redis import Redis
 from tests.world.tester import untold
 from worker.domain.check import external_id
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.store.connection import Store
 
 SHOWS = {"accept": "success", "reject": "failure"}

@@ -14,7 +14,7 @@ from tests.worker.store.played import pull
 from tests.worker.store.test_kept import entry, judging
 from worker.domain import keys
 from worker.domain.ids import InstallationId
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.store.connection import Store
 from worker.store.tokens import Tokens
 

@@ -13,8 +13,8 @@ from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.worker.store.test_reviewing import recorded
 from worker.domain.ids import InstallationId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import PullRef, Trigger
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.store.connection import Store
 from worker.store.door import shut
 from worker.store.pulls import Finish, Limits

@@ -8,7 +8,7 @@ from tests.worker.store.played import KEY, pull
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.domain.ids import EvalId
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import InputError
 from worker.store.connection import Store
 

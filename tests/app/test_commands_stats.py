@@ -16,9 +16,9 @@ from tests.worker.store.played import KEY, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.errors import InputError
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

@@ -21,7 +21,7 @@ from tests.app.served import settings
 from tests.worker.store.played import pull, wish
 from tests.world.redis import Redis
 from worker.domain.ids import InstallationId
-from worker.domain.verdict import AbstainReason, Category
+from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.settings import read_settings
 from worker.store.connection import Store, open_store

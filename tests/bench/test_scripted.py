@@ -14,7 +14,7 @@ from tests.worker.judge.heuristics.made import dossier_of
 from worker.corpus.rows import Expect, Row
 from worker.corpus.sitting import sit
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.seats import open_bench
 from worker.settings import ModelAccess, Settings
 from worker.system_clock import SystemClock

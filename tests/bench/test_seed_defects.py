@@ -17,7 +17,7 @@ from bench.seeding.sheet import Edit
 from tests.bench.changes import rows
 from worker.domain.diff import base_text, parse_diff
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 
 Row = dict[str, Any]
 NEEDS_MORE = {

@@ -14,7 +14,7 @@ from worker.domain.ids import CheckRunId
 from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.siblings import Sibling
-from worker.domain.verdict import Accept
+from worker.domain.verdict.verdict import Accept
 from worker.render import check, group, standing
 from worker.render.decisions import unjudged, with_people
 from worker.render.siblings import together

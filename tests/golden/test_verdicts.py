@@ -14,8 +14,8 @@ import pytest
 
 from tests.golden.golden import Golden
 from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
-from worker.domain.ledger import ROUND_LIMIT
-from worker.domain.verdict import Category
+from worker.domain.verdict.ledger import ROUND_LIMIT
+from worker.domain.verdict.verdict import Category
 from worker.render.columns import Page
 from worker.render.feedback import feedback
 from worker.render.sarif import sarif

@@ -33,7 +33,7 @@ from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import Suspension
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,
     ClaimStatus,

@@ -11,7 +11,7 @@ from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_kept import entry
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
 

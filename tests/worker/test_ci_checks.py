@@ -8,10 +8,19 @@ import pytest
 from tests.worker.render.samples import accepted, rejected
 from worker.ci_checks import ci_check_verdicts, score_of
 from worker.domain.dossier.dossier import CiCheck
-from worker.domain.events import EvalTrigger, subject_id, terminal
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Category, Finding, JudgeKind, Reject, SubjectKind
+from worker.domain.verdict.events import EvalTrigger, subject_id, terminal
+from worker.domain.verdict.verdict import (
+    Abstain,
+    AbstainReason,
+    Accept,
+    Category,
+    Finding,
+    JudgeKind,
+    Reject,
+    SubjectKind,
+)
 from worker.rulebook import load_ci_check_rubric
 
 RUBRIC = load_ci_check_rubric()

@@ -12,7 +12,7 @@ from worker.domain.config import Authors, Feedback, Handling, RepositoryConfig, 
 from worker.domain.config_keys import to_config, to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.signal_names import SIGNAL_NAMES
-from worker.domain.verdict import AbstainReason, Category
+from worker.domain.verdict.verdict import AbstainReason, Category
 
 
 def problems(text: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from tests.world.replies import accept, cannot_tell, reject
 from worker.delegate import enriched, judge_output, open_judge
 from worker.domain.judgement import Ruling, criteria_from, dossier_of
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
 from worker.local.recorded import RecordedSource
 from worker.settings import ModelAccess, Settings

@@ -22,10 +22,10 @@ from tests.world.replies import accept
 from worker.command_line import judge_anew, judge_locally
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
-from worker.domain.money import Caps
 from worker.domain.request.judge_request import LAPTOP
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.budget import Caps
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.local.recorded import RecordedSource
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store, open_store

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.worker.render.samples import abstained, accepted, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, settings, wish
 from tests.world.redis import Redis
-from worker.domain.events import EvalTrigger, Event, started, terminal
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
+from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
 from worker.record import Telling, begun_of
 from worker.store.connection import Store, open_store
 from worker.store.pulls import Finish

@@ -5,7 +5,7 @@ import pytest
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.outage import Outages, once_more
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

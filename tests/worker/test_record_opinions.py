@@ -7,14 +7,14 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
-from worker.domain.audit import AuditRecord
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier
-from worker.domain.events import Begun, EvalTrigger, Event
 from worker.domain.ids import BaseMark, InstallationId, RepositoryId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Written
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
+from worker.domain.verdict.audit import AuditRecord
+from worker.domain.verdict.events import Begun, EvalTrigger, Event
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.judge.court import content_of, hear
 from worker.pipeline import settle
 from worker.record import Keepers, Shelves, Telling, record, record_beside

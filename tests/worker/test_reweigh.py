@@ -12,11 +12,11 @@ from tests.worker.test_aggregate import entry, outcomes
 from worker.aggregate import pull_request_verdict
 from worker.ci_checks import ci_check_verdicts
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
-from worker.domain.events import subject_id
 from worker.domain.ids import EvalId, new_eval_id
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome
-from worker.domain.verdict import Abstain, Accept, Category, Finding, Reject
+from worker.domain.verdict.events import subject_id
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject
 from worker.reweigh import Weighing
 from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
 

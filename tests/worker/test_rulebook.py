@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
 from worker.judge.heuristics.registry import NAMES
 from worker.rulebook import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric

@@ -4,8 +4,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.budget import Bill, Density, Level, Reservation
 from worker.seats import Payer, open_bench
 from worker.settings import read_settings
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.ledger import ROUND_LIMIT
-from worker.domain.money import Caps
 from worker.domain.permissions import SWITCHES, OptIn
+from worker.domain.verdict.budget import Caps
+from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError
 from worker.settings import MAY_BE_ZERO, PEM, Timing, read_settings
 from worker.variables import VARIABLES

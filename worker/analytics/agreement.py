@@ -12,7 +12,7 @@ from worker.analytics.asking import Question
 from worker.analytics.cells import SIDE, Cell, Cells, merged
 from worker.analytics.figures import share, wilson
 from worker.analytics.reading import WHOLE
-from worker.domain.outcomes import Strength
+from worker.domain.verdict.outcomes import Strength
 
 STRENGTHS: Final = tuple(one.value for one in Strength)
 BINS: Final = 10

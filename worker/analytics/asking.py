@@ -14,7 +14,7 @@ from worker.analytics.tables import Dimension
 from worker.analytics.windows import EPOCH, LATEST, Window, window
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import moment_ms
 
 T = TypeVar("T")

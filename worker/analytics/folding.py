@@ -25,8 +25,8 @@ from worker.analytics.reading import (
 )
 from worker.analytics.truth import bore_out
 from worker.analytics.windows import HOUR_MS
-from worker.domain.outcomes import OutcomeKind
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.verdict import SubjectKind
 
 HEARTFELT: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, OutcomeKind.NOT_HELPFUL})
 """What people do about a reject that they hold for wrong."""

@@ -13,7 +13,7 @@ from worker.analytics.cells import SIDE, Cell, Cells
 from worker.analytics.figures import Interval, mean, percentiles, share, wilson
 from worker.analytics.folding import Opened
 from worker.analytics.quality import dollars
-from worker.domain.money import usd_of
+from worker.domain.verdict.budget import usd_of
 
 TOP: Final = 3
 CENT: Final = 6

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from worker.analytics.cells import CellError
 from worker.analytics.reading import Ended, Opinion, View
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.verdict import SubjectKind
 
 MOST: Final = 40
 FRONT: Final = 11

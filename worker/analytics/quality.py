@@ -14,7 +14,7 @@ from worker.analytics.cells import SIDE, Cell, Cells, merged
 from worker.analytics.figures import Sums, mean_interval, percentiles, percentiles_in_order, share
 from worker.analytics.reading import CONFIDENCE_STEP, SCORE_STEP, WHOLE, View
 from worker.analytics.tables import Dimension
-from worker.domain.money import usd_of
+from worker.domain.verdict.budget import usd_of
 
 FLOOR: Final = 0.6
 """A mean below this is told (metis' quality floor)."""

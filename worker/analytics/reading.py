@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 from pydantic_core import from_json
 
 from worker.analytics.windows import ms
-from worker.domain.events import VERSION, EvalTrigger, EventKind
-from worker.domain.money import nano_of
-from worker.domain.outcomes import OutcomeKind, Strength
 from worker.domain.pattern import pattern
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.budget import nano_of
+from worker.domain.verdict.events import VERSION, EvalTrigger, EventKind
+from worker.domain.verdict.outcomes import OutcomeKind, Strength
+from worker.domain.verdict.verdict import SubjectKind
 
 WHOLE: Final = 10_000
 """A score of 1; events hold four digits."""

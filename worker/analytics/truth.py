@@ -7,7 +7,7 @@ and an outcome that says nothing about a decision counts for neither side.
 from collections.abc import Mapping
 from typing import Final
 
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
     OutcomeKind.MERGED: (True, False),

@@ -17,7 +17,7 @@ from worker.corpus.outcomes import Outcome
 from worker.corpus.rows import Expect
 from worker.corpus.tally import is_clean
 from worker.domain.value import Value
-from worker.domain.verdict import Unit
+from worker.domain.verdict.verdict import Unit
 from worker.errors import InputError
 
 

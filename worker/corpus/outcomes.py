@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, cast
 from worker.corpus.kept import TRAITS, VERDICTS, lines_of
 from worker.corpus.rows import Expect, Known, Where
 from worker.corpus.sitting import Traits
-from worker.domain.verdict import VERDICT, Abstain, Accept, Category, CriterionStatus, Finding, Reject
+from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Category, CriterionStatus, Finding, Reject
 from worker.errors import InputError
 from worker.judge.heuristics import CRITERIA_IN_DOUBT
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypedDict, cast
 
 from worker.domain.ids import RepositoryId
-from worker.domain.money import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.request.judge_request import LAPTOP, PullRef
+from worker.domain.verdict.budget import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
 from worker.errors import BudgetReached
 
 ACCOUNT: Final = PullRef(installation_id=LAPTOP, repository_id=RepositoryId(0), number=0)

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from worker.corpus.outcomes import Outcome
-from worker.domain.events import EvalTrigger, Event, started, terminal
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import LAPTOP
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.record import Telling, begun_of
 
 NOWHERE: Final = RepositoryId(0)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.dossier.evaluate_block import Evaluate
-from worker.domain.verdict import Category, Line, Side, Text
+from worker.domain.verdict.verdict import Category, Line, Side, Text
 from worker.errors import InputError
 
 GZIP = b"\x1f\x8b"

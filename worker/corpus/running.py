@@ -18,7 +18,7 @@ from worker.corpus.purse import ACCOUNT, FilePurse, Money
 from worker.corpus.rows import Raw, read_lines, read_row
 from worker.corpus.sitting import sit
 from worker.crowd import spread
-from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.judge.bench import Bench
 from worker.seats import Payer, open_bench
 from worker.settings import Settings

@@ -18,7 +18,7 @@ from worker.domain.ids import DeliveryId
 from worker.domain.model import Frozen
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
-from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
+from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
 from worker.judge.bench import Bench
 from worker.judge.court import docket, judge
 from worker.judge.evaluation import evaluate

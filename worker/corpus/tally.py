@@ -25,7 +25,7 @@ from worker.corpus.measures import Bin, Share, calibration
 from worker.corpus.outcomes import UNMET, Outcome
 from worker.corpus.ranking import WEAK, Pairs, Ranking, pairs, rankings
 from worker.domain.value import Value
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
 from worker.judge.heuristics.signal import Looks
 

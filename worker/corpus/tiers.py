@@ -12,7 +12,7 @@ from worker.corpus.measures import RESAMPLES, TAIL, Share, calibration
 from worker.corpus.outcomes import Outcome
 from worker.corpus.ranking import WEAK
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 Scored = tuple[float, bool]
 

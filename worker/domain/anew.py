@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.law import SIGNAL
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict import AbstainReason, SubjectKind
+from worker.domain.verdict.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
+from worker.domain.verdict.law import SIGNAL
+from worker.domain.verdict.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 
 UNREADABLE: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)

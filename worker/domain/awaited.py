@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.ids import Sha
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Reject, Verdict
+from worker.domain.verdict.verdict import Abstain, Reject, Verdict
 
 
 class Awaiting(StrEnum):

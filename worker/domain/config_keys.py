@@ -14,7 +14,7 @@ from worker.domain.dossier.dossier import Glob, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.signal_names import SignalName
-from worker.domain.verdict import AbstainReason, Category
+from worker.domain.verdict.verdict import AbstainReason, Category
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 _BELOW: Final = {

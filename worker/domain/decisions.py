@@ -13,7 +13,7 @@ from worker.domain.ids import EvalId
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import LONGEST_REASON, ReviewRef
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Abstain, AbstainReason, Verdict
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Verdict
 
 PRESSED: Final = "pressed Contest"
 """The reason of who contests by a button, which takes no words."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from worker.domain.anew import OPINION, UNANSWERED
 from worker.domain.ids import EvalId
 from worker.domain.value import Value
-from worker.domain.verdict import Verdict
+from worker.domain.verdict.verdict import Verdict
 
 
 class Side(NamedTuple):

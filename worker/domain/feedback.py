@@ -11,10 +11,10 @@ from typing import Final
 from worker.domain.config import Feedback
 from worker.domain.follow_up import FollowUp
 from worker.domain.ids import Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
 
 class Address(Value):

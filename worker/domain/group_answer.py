@@ -15,10 +15,10 @@ from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.fingerprint import of_change
 from worker.domain.ids import CheckRunId, EvalId, Sha
-from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.merge_group import MergeGroup
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
+from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
 
 
 class Published(Value):

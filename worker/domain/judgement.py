@@ -13,7 +13,7 @@ from typing import Final, assert_never
 from worker.domain.criteria import MOST_CRITERIA, listed_criteria
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
 from worker.domain.model import Frozen
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

@@ -10,21 +10,21 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
-from worker.domain.audit import AuditRecord
 from worker.domain.authority import Role
 from worker.domain.check import CheckContent
 from worker.domain.codeowners import Owner
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.dossier.lookups import LookedUp, Sought
-from worker.domain.events import Begun, Event
 from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
-from worker.domain.ledger import LedgerEntry
-from worker.domain.money import Bill, Density, Level, Reservation
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
 from worker.domain.siblings import Together
 from worker.domain.value import Value
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.audit import AuditRecord
+from worker.domain.verdict.budget import Bill, Density, Level, Reservation
+from worker.domain.verdict.events import Begun, Event
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Tokens
 
 
 class Clock(Protocol):

@@ -15,7 +15,7 @@ from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.domain.standing import kind_of_account
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Gone
 from worker.github.client import Access
 from worker.github.configs import config_texts, has_default

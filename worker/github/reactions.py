@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import RootModel
 
 from worker.domain.ids import RepositoryName
-from worker.domain.reactions import Reaction
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.reactions import Reaction
 from worker.github.budget import Need
 from worker.github.client import Access, Call
 from worker.github.replies import Reply

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.value import Value
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.rulings import Ruling
 
 NOT_HAD: Final = frozenset(

@@ -9,11 +9,11 @@ from itertools import count
 from typing import assert_never
 
 from worker.domain.diff import diff_of
-from worker.domain.opinion import Breakdown, Leaning, ModelOpinion
 from worker.domain.ports import Model, Reply
-from worker.domain.rubric import Rubric
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason, Coverage, EvidencePointer
+from worker.domain.verdict.opinion import Breakdown, Leaning, ModelOpinion
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Seat, Sitting
 from worker.judge.calibration import first_scores, progress

@@ -9,17 +9,17 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.audit import Exchange, Step
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.ledger import ROUND_LIMIT
-from worker.domain.money import Level
-from worker.domain.opinion import ConditionAnswer
 from worker.domain.ports import Model, Reply
 from worker.domain.request.pause import Suspension
-from worker.domain.rubric import Rubric
 from worker.domain.value import Value, replace
-from worker.domain.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
+from worker.domain.verdict.audit import Exchange, Step
+from worker.domain.verdict.budget import Level
+from worker.domain.verdict.ledger import ROUND_LIMIT
+from worker.domain.verdict.opinion import ConditionAnswer
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.room import Room
 from worker.judge.rulings import Ruling

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Score
+from worker.domain.verdict.verdict import Score
 from worker.judge.iteration import Chapter
 from worker.judge.scoring import moved
 from worker.judge.standing import Standing

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ledger import LedgerEntry, conditions_of
-from worker.domain.verdict import (
+from worker.domain.verdict.ledger import LedgerEntry, conditions_of
+from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
     ClosingCondition,

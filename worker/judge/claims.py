@@ -15,7 +15,7 @@ from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.judge.evidence import Places
 
 _WORD: Final = pattern(r"[^\W\d]\w*")

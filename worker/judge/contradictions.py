@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from worker.domain.opinion import Breakdown, Leaning
 from worker.domain.pattern import pattern
-from worker.domain.verdict import ConditionState, CriterionStatus, Score
+from worker.domain.verdict.opinion import Breakdown, Leaning
+from worker.domain.verdict.verdict import ConditionState, CriterionStatus, Score
 from worker.judge.form import Asked, ReplyDocument
 from worker.judge.scoring import LEAST, LINE, MOST, is_on_the_accepting_side, strength
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.ledger import with_free_id
-from worker.domain.opinion import ConditionAnswer
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
-from worker.domain.verdict import (
+from worker.domain.verdict.ledger import with_free_id
+from worker.domain.verdict.opinion import ConditionAnswer
+from worker.domain.verdict.verdict import (
     ClosingCondition,
     ConditionState,
     CriterionStatus,

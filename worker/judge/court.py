@@ -6,19 +6,19 @@ could not judge says so; nothing but a bug is raised.
 
 import hashlib
 
-from worker.domain.audit import Heard, Stage, Step
 from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
-from worker.domain.ledger import conditions_of
-from worker.domain.opinion import HeuristicOpinion
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest
 from worker.domain.request.pause import Suspension, signals_of
 from worker.domain.value import replace
-from worker.domain.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
+from worker.domain.verdict.audit import Heard, Stage, Step
+from worker.domain.verdict.ledger import conditions_of
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.judge import words
 from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
 from worker.judge.claims import check_claims

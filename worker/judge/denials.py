@@ -12,9 +12,9 @@ from typing import Final
 
 from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
 
 MOST_NAMES: Final = 10
 MOST_CHARACTERS: Final = 400_000

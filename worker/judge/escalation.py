@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.dossier.dossier import CiState
-from worker.domain.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.value import Value
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.validators import CiReport
 
 

@@ -14,7 +14,7 @@ from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text,
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.verdict import EvidencePointer, Side
+from worker.domain.verdict.verdict import EvidencePointer, Side
 
 _SHOWN: Final = 160
 _MOST_RANGES: Final = 8

@@ -12,10 +12,10 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.model import Frozen
-from worker.domain.opinion import Breakdown, Leaning
-from worker.domain.rubric import Rubric
 from worker.domain.value import Value
-from worker.domain.verdict import Category, ConditionState, CriterionStatus, Side
+from worker.domain.verdict.opinion import Breakdown, Leaning
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
 from worker.judge.evidence import Places
 
 Tidy = Annotated[str, StringConstraints(strip_whitespace=True)]

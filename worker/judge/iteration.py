@@ -7,9 +7,9 @@ from our own sentences, so that the question can fence it.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.ledger import LedgerEntry, conditions_of
 from worker.domain.value import Value
-from worker.domain.verdict import Category, ClosingCondition, Reject
+from worker.domain.verdict.ledger import LedgerEntry, conditions_of
+from worker.domain.verdict.verdict import Category, ClosingCondition, Reject
 from worker.judge import words
 from worker.judge.convergence import Refusal, still_open
 from worker.judge.since import Since

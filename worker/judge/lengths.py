@@ -7,8 +7,8 @@ the longest reply that keeps to them fits into `reply_tokens`, so that no more t
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from worker.domain.opinion import Breakdown, Leaning
-from worker.domain.verdict import Category, ConditionState, CriterionStatus
+from worker.domain.verdict.opinion import Breakdown, Leaning
+from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus
 from worker.judge.form import ConditionReply, CriterionReply, PlaceReply, ReplyDocument, ScoreReply, SettledReply
 
 CONCERN_WORDS: Final = 28

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge import words
 from worker.judge.accord import Accord, Joined, leaning, was_had
 from worker.judge.rulings import Ruling, left_to_a_person

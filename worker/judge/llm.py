@@ -7,10 +7,10 @@ cost is counted, used or not.
 from collections.abc import Callable
 from typing import Final
 
-from worker.domain.audit import Exchange
-from worker.domain.opinion import ModelOpinion
 from worker.domain.ports import Model, Prompt, Reply
 from worker.domain.value import Value, replace
+from worker.domain.verdict.audit import Exchange
+from worker.domain.verdict.opinion import ModelOpinion
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Spent
 from worker.judge.lengths import LONGER

@@ -7,10 +7,10 @@ asked. Invariant: every opinion is kept as its own, and what all of them cost is
 from collections.abc import Sequence
 from decimal import Decimal
 
-from worker.domain.audit import Stage, Step
 from worker.domain.ports import Model
 from worker.domain.value import replace
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.audit import Stage, Step
+from worker.domain.verdict.verdict import Tokens
 from worker.judge import words
 from worker.judge.accord import Accord, Joined, leaning
 from worker.judge.asking import ask

@@ -7,7 +7,7 @@ exists and reads as the model quoted it.
 from typing import TypeVar
 
 from worker.domain.value import Value
-from worker.domain.verdict import CriterionStatus, EvidencePointer
+from worker.domain.verdict.verdict import CriterionStatus, EvidencePointer
 from worker.judge.form import Asked, ConditionReply, CriterionReply, PlaceReply, ReplyDocument, SettledReply
 
 Checked = EvidencePointer | str

@@ -7,14 +7,14 @@ of the code or of the law, and its first stage is named.
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.audit import AuditRecord, Exchange, Law, Replay
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import eval_id_after
-from worker.domain.money import Cap, Level
 from worker.domain.ports import Clock, Prompt, Reply, StopReason
 from worker.domain.request.pause import suspension_of
-from worker.domain.rubric import Rubric
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.audit import AuditRecord, Exchange, Law, Replay
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of, hear

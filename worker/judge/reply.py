@@ -13,10 +13,10 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.domain.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
 from worker.domain.ports import Reply, StopReason
 from worker.domain.value import Value
-from worker.domain.verdict import Category, CriterionVerdict
+from worker.domain.verdict.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
+from worker.domain.verdict.verdict import Category, CriterionVerdict
 from worker.judge.contradictions import (
     accept_with_reservations,
     contradictions,

@@ -5,8 +5,8 @@ Does not measure anything. Invariant: a room is in bytes, since a token is a byt
 
 from typing import Final
 
-from worker.domain.money import LEAST_REPLIES, TOKEN_MARGIN, Density
 from worker.domain.value import Value
+from worker.domain.verdict.budget import LEAST_REPLIES, TOKEN_MARGIN, Density
 
 PROMPT_TOKENS: Final = 60_000
 """The most tokens of a question. At a token for each byte, nine of ten recorded changes of agents are read whole."""

@@ -11,9 +11,9 @@ from typing import Final, assert_never
 
 from worker.domain.diff import ChangeKind, Diff, FileDiff
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.domain.opinion import HeuristicOpinion
 from worker.domain.value import Value, replace
-from worker.domain.verdict import (
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,
     CiFailure,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
-from worker.domain.verdict import Score
+from worker.domain.verdict.verdict import Score
 
 LINE: Final = Decimal("5.5")
 """The middle of 1 to 10: what is at or above it is on the accepting side."""

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from worker.domain.diff import Diff, DiffLine, FileDiff, LineKind
-from worker.domain.ledger import hashed, line_hash
 from worker.domain.value import Value
-from worker.domain.verdict import EvidencePointer, Side
+from worker.domain.verdict.ledger import hashed, line_hash
+from worker.domain.verdict.verdict import EvidencePointer, Side
 
 Place = tuple[str, Side, int]
 Changed = tuple[FileDiff, DiffLine | None, str]

@@ -11,9 +11,9 @@ from worker.domain.diff import Diff
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, Fingerprint, Sha
-from worker.domain.ledger import EDITED, LedgerEntry, conditions_of, round_of, text_turn
 from worker.domain.value import Value
-from worker.domain.verdict import (
+from worker.domain.verdict.ledger import EDITED, LedgerEntry, conditions_of, round_of, text_turn
+from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
     Category,

@@ -8,9 +8,9 @@ place survives only if code suspects the same there, or if the words of the reje
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.value import Value
-from worker.domain.verdict import (
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import (
     Category,
     ClaimStatus,
     ConditionState,

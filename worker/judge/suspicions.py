@@ -11,10 +11,10 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Final
 
-from worker.domain.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.domain.verdict import Category, EvidencePointer, Finding, Side
+from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
+from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.heuristics.acceptance_gap.shortfall import settles
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of

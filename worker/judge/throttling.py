@@ -7,10 +7,10 @@ accepted; all else is nobody's verdict, and says which cap it was.
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.money import Cap, Level
-from worker.domain.opinion import CERTAIN
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason, Coverage, ThrottledReason
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.opinion import CERTAIN
+from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
 from worker.errors import BudgetReached
 from worker.judge import words
 from worker.judge.bench import Sitting

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
 
-from worker.domain.audit import AuditRecord, Exchange, Law, OverBudget, Said, Stage, Step, Taken
-from worker.domain.opinion import HeuristicOpinion, Leaning, ModelOpinion
 from worker.domain.ports import Prompt, Reply
-from worker.domain.rubric import Rubric
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, Accept, Coverage, Finding, Reject
+from worker.domain.verdict.audit import AuditRecord, Exchange, Law, OverBudget, Said, Stage, Step, Taken
+from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinion
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
 from worker.judge.bench import Bench, Sitting
 from worker.judge.rulings import Hearing, Ruling

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import Category
 
 LEAST_WORDS: Final = 3
 """Of a quote: fewer may be a name, or a word in doubt."""

@@ -13,7 +13,7 @@ from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi
 from worker.domain.value import Value
-from worker.domain.verdict import CiFailure
+from worker.domain.verdict.verdict import CiFailure
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's conclusions that let a required check pass."""

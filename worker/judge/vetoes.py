@@ -7,10 +7,10 @@ nothing here rejects: what is vetoed is a person's to decide, and the model's op
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.pattern import pattern
 from worker.domain.value import replace
-from worker.domain.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
 from worker.judge import words
 from worker.judge.claims import meant
 from worker.judge.denials import denied

@@ -10,10 +10,17 @@ from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, CiCheck, Criterion
-from worker.domain.money import Cap, Level
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.request.pause import Suspension, when
-from worker.domain.verdict import Category, ClaimVerdict, ClosingCondition, CriterionStatus, EvidencePointer, Finding
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import (
+    Category,
+    ClaimVerdict,
+    ClosingCondition,
+    CriterionStatus,
+    EvidencePointer,
+    Finding,
+)
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.validators import CiReport
 

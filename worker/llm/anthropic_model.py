@@ -17,7 +17,7 @@ from anthropic.types import MessageParam
 from pydantic import BaseModel, Field, ValidationError
 
 from worker.domain.ports import Prompt, Reply, StopReason
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.llm.deadline import Deadline
 from worker.llm.prices import Billed, cost_of, pricing_version_of

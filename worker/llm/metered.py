@@ -15,10 +15,10 @@ from typing import Final, Protocol
 import anthropic
 import httpx2
 
-from worker.domain.money import Bill, Level, Reservation
 from worker.domain.ports import Prompt, Purse, Reply
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
+from worker.domain.verdict.budget import Bill, Level, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import unpriced, worst_case
 from worker.llm.size import size_of

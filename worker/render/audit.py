@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from worker.domain import decisions
-from worker.domain.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.law import CANARY, SIGNAL
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
+from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
+from worker.domain.verdict.law import CANARY, SIGNAL
+from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
 from worker.render import words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.decisions import told

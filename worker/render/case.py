@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.dossier.case_help import TO_CONFIRM, CheckedCase, DraftClaim
-from worker.domain.verdict import ClaimStatus, ClaimVerdict
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
 from worker.render.columns import Ink, Page, wrapped
 from worker.render.visible import fit, one_line
 

@@ -26,7 +26,7 @@ from worker.domain.check import (
 )
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.render import configuration, sections, words
 from worker.render.machine import BLOCK_BYTES, json_block
 from worker.render.markdown import address, bullets, code, joined, link, prose

@@ -9,7 +9,7 @@ from typing import Final
 from worker.domain.check import Annotation, AnnotationLevel
 from worker.domain.config_place import PLACE
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Verdict
+from worker.domain.verdict.verdict import Verdict
 from worker.render.config_words import NOT_ALONE, notes, proposals, read
 from worker.render.markdown import bullets, prose
 from worker.render.visible import fit, visible

@@ -12,7 +12,7 @@ from worker.domain.check import Block, CheckContent, Conclusion, none_coming
 from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
 from worker.domain.request.pause import when
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Verdict
+from worker.domain.verdict.verdict import Verdict
 from worker.render.check import BODY_BYTES
 from worker.render.markdown import blocks, code, joined, prose
 from worker.render.visible import fit, one_line

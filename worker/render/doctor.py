@@ -8,8 +8,8 @@ from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.money import Caps, Week
 from worker.domain.value import Value
+from worker.domain.verdict.budget import Caps, Week
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.visible import one_line
 

@@ -10,8 +10,8 @@ from textwrap import indent
 from typing import Final
 
 from worker.domain.feedback import Says, mention_of, says, submissions
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.render.markdown import bullets, code, fenced, joined, prose
 from worker.render.words import box, category_words
 

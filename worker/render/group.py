@@ -13,7 +13,7 @@ from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import EvalId, RepositoryName
 from worker.domain.merge_group import GroupEnd
 from worker.domain.value import Value, replace
-from worker.domain.verdict import Accept
+from worker.domain.verdict.verdict import Accept
 from worker.render.check import BODY_BYTES
 from worker.render.markdown import address, blocks, joined, link, prose
 from worker.render.visible import fit, one_line

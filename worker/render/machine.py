@@ -10,7 +10,7 @@ from typing import Any, Final
 from worker.domain.awaited import Awaiting, Reason
 from worker.domain.check import Block, CheckContent, Conclusion
 from worker.domain.pattern import pattern
-from worker.domain.verdict import AbstainReason, Category, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.render.markdown import fenced
 from worker.render.visible import fit
 

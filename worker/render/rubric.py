@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from worker.domain.differing import Compared, Side
-from worker.domain.rubric import Rubric
 from worker.domain.value import Value
+from worker.domain.verdict.rubric import Rubric
 from worker.render.columns import Page, wrapped
 from worker.render.visible import one_line
 

@@ -16,7 +16,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.scanning import MOST_RESULTS
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import words
 from worker.render.visible import fit, visible
 

@@ -10,7 +10,16 @@ from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import CiCheck, Dossier
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, CriterionVerdict, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import (
+    Abstain,
+    Accept,
+    CriterionVerdict,
+    EvidencePointer,
+    Finding,
+    Reject,
+    Side,
+    Verdict,
+)
 from worker.render import words
 from worker.render.markdown import address, bullets, code, fenced, link, prose
 from worker.render.visible import fit, fit_end

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.render import config_words, words
 from worker.render.columns import Ink, Page, columns, quoted, wrapped
 from worker.render.visible import exact_line, fit, fit_end, one_line

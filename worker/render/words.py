@@ -22,7 +22,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.request.pause import suspension_of, when
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

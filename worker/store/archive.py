@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.audit import AuditError, AuditRecord, audit_json, read_audit
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.audit import AuditError, AuditRecord, audit_json, read_audit
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unreadable
 from worker.store.codec import Codec
 from worker.store.lua import Script, run

@@ -11,7 +11,7 @@ from worker.domain import keys
 from worker.domain.awaited import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict import SubjectKind, Verdict
+from worker.domain.verdict.verdict import SubjectKind, Verdict
 from worker.store.connection import Store
 from worker.store.histories import numbers_of
 from worker.store.wire import Reply, items, text

@@ -7,9 +7,9 @@ process that was killed had reserved stays spent.
 from decimal import Decimal
 
 from worker.domain import keys
-from worker.domain.money import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.ports import Purse
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.budget import Bill, Cap, Density, Level, Reservation, nano_of, usd_of
 from worker.errors import BudgetReached, LeaseLost
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, items, text, whole

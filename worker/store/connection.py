@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from worker.domain.feedback import Letter
-    from worker.domain.money import Caps
     from worker.domain.ports import Clock
     from worker.domain.scanning import Scan
+    from worker.domain.verdict.budget import Caps
     from worker.store.arrivals import Arrivals
     from worker.store.book import RedisBook
     from worker.store.checks import RedisChecks

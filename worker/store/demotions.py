@@ -1,13 +1,13 @@
 """The signals that are suspicions in an installation, and since when the rejects of each are counted.
 
-Does not decide which (`worker.domain.demotion` does). Invariant: a signal is demoted once, until a person promotes it.
+Does not decide which (`worker.domain.verdict.demotion` does). Invariant: a signal is demoted once, until a person promotes it.
 """
 
 from datetime import UTC, datetime
 
 from worker.domain import keys
-from worker.domain.demotion import Demotion
 from worker.domain.ids import InstallationId
+from worker.domain.verdict.demotion import Demotion
 from worker.store.lua import Script, run
 from worker.store.reading import read
 from worker.store.wire import Wire, blob, items, text, whole

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from worker.domain import keys
-from worker.domain.events import Event
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Written
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.events import Event
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
 from worker.store.codec import Codec
 from worker.store.lua import Script, run

@@ -13,12 +13,12 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome, OutcomeKind, recorded
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened, Happening, issue_mark
 from worker.domain.value import Value
-from worker.domain.verdict import Accept
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
+from worker.domain.verdict.verdict import Accept
 from worker.domain.waiting import HAPPENINGS
 from worker.settings import Timing
 from worker.store.codec import Codec

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.money import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.budget import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
 from worker.errors import BudgetReached, LeaseLost
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run

@@ -11,9 +11,9 @@ from typing import Final
 
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import Ask, JudgeRequest
 from worker.domain.value import Value
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.waiting import ASKS, HAPPENINGS
 from worker.store.codec import Codec
 from worker.store.lua import Script, run

@@ -5,8 +5,8 @@ apart, and compared.
 """
 
 from worker.domain import keys
-from worker.domain.law import digest_of
-from worker.domain.rubric import Versioned
+from worker.domain.verdict.law import digest_of
+from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.store.lua import Script, run
 from worker.store.wire import Wire, text

@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from worker.domain import keys
-from worker.domain.events import Begun, Event, opened
 from worker.domain.ids import InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.events import Begun, Event, opened
 from worker.errors import LeaseLost
 from worker.store.lua import Script, run
 from worker.store.wire import Reply, Wire, blob, items, text, whole

@@ -6,7 +6,7 @@ from tests.worker.analytics.asked import ask, row, rows
 from tests.worker.analytics.told import HOUR, NOON, completed, failed, outcome, rejected
 from worker.analytics.asking import Topic
 from worker.analytics.truth import BEARS_OUT
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 ANEW: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}
 

@@ -13,7 +13,7 @@ from worker.analytics import pulls
 from worker.analytics.cells import ORDER, REPEATED, VERSION, Cell, CellError, Cells, dumped, gathered, loaded, merged
 from worker.analytics.figures import Sums, mean, mean_interval, percentiles, percentiles_in_order, share, wilson
 from worker.analytics.pulls import MOST, Done, Pull
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 names = st.sampled_from(["n", "accept", "nano"])
 cell = st.builds(

@@ -13,7 +13,7 @@ from worker.analytics import exports
 from worker.analytics.evaluations import evaluations, outcomes
 from worker.analytics.exports import CHUNK, COLUMNS, KINDS, TYPED, Skipped, columns, jsonl, stamped, table
 from worker.analytics.windows import LATEST_MS
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 
 class Entry(NamedTuple):

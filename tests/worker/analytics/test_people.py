@@ -10,7 +10,7 @@ from worker.analytics.asking import Topic
 from worker.analytics.cells import dumped, loaded
 from worker.analytics.people import agents
 from worker.analytics.windows import HOUR_MS
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 NEXT_HEAD = "b" * 40
 

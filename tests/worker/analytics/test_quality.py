@@ -16,7 +16,7 @@ from worker.analytics.answers import Found, frame, together
 from worker.analytics.asking import Topic, asked
 from worker.analytics.cells import Cell
 from worker.analytics.folding import Opened
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
 

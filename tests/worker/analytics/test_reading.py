@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.worker.analytics.told import body, completed, failed, outcome, started
 from worker.analytics.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, View, seen
-from worker.domain.events import EventKind
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.events import EventKind
+from worker.domain.verdict.outcomes import OutcomeKind
 
 UNREADABLE, BROKEN = Skip(SkipReason.UNREADABLE), Skip(SkipReason.BROKEN)
 COMPLETED, OUTCOME = b"eval.completed", b"outcome.recorded"

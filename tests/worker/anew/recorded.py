@@ -12,10 +12,10 @@ from tests.worker.store.played import wish
 from worker.assemble import complete
 from worker.domain.anew import Wanted
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
-from worker.domain.events import Begun
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.events import Begun
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 from worker.evaluate import Order, Terms, terms_of
 from worker.judge.court import docket, hear

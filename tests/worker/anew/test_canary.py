@@ -16,8 +16,8 @@ from tests.world.replies import cannot_tell
 from worker.canary import named_terms, order_of
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluate import Desk, Ended, Terms, terms_of
 from worker.rulebook import load_prompt
 from worker.settings import Canary, ModelAccess, Settings

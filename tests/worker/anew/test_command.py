@@ -19,8 +19,8 @@ from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
 from worker.domain import keys
-from worker.domain.events import Event, EventKind
-from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict.events import Event, EventKind
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.rulebook import load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store

@@ -17,11 +17,11 @@ from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.board import Silent
 from worker.demoting import look
-from worker.domain.demotion import Demotion, Tally
 from worker.domain.dossier.dossier import Policy
-from worker.domain.events import Event, EventKind
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.outcomes import Outcome, OutcomeKind, recorded
+from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.events import Event, EventKind
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.judge.bench import Bench
 from worker.judge.court import consider
 from worker.local.recorded import RecordedSource

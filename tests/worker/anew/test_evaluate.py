@@ -14,12 +14,12 @@ from tests.worker.corpus.made import DONE, STUB
 from tests.world.anthropic import MODEL, Anthropic, Asked
 from worker.domain import keys
 from worker.domain.anew import said_of
-from worker.domain.audit import Heard
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.events import Event, EventKind, FailureMode
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
+from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.events import Event, EventKind, FailureMode
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused
 from worker.evaluate import Desk, Ended, Order
 from worker.rerun import order_of

@@ -16,7 +16,7 @@ from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.board import Silent
 from worker.command_line import judge_locally
-from worker.domain.rubric import Versioned
+from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource

@@ -18,11 +18,11 @@ from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
 from worker.domain import keys
-from worker.domain.events import Event, EventKind
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome, OutcomeKind, recorded
 from worker.domain.value import replace
+from worker.domain.verdict.events import Event, EventKind
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.evaluate import Desk, Ended
 from worker.rulebook import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings

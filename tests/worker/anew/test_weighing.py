@@ -24,11 +24,11 @@ from worker.domain import keys
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import Outcome
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluate import weighing_terms
 from worker.evaluate_jobs import Errand, performed
 from worker.github.groups import Head

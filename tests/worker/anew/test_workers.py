@@ -21,8 +21,8 @@ from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
 from worker.domain.anew import Said, Wanted
 from worker.domain.dossier.dossier import CiCheck
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import SubjectKind
 from worker.queue import EvaluateQueue, JudgeQueue
 from worker.rerun import Run
 from worker.settings import Settings

@@ -15,7 +15,7 @@ from worker.corpus.outcomes import Outcome
 from worker.corpus.rows import Expect
 from worker.corpus.sitting import Traits
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.judge.heuristics.signal import Looks
 
 PLAN = Plan(

@@ -13,7 +13,7 @@ from worker.corpus.compare import Said, Swing, compare, read_earlier
 from worker.corpus.kept import VERDICTS
 from worker.corpus.measures import Share
 from worker.corpus.outcomes import Outcome
-from worker.domain.verdict import VERDICT
+from worker.domain.verdict.verdict import VERDICT
 from worker.errors import InputError
 
 

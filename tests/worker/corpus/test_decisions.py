@@ -4,7 +4,7 @@ from tests.worker.corpus.made import GOOD, MERGED, WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.decisions import Shares, alarm, decided, false_rejects, is_rejected, recalls, right, without
 from worker.corpus.measures import Share
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
 from worker.judge.heuristics.signal import Looks, Signal
 

@@ -11,7 +11,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.kept import TRAITS, VERDICTS
 from worker.corpus.outcomes import read_outcomes
 from worker.corpus.rows import Expect, Known
-from worker.domain.verdict import VERDICT, Category
+from worker.domain.verdict.verdict import VERDICT, Category
 from worker.errors import InputError
 
 AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}

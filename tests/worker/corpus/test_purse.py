@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from worker.corpus.purse import ACCOUNT, MONEY, FilePurse, Money
-from worker.domain.money import Bill
+from worker.domain.verdict.budget import Bill
 from worker.errors import BudgetReached
 
 CENT = Decimal("0.01")

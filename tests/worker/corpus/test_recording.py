@@ -11,9 +11,9 @@ from worker.analytics.answers import answer
 from worker.analytics.asking import Topic, asked
 from worker.corpus.outcomes import Outcome
 from worker.corpus.recording import record
-from worker.domain.events import Event
 from worker.domain.ids import InstallationId
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.events import Event
+from worker.domain.verdict.verdict import SubjectKind
 
 
 class Stream:

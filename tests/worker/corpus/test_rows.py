@@ -10,7 +10,7 @@ import pytest
 from tests.worker.corpus.made import row, written
 from worker.corpus.rows import Expect, Row, Where, read_lines, survey
 from worker.domain.dossier.evaluate_block import Evaluate
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
 
 

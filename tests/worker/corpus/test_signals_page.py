@@ -6,7 +6,7 @@ import pytest
 
 from worker.corpus.measures import Share
 from worker.corpus.signals_page import may_block, measured, measured_line, signals_page
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
 from worker.judge.heuristics.signal import Kind, Looks, Signal
 from worker.rulebook import load_rubric

@@ -7,7 +7,7 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.heuristics.made import plain_dossier
 from worker.corpus.rows import Row
 from worker.corpus.sitting import OTHER, sit
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.verdict import SubjectKind
 from worker.judge.bench import Bench
 from worker.system_clock import SystemClock
 

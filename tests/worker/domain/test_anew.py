@@ -8,7 +8,7 @@ import pytest
 
 from worker.domain.anew import Said, Survey, Wanted
 from worker.domain.ids import InstallationId
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 
 HERE = InstallationId(100)

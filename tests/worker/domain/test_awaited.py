@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.awaited import PENDING, UNKNOWN, Awaited, Awaiting, Due, SeenPull, awaited, reason_to_wait
-from worker.domain.verdict import AbstainReason, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Verdict
 
 A, B = "a" * 40, "b" * 40
 

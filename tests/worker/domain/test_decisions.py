@@ -7,7 +7,7 @@ import pytest
 from tests.worker.render.samples import abstained, accepted, rejected
 from worker.domain.decisions import NOTHING, Contest, Override, Reviewed, Said, asks_a_person
 from worker.domain.request.judge_request import ReviewRef
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CONTEST = Contest(login="bob", reason="It is met.", at=AT)

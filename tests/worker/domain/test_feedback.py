@@ -24,8 +24,8 @@ from worker.domain.feedback import (
     told_of,
 )
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import AbstainReason, Subject, SubjectKind
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind
 
 NEWER = "2" * 40
 

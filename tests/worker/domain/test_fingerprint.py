@@ -7,8 +7,8 @@ import pytest
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint
-from worker.domain.rubric import Rubric, RubricCriterion
-from worker.domain.verdict import Category
+from worker.domain.verdict.rubric import Rubric, RubricCriterion
+from worker.domain.verdict.verdict import Category
 
 DIFF = """\
 diff --git a/up.py b/up.py

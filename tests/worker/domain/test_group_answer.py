@@ -24,9 +24,9 @@ from worker.domain.group_answer import (
     standing,
 )
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.ledger import LedgerEntry, changed_lines
 from worker.domain.merge_group import MergeGroup
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
+from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 GROUP = "9" * 40

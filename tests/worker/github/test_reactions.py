@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.reactions import Reaction
+from worker.domain.verdict.reactions import Reaction
 from worker.errors import Gone
 from worker.github.client import AppAccess
 from worker.github.reactions import GitHubReactions

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.worker.judge.making import HEAD, NOW, ScriptedModel
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
-from worker.domain.verdict import Subject
+from worker.domain.verdict.verdict import Subject
 from worker.judge.bench import Bench, Docket
 from worker.rulebook import load_prompt, load_rubric
 

@@ -11,10 +11,10 @@ from decimal import Decimal
 from typing import Any
 
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.ledger import LedgerEntry
-from worker.domain.opinion import HeuristicOpinion
 from worker.domain.ports import Prompt, Reply, StopReason
-from worker.domain.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
 from worker.rulebook import load_rubric
 
 HEAD, BASE = "a" * 40, "b" * 40

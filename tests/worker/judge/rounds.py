@@ -15,8 +15,8 @@ from tests.worker.judge.making import NOW, dossier, pull_request
 from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.domain.ids import EvalId, Sha
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import Abstain, Accept, Reject, Side
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
 from worker.judge.bench import Bench
 from worker.judge.court import content_of
 from worker.pipeline import settle

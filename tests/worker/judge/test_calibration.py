@@ -5,7 +5,7 @@ from tests.worker.judge.making import HEAD, accept, dossier, entry, model_of, sc
 from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
-from worker.domain.verdict import JudgeKind, Reject, Score
+from worker.domain.verdict.verdict import JudgeKind, Reject, Score
 from worker.judge.calibration import calibration, first_scores, progress
 from worker.judge.court import judge
 from worker.judge.scoring import moved

@@ -20,7 +20,7 @@ from tests.worker.judge.making import (
 )
 from worker.domain.dossier.dossier import Dossier, HeadFile
 from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
     ClosingCondition,

@@ -3,7 +3,7 @@
 from tests.worker.judge.making import dossier
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion
-from worker.domain.verdict import ClaimStatus
+from worker.domain.verdict.verdict import ClaimStatus
 from worker.judge.case_check import check_case
 from worker.judge.case_draft import draft_claims
 

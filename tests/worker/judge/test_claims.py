@@ -6,7 +6,7 @@ from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.diff import parse_diff
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
-from worker.domain.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.judge.claims import check_claims, claimed_ids
 from worker.judge.evidence import Places
 

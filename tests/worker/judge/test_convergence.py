@@ -21,10 +21,10 @@ from tests.worker.judge.making import (
 from tests.worker.judge.rounds import History, Verdict
 from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
-from worker.domain.ledger import changed_lines
-from worker.domain.rubric import Rubric
 from worker.domain.value import replace
-from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.domain.verdict.ledger import changed_lines
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."

@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import reply, scores
 from tests.worker.judge.rounds import History, Tree, Verdict
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import Prompt, Reply
 from worker.domain.value import replace
-from worker.domain.verdict import (
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

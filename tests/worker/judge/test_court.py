@@ -38,10 +38,10 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.ids import Fingerprint
-from worker.domain.money import Cap, Level
 from worker.domain.ports import StopReason
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.verdict import (
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.verdict import (
     VERDICT,
     Abstain,
     AbstainReason,

@@ -22,7 +22,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.verdict import VERDICT, Abstain, AbstainReason, Accept, ConditionState, JudgeKind, Reject
+from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, ConditionState, JudgeKind, Reject
 from worker.errors import Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import judge

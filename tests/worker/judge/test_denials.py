@@ -8,8 +8,8 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import TEXTS as HEAD_TEXTS
 from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier.dossier import HeadFile
-from worker.domain.opinion import Leaning, ModelOpinion
-from worker.domain.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
 from worker.judge.court import judge
 from worker.judge.denials import MOST_CHARACTERS, Denied, denied
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, fact, model_of, opinion
 from worker.domain.dossier.dossier import CiState
-from worker.domain.opinion import HeuristicOpinion
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.escalation import (
     RULES,
     AcceptAsSafe,

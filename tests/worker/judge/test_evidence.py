@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict import EvidencePointer, Side
+from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.judge.evidence import Places
 from worker.judge.views import NO_NEWLINE
 

@@ -6,7 +6,7 @@ from typing import Any
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, ScriptedModel, accept, dossier, model_of, new_file, reject
 from tests.worker.judge.making import place as place_of
-from worker.domain.verdict import Accept, Reject, Verdict
+from worker.domain.verdict.verdict import Accept, Reject, Verdict
 from worker.judge.court import judge
 from worker.judge.form import reply_schema
 from worker.judge.lengths import (

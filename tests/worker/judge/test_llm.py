@@ -3,10 +3,10 @@
 from decimal import Decimal
 
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
-from worker.domain.opinion import ModelOpinion
 from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.value import replace
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.opinion import ModelOpinion
+from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.judge.evidence import Places
 from worker.judge.form import Asked, reply_schema

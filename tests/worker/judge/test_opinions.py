@@ -19,11 +19,11 @@ from tests.worker.judge.making import (
     reject,
     reply,
 )
-from worker.domain.audit import Heard, Stage, audit_json, read_audit
 from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
-from worker.domain.money import Cap, Level
 from worker.domain.value import replace
-from worker.domain.verdict import VERDICT, AbstainReason, Category
+from worker.domain.verdict.audit import Heard, Stage, audit_json, read_audit
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import content_of, hear

@@ -3,7 +3,7 @@
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import model_of
 from worker.domain.value import replace
-from worker.domain.verdict import JudgeKind
+from worker.domain.verdict.verdict import JudgeKind
 from worker.judge.escalation import Pause
 
 

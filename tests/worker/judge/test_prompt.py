@@ -24,8 +24,8 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.opinion import HeuristicOpinion
-from worker.domain.verdict import Coverage
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.verdict import Coverage
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.form import reply_schema

@@ -19,14 +19,14 @@ from tests.worker.judge.making import (
     reply,
 )
 from tests.worker.judge.test_court_properties import BENCHES, DOSSIERS, HARD
-from worker.domain.audit import Heard, Replay, Stage, audit_json, read_audit
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.money import Cap, Level
 from worker.domain.ports import StopReason
 from worker.domain.value import replace
-from worker.domain.verdict import VERDICT
+from worker.domain.verdict.audit import Heard, Replay, Stage, audit_json, read_audit
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import VERDICT
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import hear

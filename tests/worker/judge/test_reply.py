@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.ports import Reply, StopReason
 from worker.domain.value import replace
-from worker.domain.verdict import Category, CriterionStatus, EvidencePointer, Side
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
 from worker.judge.evidence import Places
 from worker.judge.form import Asked, ReplyDocument, reply_schema
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply

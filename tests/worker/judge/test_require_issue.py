@@ -3,7 +3,7 @@
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import dossier, model_of
 from worker.domain.dossier.dossier import Dossier, Policy
-from worker.domain.verdict import Abstain, AbstainReason
+from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.judge.court import judge
 
 WANTED = Policy(require_issue=True)

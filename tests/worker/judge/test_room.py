@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.money import Density
+from worker.domain.verdict.budget import Density
 from worker.judge.room import ROOM, Room, room_of
 
 DENSITIES = st.builds(Density, st.integers(0, 50), st.decimals("0.05", "1", places=4))

@@ -6,8 +6,16 @@ import pytest
 
 from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, reply
 from worker.domain.diff import parse_diff
-from worker.domain.opinion import HeuristicOpinion, ModelOpinion
-from worker.domain.verdict import AbstainReason, Category, Coverage, CriterionStatus, EvidencePointer, Finding, Side
+from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
+from worker.domain.verdict.verdict import (
+    AbstainReason,
+    Category,
+    Coverage,
+    CriterionStatus,
+    EvidencePointer,
+    Finding,
+    Side,
+)
 from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.verdict import Score
+from worker.domain.verdict.verdict import Score
 from worker.judge.scoring import LINE, composite, is_on_the_accepting_side, strength, verdict_score
 
 SCORES = st.lists(st.integers(1, 10), min_size=1, max_size=8)

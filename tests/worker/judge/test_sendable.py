@@ -20,7 +20,7 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.secrets import Redaction, SecretKind
-from worker.domain.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.prompt import Material, Question, ask_about

@@ -2,8 +2,8 @@
 
 from tests.worker.judge.making import new_file
 from worker.domain.diff import diff_of
-from worker.domain.ledger import changed_lines
-from worker.domain.verdict import EvidencePointer, Side
+from worker.domain.verdict.ledger import changed_lines
+from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.judge.since import Since, lines_since
 
 

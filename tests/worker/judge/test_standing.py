@@ -7,8 +7,8 @@ from tests.worker.judge.making import NOW, dossier, entry, opinion
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.ledger import LedgerEntry, changed_lines
-from worker.domain.verdict import EvidencePointer, Side
+from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.judge.evidence import Places
 from worker.judge.rulings import Hearing
 from worker.judge.standing import Raised, Standing, standing_of

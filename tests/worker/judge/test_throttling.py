@@ -8,9 +8,9 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
-from worker.domain.money import Cap, Level
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
 from worker.errors import BudgetReached
 from worker.judge.court import content_of, hear, judge
 from worker.judge.escalation import Pause

@@ -18,12 +18,12 @@ from tests.worker.judge.making import (
     reply,
 )
 from tests.worker.judge.verdicts import rejected
-from worker.domain.audit import AuditRecord, OverBudget, Stage, Step, Taken
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier, Issue
-from worker.domain.money import Cap, Level
-from worker.domain.opinion import Leaning, ModelOpinion
 from worker.domain.ports import StopReason
-from worker.domain.verdict import Category, Score
+from worker.domain.verdict.audit import AuditRecord, OverBudget, Stage, Step, Taken
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import Category, Score
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.carry import carried
 from worker.judge.court import hear

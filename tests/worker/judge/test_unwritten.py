@@ -7,8 +7,8 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Guidance, UnreadFile, UnreadReason
-from worker.domain.opinion import Leaning, ModelOpinion
-from worker.domain.verdict import AbstainReason, Category, EvidencePointer
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer
 from worker.judge.court import judge
 from worker.judge.unwritten import SHOWN, unwritten
 

@@ -6,7 +6,7 @@ Does not judge. Invariant: the numbers in them (0.137 ...) stand nowhere else, s
 from typing import Any
 
 from tests.worker.judge.making import HEAD, NOW
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 FRAME: dict[str, Any] = {
     "eval_id": "0193-earlier",

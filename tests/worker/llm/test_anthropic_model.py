@@ -19,7 +19,7 @@ from tests.worker.llm.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
 from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.value import replace
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.settings import ModelAccess
 

@@ -13,10 +13,10 @@ from pytest_httpserver import HTTPServer
 from tests.worker.llm.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.money import Bill, Cap, Density, Level, Reservation
 from worker.domain.ports import Prompt
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
+from worker.domain.verdict.budget import Bill, Cap, Density, Level, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.llm.prices import priced_models, unpriced, worst_case
 from worker.llm.size import FRAMING

@@ -6,7 +6,7 @@ from tests.worker.local.laptop import NOW, shown
 from worker.assemble import complete
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics import consider
 from worker.local.checkout import CheckoutSource, Inputs
 from worker.local.example import Example, make_example

@@ -19,7 +19,6 @@ from worker.domain import keys
 from worker.domain.check import CheckContent, Conclusion
 from worker.domain.feedback import Letter
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Fence, Lease
 from worker.domain.request.greeting import Greeting
@@ -27,6 +26,7 @@ from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trig
 from worker.domain.request.pull_request_events import Happening
 from worker.domain.scanning import Scan
 from worker.domain.siblings import Place
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.publish import CheckDesk, no_lease

@@ -15,7 +15,7 @@ from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import Posted, Tip
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.feedback import REFUSED, Riding, Writer
 from worker.pipeline import Judged

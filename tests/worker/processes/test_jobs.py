@@ -11,9 +11,9 @@ import pytest
 from tests.worker.processes.scripted_court import GIVEN_UP, World, judged_as
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
 from worker.domain import keys
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import Trigger
 from worker.domain.value import replace
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings, Timing

@@ -12,7 +12,7 @@ from worker.domain import keys
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import Suspension
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.queue import judge_queue, rq_connection
 from worker.resuming import resume, shelve, waiting

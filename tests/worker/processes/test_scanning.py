@@ -16,7 +16,7 @@ from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.scanning import Refusal, Scan
-from worker.domain.verdict import AbstainReason, Accept, Reject, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.pipeline import Dropped, Judged, Outcome
 from worker.scanning import Scanner, refusal_for, scan_of

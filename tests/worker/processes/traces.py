@@ -17,7 +17,7 @@ from tests.world.pulls import MACHINE, OURS, Repository
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.check import external_id, pull_number
-from worker.domain.ledger import LedgerEntry
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.waiting import ASKS
 from worker.store.connection import Store
 from worker.store.wire import items, text

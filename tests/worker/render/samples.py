@@ -17,7 +17,7 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

@@ -8,11 +8,11 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, STUB, dossier, rejected
-from worker.domain.audit import AuditRecord, Exchange, Law, Replay, Said, Stage, Step, Taken
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, PullRequest
 from worker.domain.ids import EvalId
-from worker.domain.verdict import (
+from worker.domain.verdict.audit import AuditRecord, Exchange, Law, Replay, Said, Stage, Step, Taken
+from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,

@@ -5,7 +5,7 @@ from typing import Any
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HEAD, abstained, accepted, rejected
-from worker.domain.verdict import AbstainReason, CiFailure
+from worker.domain.verdict.verdict import AbstainReason, CiFailure
 from worker.render.awaited import awaited_words
 from worker.render.columns import Page
 

@@ -9,9 +9,9 @@ from inline_snapshot import snapshot
 from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from worker.domain.check import Conclusion
 from worker.domain.ids import EvalId
-from worker.domain.money import Cap, Level
 from worker.domain.request.pause import Suspension, signals_of
-from worker.domain.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
 from worker.judge.escalation import Pause
 from worker.judge.throttling import nearly_used_up
 from worker.judge.words import budget, cap_in_the_way, dollars, paused

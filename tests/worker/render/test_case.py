@@ -9,7 +9,7 @@ from worker.case_block import read_case
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.case_help import CheckedCase, DraftClaim
 from worker.domain.dossier.dossier import Criterion
-from worker.domain.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.render.case import checked, draft, unreadable
 from worker.render.columns import Page
 

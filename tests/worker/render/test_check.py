@@ -45,7 +45,7 @@ from worker.domain.dossier.dossier import (
     Policy,
 )
 from worker.domain.ids import EvalId
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     VERDICT,
     AbstainReason,
     Category,

@@ -5,7 +5,7 @@ from typing import Any
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, accepted, dossier, rejected
-from worker.domain.verdict import ClosingCondition, ConditionState
+from worker.domain.verdict.verdict import ClosingCondition, ConditionState
 from worker.render.columns import Page
 from worker.render.sections import conditions
 from worker.render.terminal import report

@@ -7,7 +7,7 @@ from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, r
 from worker.domain.check import Annotation, AnnotationLevel, Conclusion
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.verdict import AbstainReason, Category, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.render.check import annotations as marked
 from worker.render.check import check_content, conclusion
 from worker.render.columns import Page

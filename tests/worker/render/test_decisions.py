@@ -12,7 +12,7 @@ from worker.domain.check import CheckContent, Conclusion
 from worker.domain.decisions import NOTHING, PRESSED, Contest, Dismissed, Override, Reviewed, Said, said_json
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.render.check import BODY_BYTES, check_content
 from worker.render.decisions import Called, told, unjudged, with_people
 from worker.render.words import TITLE_BYTES

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 from inline_snapshot import snapshot
 
-from worker.domain.money import Caps, week_of
+from worker.domain.verdict.budget import Caps, week_of
 from worker.render.columns import Page
 from worker.render.doctor import Examined, Health, budget_words, doctor_report, is_well, week_words
 

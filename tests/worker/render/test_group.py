@@ -12,7 +12,7 @@ from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.merge_group import GroupEnd
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.verdict import AbstainReason
 from worker.render.check import BODY_BYTES, check_content
 from worker.render.group import (
     STOPS,

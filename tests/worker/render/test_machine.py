@@ -20,7 +20,7 @@ from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.siblings import IN_PROGRESS, Sibling
 from worker.domain.value import replace
-from worker.domain.verdict import AbstainReason, Category
+from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.render import check, decisions, group, siblings, standing
 from worker.render.machine import BLOCK_BYTES, json_block, schema, text_of
 

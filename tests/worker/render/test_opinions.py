@@ -3,7 +3,7 @@
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import accepted, dossier
-from worker.domain.verdict import Verdict
+from worker.domain.verdict.verdict import Verdict
 from worker.render.check import check_content
 from worker.render.columns import Page
 from worker.render.terminal import report

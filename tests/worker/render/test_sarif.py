@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from tests.worker.render.samples import HEAD, HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.dossier.dossier import Dossier, HeadFile
 from worker.domain.scanning import MOST_RESULTS
-from worker.domain.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
+from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
 from worker.render.sarif import TEXT_BYTES, Rule, sarif, uploaded
 
 RULES = (

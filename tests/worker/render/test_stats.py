@@ -8,9 +8,9 @@ from tests.worker.analytics.asked import ask
 from tests.worker.analytics.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.render.samples import HOSTILE
 from worker.analytics.asking import Topic
-from worker.domain.demotion import Demotion, Tally
-from worker.domain.outcomes import OutcomeKind
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.verdict import SubjectKind
 from worker.render.charts import bar, sparkline
 from worker.render.columns import Page
 from worker.render.history import history

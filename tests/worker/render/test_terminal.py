@@ -17,7 +17,7 @@ from tests.worker.render.samples import (
 )
 from worker.domain.dossier.dossier import DESCRIPTION, Ci, CiCheck, CiState, Criterion, Issue
 from worker.domain.ids import EvalId
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,
     Coverage,

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from tests.worker.render.samples import rejected
 from worker.domain import keys
 from worker.domain.ids import Fingerprint
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, Trigger
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Settings, Timing
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits, Taken

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 from tests.worker.store.played import pull, settings
-from worker.domain.money import Bill, Caps
+from worker.domain.verdict.budget import Bill, Caps
 from worker.errors import BudgetReached
 from worker.store.connection import open_store
 from worker.store.purse import RedisPurse

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.store.played import on_record, pull
 from worker.domain import keys
-from worker.domain.money import Bill, Caps
+from worker.domain.verdict.budget import Bill, Caps
 from worker.errors import BudgetReached, LeaseLost
 from worker.store.book import Bounded
 from worker.store.connection import Store

@@ -10,8 +10,8 @@ from tests.worker.store.test_kept import entry
 from worker.domain import keys
 from worker.domain.decisions import Contest, Override
 from worker.domain.ids import EvalId
-from worker.domain.money import Caps
 from worker.domain.request.judge_request import PullRef, Trigger
+from worker.domain.verdict.budget import Caps
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits, Taken

@@ -18,8 +18,8 @@ from tests.worker.store.watching import (
     told,
 )
 from worker.domain import keys
-from worker.domain.outcomes import OutcomeKind
 from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.outcomes import removed_lines
 from worker.store.connection import Store
 

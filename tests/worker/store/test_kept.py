@@ -26,11 +26,11 @@ from tests.worker.store.played import (
 from tests.world.redis import Redis
 from worker.board import Silent
 from worker.domain import keys
-from worker.domain.audit import AuditRecord, Law, Stage, Step
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
-from worker.domain.ledger import LedgerEntry
 from worker.domain.value import replace
+from worker.domain.verdict.audit import AuditRecord, Law, Stage, Step
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource

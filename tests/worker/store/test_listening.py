@@ -11,10 +11,10 @@ from tests.worker.store.watching import conclude, follow, happening, judged, mer
 from worker.bootstrap import Court
 from worker.domain.feedback import Note
 from worker.domain.ids import RepositoryName
-from worker.domain.ledger import LedgerEntry
-from worker.domain.reactions import Reaction
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.reactions import Reaction
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.reactions import Listener
 from worker.store.connection import Store

@@ -25,9 +25,9 @@ from tests.worker.store.watching import (
 from tests.world.redis import Redis
 from worker.aggregate import next_eval_id
 from worker.domain import keys
-from worker.domain.outcomes import Outcome, OutcomeKind
 from worker.domain.request.pull_request_events import Happened
-from worker.domain.verdict import Abstain, Accept
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind
+from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost
 from worker.outcomes import Concluding
 from worker.rulebook import load_pull_request_rubric

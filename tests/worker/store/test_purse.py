@@ -20,8 +20,8 @@ from tests.worker.store.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.ids import InstallationId, base_mark
-from worker.domain.money import Bill, Cap, Caps, Density, Level, Reservation, usd_of
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.budget import Bill, Cap, Caps, Density, Level, Reservation, usd_of
 from worker.errors import BudgetReached, LeaseLost
 from worker.store.connection import Store, open_store
 from worker.store.purse import RedisPurse

@@ -13,12 +13,12 @@ import pytest
 from tests.worker.store.played import comes_again, command, pull, wish
 from tests.worker.store.watching import happening
 from worker.domain import keys
-from worker.domain.demotion import Demotion
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.verdict.demotion import Demotion
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.waiting import ASKS, HAPPENINGS
 from worker.store import reading
 from worker.store.checks import OverdueCheck

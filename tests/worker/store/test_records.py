@@ -10,10 +10,10 @@ from tests.worker.store.test_kept import audit, entry, judging
 from tests.worker.store.test_stream import begun
 from tests.worker.store.watching import happening
 from worker.domain import keys
-from worker.domain.events import EvalTrigger, Event, EventKind, terminal
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.domain.request.pause import Suspension
 from worker.domain.request.pull_request_events import Happened
+from worker.domain.verdict.events import EvalTrigger, Event, EventKind, terminal
 from worker.domain.waiting import HAPPENINGS
 from worker.errors import LeaseLost
 from worker.store import records

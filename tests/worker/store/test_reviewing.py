@@ -14,12 +14,12 @@ from worker.domain.config import Review
 from worker.domain.decisions import Contest, Override, Reviewed
 from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.ports import GivenReview
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import replace
-from worker.domain.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
 from worker.render.decisions import Called

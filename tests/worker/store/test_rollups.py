@@ -20,10 +20,10 @@ from worker.analytics.asking import Topic, asked
 from worker.analytics.tables import FLOW, SKIPPED
 from worker.analytics.windows import HOUR_MS, LATEST_MS, Window, buckets_of
 from worker.domain import keys
-from worker.domain.events import EvalTrigger, terminal
 from worker.domain.ids import InstallationId
-from worker.domain.outcomes import OutcomeKind
 from worker.domain.value import replace
+from worker.domain.verdict.events import EvalTrigger, terminal
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.record import Telling, begun_of
 from worker.store import pages, rollups
 from worker.store.connection import Store

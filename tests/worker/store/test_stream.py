@@ -9,10 +9,10 @@ import pytest
 from tests.worker.store.played import AT, lease_runs_out, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker.domain import keys
-from worker.domain.events import Begun, EvalTrigger, Event, EventKind, FailureMode, failed, started, terminal
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.ledger import LedgerEntry
-from worker.domain.verdict import JudgeKind
+from worker.domain.verdict.events import Begun, EvalTrigger, Event, EventKind, FailureMode, failed, started, terminal
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import JudgeKind
 from worker.errors import LeaseLost
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits

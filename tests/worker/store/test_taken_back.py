@@ -10,9 +10,9 @@ from tests.worker.corpus.made import DONE, STUB
 from tests.worker.render.samples import abstained
 from tests.worker.store.played import wish
 from worker.board import Silent
-from worker.domain.ledger import LedgerEntry
 from worker.domain.request.judge_request import Trigger
-from worker.domain.verdict import AbstainReason
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.bench import Bench
 from worker.judge.court import content_of
 from worker.local.recorded import RecordedSource

@@ -10,11 +10,11 @@ from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_kept import audit
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
-from worker.domain.ledger import LedgerEntry
-from worker.domain.outcomes import OutcomeKind
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened, Happening
-from worker.domain.verdict import Abstain, Accept, Reject
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.outcomes import Concluding, Follower
 from worker.record import entry
 from worker.rulebook import load_pull_request_rubric

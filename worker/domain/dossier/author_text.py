@@ -1,13 +1,13 @@
 """What the author of a pull request may write about one head, as far as a verdict depends on it.
 
-Does not decide what an edit of it leads to (`worker.domain.ledger` does). Invariant: an issue's own text is no part of it,
+Does not decide what an edit of it leads to (`worker.domain.verdict.ledger` does). Invariant: an issue's own text is no part of it,
 nor is a link that stands only in GitHub's sidebar.
 """
 
 import hashlib
 
 from worker.domain.dossier.dossier import DESCRIPTION, LINKED_BY_HAND, Dossier
-from worker.domain.ledger import AuthorText
+from worker.domain.verdict.ledger import AuthorText
 
 
 def author_text(dossier: Dossier) -> AuthorText:

@@ -8,7 +8,7 @@ from typing import Final
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import Value
-from worker.domain.verdict import ClaimStatus, ClaimVerdict, Finding
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 
 TO_CONFIRM: Final = "to be confirmed"
 """What a draft puts behind each place, and an author takes out."""

@@ -15,10 +15,10 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.lookups import NameLookup
 from worker.domain.ids import RepositoryName, Sha
-from worker.domain.ledger import LedgerEntry
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.verdict import AbstainReason, Category, Score
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]
 

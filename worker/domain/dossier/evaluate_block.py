@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from worker.domain.model import Frozen
-from worker.domain.verdict import Text, Unit
+from worker.domain.verdict.verdict import Text, Unit
 
 
 class CreditMap(StrEnum):

@@ -25,9 +25,9 @@ from typing import Final, Literal
 from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.dossier.lookups import Sought
-from worker.domain.opinion import HeuristicOpinion
-from worker.domain.rubric import Rubric
-from worker.domain.verdict import Category, Finding
+from worker.domain.verdict.opinion import HeuristicOpinion
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Category, Finding
 from worker.judge.heuristics.acceptance_gap.shortfall import (
     in_doubt,
     note_of,

@@ -7,7 +7,7 @@ changed, be it one that could not be read.
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 

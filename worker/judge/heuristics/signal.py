@@ -18,7 +18,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.verdict import Category, EvidencePointer, Finding, Side
+from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import FURTHER, Language, language_of
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ledger import LedgerEntry, in_prompt
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, ClaimVerdict, Reject
+from worker.domain.verdict.ledger import LedgerEntry, in_prompt
+from worker.domain.verdict.verdict import Abstain, Accept, ClaimVerdict, Reject
 from worker.judge.calibration import calibration
 from worker.judge.iteration import Chapter, chapters
 from worker.judge.standing import Standing

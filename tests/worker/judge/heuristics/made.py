@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.rubric import Rubric, RubricCriterion
-from worker.domain.verdict import Category
+from worker.domain.verdict.rubric import Rubric, RubricCriterion
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.registry import NAMES
 

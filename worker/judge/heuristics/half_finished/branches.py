@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.half_finished.stubs import STOPS, is_unwritten
 from worker.judge.heuristics.paths import SCRIPTS, Language

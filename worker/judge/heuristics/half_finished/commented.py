@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics import syntax
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import SCRIPTS, Language

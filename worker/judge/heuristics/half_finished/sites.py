@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal

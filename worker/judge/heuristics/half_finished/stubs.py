@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where
 from worker.judge.heuristics.half_finished.announced import is_a_stage

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.half_finished import mentions
 from worker.judge.heuristics.paths import SCRIPTS, Language

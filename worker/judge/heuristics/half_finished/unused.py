@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.half_finished import mentions

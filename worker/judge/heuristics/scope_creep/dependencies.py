@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.relatedness import NAME, folded, stems_in
 from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.relatedness import asked_texts, stem, stems_in

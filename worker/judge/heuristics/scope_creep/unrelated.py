@@ -21,7 +21,7 @@ from math import exp
 from typing import Final
 
 from worker.domain.diff import ChangeKind
-from worker.domain.verdict import Category, Side
+from worker.domain.verdict.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role
 from worker.judge.heuristics.relatedness import NAME, Asked, asked_of, common_stems, subject_of

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from worker.domain.rules.rule import Rule, RuleKind
 from worker.domain.value import Value
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.signal import Place
 
 UNSURE_STRENGTH: Final = 0.6

@@ -9,7 +9,7 @@ known" is silence.
 from collections.abc import Iterator
 from typing import assert_never
 
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spec_violation.citations import What, Wrong, wrong_citations

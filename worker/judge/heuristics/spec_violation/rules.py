@@ -7,7 +7,7 @@ which rules file it breaks.
 from collections.abc import Iterator
 
 from worker.domain.rules.rule import RuleKind
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spec_violation.breaches import breaches

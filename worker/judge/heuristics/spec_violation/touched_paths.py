@@ -11,7 +11,7 @@ from typing import Final
 from worker.domain.diff import ChangeKind, FileDiff
 from worker.domain.pattern import pattern
 from worker.domain.rules.rule import Rule, RuleKind, Touch
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.generated import CODE_FILES, GENERATED, LOCKS, By, written_by

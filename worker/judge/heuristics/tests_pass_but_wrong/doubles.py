@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from worker.domain.pattern import may_match, pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of

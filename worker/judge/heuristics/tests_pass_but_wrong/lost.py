@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.diff import ChangeKind, DiffLine, LineKind
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category, Side
+from worker.domain.verdict.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.declared import is_declared
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category, Side
+from worker.domain.verdict.verdict import Category, Side
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.tests_pass_but_wrong.configuration import Edit, configuration_of, edits_of, is_comment

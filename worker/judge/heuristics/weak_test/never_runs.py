@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.conditional_skips import is_one_of_two, skipped_suite, unconditional_marks
 from worker.judge.heuristics.declared import is_declared

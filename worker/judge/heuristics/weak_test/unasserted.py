@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
 from worker.judge.heuristics.conditional_skips import is_one_of_two

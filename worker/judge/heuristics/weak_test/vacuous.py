@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import may_match, pattern
-from worker.domain.verdict import Category
+from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.asserting import marks_prove
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle, oracles_of

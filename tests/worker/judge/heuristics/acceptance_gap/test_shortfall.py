@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.heuristics.made import diff_of, dossier_of, plain_dossier
-from worker.domain.verdict import CriterionStatus
+from worker.domain.verdict.verdict import CriterionStatus
 from worker.judge.heuristics import sought_in
 from worker.judge.heuristics.acceptance_gap.shortfall import (
     gaps,

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.domain.verdict import Finding
+from worker.domain.verdict.verdict import Finding
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.conflicts import conflict_marker
 

@@ -1,7 +1,7 @@
 """Files that have nothing to do with the rest of their change."""
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.scope_creep.unrelated import distances, unrelated_file, unrelatedness
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.judge.heuristics.made import plain_dossier
 from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.breaches import breaches
 from worker.judge.heuristics.spec_violation.scopes import matches

@@ -16,7 +16,7 @@ from tests.worker.judge.heuristics.spec_violation.phrasings import (
     Group,
     Texts,
 )
-from worker.domain.verdict import Finding
+from worker.domain.verdict.verdict import Finding
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation import SIGNALS
 

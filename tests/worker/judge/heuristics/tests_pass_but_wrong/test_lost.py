@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import Texts, change_of, dossier_of, plain_dossier
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import lost
 

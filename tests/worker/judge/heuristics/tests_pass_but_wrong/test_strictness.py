@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.tests_pass_but_wrong.strictness import strictness_off
 
 WORKFLOW = ".github/workflows/ci.yml"

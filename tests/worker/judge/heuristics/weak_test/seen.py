@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.worker.judge.heuristics.made import change_of
-from worker.domain.verdict import Side
+from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.weak_test import SIGNALS
 
 Seen = tuple[str, int | None]

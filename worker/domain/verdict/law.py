@@ -8,7 +8,7 @@ import hashlib
 import json
 from typing import Final
 
-from worker.domain.rubric import Rubric, Versioned
+from worker.domain.verdict.rubric import Rubric, Versioned
 
 SIGNAL: Final = "law"
 """Under this name a judging anew says by what law it came about."""

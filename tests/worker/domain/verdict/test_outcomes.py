@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.events import EventKind, read_event
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.outcomes import STRENGTHS, Outcome, OutcomeKind, Strength, recorded
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened, Happening, issue_mark
+from worker.domain.verdict.events import EventKind, read_event
+from worker.domain.verdict.outcomes import STRENGTHS, Outcome, OutcomeKind, Strength, recorded
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=3)
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

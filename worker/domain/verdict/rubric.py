@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from worker.domain.model import Frozen
-from worker.domain.verdict import Category, Text, Unit
+from worker.domain.verdict.verdict import Category, Text, Unit
 
 
 class RubricCriterion(Frozen):

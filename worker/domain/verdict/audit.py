@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from worker.domain.ids import EvalId
-from worker.domain.ledger import ROUND_LIMIT
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, Accept, Reject, Tokens
+from worker.domain.verdict.ledger import ROUND_LIMIT
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Tokens
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.outcomes import OutcomeKind
 from worker.domain.request.pull_request_events import Happened
 from worker.domain.value import Value
+from worker.domain.verdict.outcomes import OutcomeKind
 
 THUMBS: Final[Mapping[str, OutcomeKind]] = MappingProxyType({"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL})
 """GitHub's other six say how somebody feels, not about what."""

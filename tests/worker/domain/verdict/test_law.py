@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Final
 
-from worker.domain.law import digest_of, law_of, weighing_law_of
+from worker.domain.verdict.law import digest_of, law_of, weighing_law_of
 from worker.rulebook import load_ci_check_rubric, load_rubric, read_rubric
 
-SHIPPED: Final = Path(__file__).resolve().parent.parent.parent.parent / "rubrics" / "default.yml"
+SHIPPED: Final = Path(__file__).resolve().parents[4] / "rubrics" / "default.yml"
 
 
 def test_how_a_rubric_is_written_does_not_change_its_hash() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.money import LEAST_REPLIES, Cap, Caps, Density, Level, Week, nano_of, usd_of, week_of
+from worker.domain.verdict.budget import LEAST_REPLIES, Cap, Caps, Density, Level, Week, nano_of, usd_of, week_of
 
 CENT = Decimal("0.01")
 MONEY = st.decimals(min_value=0, max_value=1_000_000, allow_nan=False, allow_infinity=False, places=15)

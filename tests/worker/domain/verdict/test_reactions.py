@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from worker.domain.reactions import Reaction, thumbs
+from worker.domain.verdict.reactions import Reaction, thumbs
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 

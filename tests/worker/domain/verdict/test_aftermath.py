@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.aftermath import PullRequestRubric
-from worker.domain.outcomes import OutcomeKind
+from worker.domain.verdict.aftermath import PullRequestRubric
+from worker.domain.verdict.outcomes import OutcomeKind
 from worker.judge.heuristics.registry import NAMES
 from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
 

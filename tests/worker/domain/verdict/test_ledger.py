@@ -10,7 +10,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.diff import diff_of
 from worker.domain.dossier.case import Case
 from worker.domain.ids import Fingerprint
-from worker.domain.ledger import (
+from worker.domain.verdict.ledger import (
     HASHED_LINES,
     AuthorText,
     LedgerEntry,
@@ -22,7 +22,7 @@ from worker.domain.ledger import (
     round_of,
     text_turn,
 )
-from worker.domain.verdict import ClosingCondition
+from worker.domain.verdict.verdict import ClosingCondition
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 MINUTE = timedelta(minutes=1)

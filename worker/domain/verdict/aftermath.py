@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from worker.domain.outcomes import OutcomeKind, Strength
-from worker.domain.rubric import Versioned
-from worker.domain.verdict import Unit
+from worker.domain.verdict.outcomes import OutcomeKind, Strength
+from worker.domain.verdict.rubric import Versioned
+from worker.domain.verdict.verdict import Unit
 
 
 class CiCheckRubric(Versioned):

@@ -3,11 +3,20 @@
 import re
 from pathlib import Path
 
-from tests.worker.domain.test_events import begun, heard
+from tests.worker.domain.verdict.test_events import begun, heard
 from tests.worker.judge.verdicts import rejected, unjudged
-from worker.domain.events import EvalTrigger, EventKind, FailureMode, Sensitivity, failed, started, terminal, troubles
+from worker.domain.verdict.events import (
+    EvalTrigger,
+    EventKind,
+    FailureMode,
+    Sensitivity,
+    failed,
+    started,
+    terminal,
+    troubles,
+)
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "events.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "events.md").read_text()
 FRAME = {"v", "eval_id", "subject_kind", "subject_id", "repository_id", "number", "sensitivity"}
 
 

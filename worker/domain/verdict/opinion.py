@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import Field, model_validator
 
 from worker.domain.model import Frozen
-from worker.domain.verdict import (
+from worker.domain.verdict.verdict import (
     Category,
     ConditionState,
     CriterionVerdict,

@@ -10,11 +10,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.events import VERSION, Event, EventKind, Sensitivity, stamp
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict import SubjectKind
+from worker.domain.verdict.events import VERSION, Event, EventKind, Sensitivity, stamp
+from worker.domain.verdict.verdict import SubjectKind
 
 
 class OutcomeKind(StrEnum):

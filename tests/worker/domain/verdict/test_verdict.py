@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.verdict import VERDICT, Accept, EvidencePointer, Tokens
+from worker.domain.verdict.verdict import VERDICT, Accept, EvidencePointer, Tokens
 
 COMMON: dict[str, Any] = {
     "eval_id": "0192d0a0-0000-7000-8000-000000000000",

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from worker.domain.demotion import Demotion, Tally
 from worker.domain.ids import InstallationId
+from worker.domain.verdict.demotion import Demotion, Tally
 
 
 @pytest.mark.parametrize(

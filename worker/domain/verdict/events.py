@@ -15,11 +15,11 @@ from typing import Any, Final, assert_never, cast
 
 from pydantic_core import to_json
 
-from worker.domain.audit import Heard
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
-from worker.domain.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 
 VERSION: Final = 1
 NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from worker.domain.audit import (
+from worker.domain.ids import EvalId
+from worker.domain.verdict.audit import (
     AuditError,
     AuditRecord,
     Exchange,
@@ -19,8 +20,7 @@ from worker.domain.audit import (
     audit_json,
     read_audit,
 )
-from worker.domain.ids import EvalId
-from worker.domain.verdict import Tokens
+from worker.domain.verdict.verdict import Tokens
 
 LAW = Law("default 1", "sha256:r", "sha256:p", 0.7, "claude-haiku-5-5", "2026-11")
 SAID = Said("{}", "end_turn", "", Tokens(input=7, output=1), Decimal("0.00010"), "req_1")

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.audit import AuditRecord, Exchange, Heard, Law
-from worker.domain.events import (
+from worker.domain.ids import EvalId
+from worker.domain.verdict.audit import AuditRecord, Exchange, Heard, Law
+from worker.domain.verdict.events import (
     Begun,
     EvalTrigger,
     EventError,
@@ -25,8 +26,7 @@ from worker.domain.events import (
     terminal,
     troubles,
 )
-from worker.domain.ids import EvalId
-from worker.domain.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
+from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 
 HEAD = rejected().subject.head_sha
 LAW = Law("default", "sha256:r", "sha256:p", 0.7, None, None)

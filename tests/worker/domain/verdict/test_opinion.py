@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from worker.domain.opinion import CERTAIN, HeuristicOpinion
-from worker.domain.verdict import Category, Finding
+from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict.verdict import Category, Finding
 
 FACT = Finding(signal="stub_body", category=Category.HALF_FINISHED, fact=True, path="a.py", line=1)
 SUSPICION = FACT.model_copy(update={"fact": False})

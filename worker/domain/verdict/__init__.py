@@ -1,0 +1,1 @@
+"""Types of what the judge says and what is recorded of it."""
