@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.api import Api
 from worker.analytics.asking import AskError
 from worker.analytics.evaluations import shown
-from worker.domain.awaited import Awaited, awaited
+from worker.domain.check.wait_status import Awaited, awaited
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.store.awaiting import seen_pulls

@@ -13,7 +13,7 @@ from typing import Final
 from app.commands_judge import code_of
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.domain.decisions import said_json
+from worker.domain.check.overrides import said_json
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.pattern import pattern

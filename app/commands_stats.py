@@ -15,7 +15,7 @@ from worker.analytics.answers import answer, needed, together
 from worker.analytics.asking import AskError, Question, Topic, asked
 from worker.analytics.evaluations import evaluations, outcomes
 from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
-from worker.domain.decisions import Said, said_json
+from worker.domain.check.overrides import Said, said_json
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace

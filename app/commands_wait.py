@@ -90,7 +90,7 @@ class _Local:
 
     def __call__(self, _: float) -> dict[str, Any]:
         from worker.analytics.evaluations import shown
-        from worker.domain.awaited import awaited
+        from worker.domain.check.wait_status import awaited
         from worker.store.awaiting import seen_pulls
         from worker.store.connection import open_store
 

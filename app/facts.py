@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import AuthorKind, CommandName, PullRef, ReviewRef
 
 

@@ -33,8 +33,8 @@ from app.facts import (
 from app.noting import to_happening
 from app.wishes import named, to_wish
 from worker.domain import keys
+from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, base_mark
-from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Clock
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger

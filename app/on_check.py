@@ -20,7 +20,7 @@ from app.payloads import (
     StatusPayload,
     WorkflowRunPayload,
 )
-from worker.domain.check import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
+from worker.domain.check.check_run import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import CommandName
 

@@ -20,9 +20,9 @@ from app.payloads import (
     PushPayload,
     Repository,
 )
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import Sha
 from worker.domain.mending import MOST, reverted_commits
-from worker.domain.merge_group import GroupEnd
 from worker.domain.rules.files import is_rules_file
 
 CONFIG_PATH: Final = ".github/assay.yml"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.ports import PullSource

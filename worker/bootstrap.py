@@ -30,11 +30,11 @@ from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
-    from worker.domain.feedback import Letter
-    from worker.domain.merge_group import MergeGroup
+    from worker.domain.check.author_comment import Letter
+    from worker.domain.check.code_scanning import Scan
+    from worker.domain.check.merge_group import MergeGroup
+    from worker.domain.check.shared_head import Place
     from worker.domain.request.greeting import Greeting
-    from worker.domain.scanning import Scan
-    from worker.domain.siblings import Place
     from worker.feedback import Writer
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
-from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed
+from worker.domain.check.overrides import PRESSED, Contest, Dismissed, Override, Reviewed
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ports import Clock, Desk, Proposal
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, Trigger

@@ -16,12 +16,12 @@ from typing import Final, assert_never
 
 from worker import measuring
 from worker.apart import Apart, Turn
-from worker.domain.feedback import Letter
+from worker.domain.check.author_comment import Letter
+from worker.domain.check.code_scanning import Scan
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.shared_head import Place
 from worker.domain.ids import InstallationId
-from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Clock
-from worker.domain.scanning import Scan
-from worker.domain.siblings import Place
 from worker.errand import Clerk, Errand, rule_of
 from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.queue import JudgeQueue

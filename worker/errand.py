@@ -9,14 +9,14 @@ from datetime import timedelta
 from math import inf
 from typing import Final, Protocol
 
-from worker.domain.feedback import Letter
+from worker.domain.check.author_comment import Letter
+from worker.domain.check.code_scanning import Scan
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.shared_head import Place
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.merge_group import MergeGroup
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Ask, JudgeRequest
 from worker.domain.request.pull_request_events import Happening
-from worker.domain.scanning import Scan
-from worker.domain.siblings import Place
 from worker.domain.value import replace
 from worker.errors import RetryRule
 from worker.settings import Settings

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Final
 
 from worker.configuring import config_of
-from worker.domain.check import Conclusion
-from worker.domain.feedback import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
+from worker.domain.check.author_comment import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
+from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import Sha
 from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.domain.request.judge_request import JudgeRequest, PullRef

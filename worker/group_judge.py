@@ -7,10 +7,10 @@ the pull request, so that no judge is shown it and it counts as no round; and wh
 from collections.abc import Callable
 from typing import Protocol
 
+from worker.domain.check.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.group_answer import Accepted, Member, answered, newest, standing
 from worker.domain.ids import Sha, eval_id_after
-from worker.domain.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value

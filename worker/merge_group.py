@@ -10,7 +10,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier, PullRequest
 from worker.domain.group_answer import (
     Accepted,
@@ -28,7 +29,6 @@ from worker.domain.group_answer import (
     standing,
 )
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
-from worker.domain.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.ports import Clock, Fence, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value

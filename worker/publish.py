@@ -13,14 +13,14 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 from worker.board import Look, Wait
-from worker.domain.check import CheckContent
-from worker.domain.decisions import NOTHING, Said
+from worker.domain.check.check_run import CheckContent
+from worker.domain.check.code_scanning import Refusal
+from worker.domain.check.overrides import NOTHING, Said
+from worker.domain.check.shared_head import Strictness, Together, state_of, strictness
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, PullSource, Siblings
 from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger
-from worker.domain.scanning import Refusal
-from worker.domain.siblings import Strictness, Together, state_of, strictness
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.render.check import (

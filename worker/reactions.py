@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, Protocol
 
-from worker.domain.feedback import submissions
+from worker.domain.check.author_comment import submissions
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Ledger, Notes
 from worker.domain.request.judge_request import PullRef

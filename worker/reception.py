@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import Clock, Ledger

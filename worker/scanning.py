@@ -13,11 +13,11 @@ from importlib.metadata import version
 from typing import Final, Protocol
 
 from worker.configuring import config_of
+from worker.domain.check.code_scanning import MOST_BYTES, Refusal, Scan, Scanned
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
 from worker.domain.ports import Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.scanning import MOST_BYTES, Refusal, Scan, Scanned
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain

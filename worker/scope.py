@@ -6,7 +6,7 @@ word; a dossier of a laptop is judged, whoever wrote it.
 
 from typing import assert_never
 
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.config import Authors
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest

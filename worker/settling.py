@@ -1,17 +1,17 @@
 """Check runs of one commit are made to say together what they should: from the record, without judging anything.
 
-Does not decide (`worker.domain.siblings` does) and words nothing. Invariant: what is shown is what each of them said last beside
+Does not decide (`worker.domain.check.shared_head` does) and words nothing. Invariant: what is shown is what each of them said last beside
 what the others said last, whoever writes at the same time; and nobody is held by a pull request that GitHub says is not there.
 """
 
 import logging
 from typing import Final, Protocol
 
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
+from worker.domain.check.shared_head import Place, strictest
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.siblings import Place, strictest
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
 from worker.publish import no_lease

@@ -7,7 +7,7 @@ again; a verdict on the change stands, whatever CI does later.
 from datetime import datetime
 from typing import Final
 
-from worker.domain.decisions import Said
+from worker.domain.check.overrides import Said
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import JudgeRequest, Trigger

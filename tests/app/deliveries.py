@@ -7,7 +7,7 @@ from app.events import translate
 from app.facts import Event, Ignored
 from app.payloads import Delivery, Envelope, read
 from app.slim import slim
-from worker.domain.check import external_id
+from worker.domain.check.check_run import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 

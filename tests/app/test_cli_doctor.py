@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
 from tests.app.assay_command import assay, environment, refused
 from tests.world.redis import Redis
-from worker.domain.gate import Installed
+from worker.domain.check.branch_protection import Installed
 from worker.domain.permissions import OptIn, asked
 from worker.github.examine import AppReport, KeyReport
 from worker.github.replies import AppView

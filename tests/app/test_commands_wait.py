@@ -16,7 +16,7 @@ from tests.app.served import ServedDoor
 from tests.worker.store.played import AT, HEAD, KEY, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.domain.decisions import Override
+from worker.domain.check.overrides import Override
 from worker.domain.ids import InstallationId
 from worker.errors import InputError, SettingError, Unavailable
 from worker.store.connection import Store

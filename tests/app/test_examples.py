@@ -15,7 +15,7 @@ from app.events import TABLE, translate
 from app.payloads import Delivery, Envelope, Malformed, read
 from tests.app.served import OUR_APP, ServedDoor
 from tests.world.examples import Example, examples
-from worker.domain.check import HELPFUL, external_id
+from worker.domain.check.check_run import HELPFUL, external_id
 from worker.domain.ids import DeliveryId
 
 Path = tuple[str | int, ...]

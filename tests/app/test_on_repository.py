@@ -6,8 +6,8 @@ import pytest
 
 from app.facts import AppMoved, BranchMoved, Event, GroupTold, Ignored, IssueChanged, Seen
 from tests.app.deliveries import ABOUT, OLD, SHA, SOMEWHERE, push, seen
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.merge_group import GroupEnd
 
 REVERTING = {"message": f'Revert "Retry uploads"\n\nThis reverts commit {OLD}.\n'}
 CONFIG = ".github/assay.yml"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tests.worker.judge.making import ScriptedModel, reply
 from worker.assemble import complete
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.verdict.audit import Heard

@@ -7,13 +7,13 @@ from typing import Final
 from tests.golden.golden import Golden
 from tests.golden.judging import blocks_of, body_of, judged, text_of
 from tests.golden.test_verdicts import CHECK, structure
-from worker.domain.check import CheckContent, Conclusion
-from worker.domain.decisions import Contest, Override, Reviewed, Said
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.merge_group import GroupEnd
+from worker.domain.check.overrides import Contest, Override, Reviewed, Said
+from worker.domain.check.shared_head import Sibling
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.siblings import Sibling
 from worker.domain.verdict.verdict import Accept
 from worker.render import check, group, standing
 from worker.render.decisions import unjudged, with_people

@@ -24,11 +24,11 @@ from tests.worker.render.test_stats import shown as evaluated
 from tests.worker.store.test_kept import entry
 from worker.config_file import configured, read_config
 from worker.domain.authority import Refusal, Role
-from worker.domain.check import Annotation, CheckContent, Conclusion
+from worker.domain.check.branch_protection import Gate, Installed, Requirement
+from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
+from worker.domain.check.overrides import Contest, Override, Reviewed, Said
 from worker.domain.config import Authors
-from worker.domain.decisions import Contest, Override, Reviewed, Said
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
-from worker.domain.gate import Gate, Installed, Requirement
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import CommandName

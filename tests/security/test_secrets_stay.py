@@ -24,9 +24,9 @@ from tests.world.pulls import Pull
 from tests.world.redis import Redis
 from tests.world.replies import accept, reject
 from tests.world.tester import World
-from worker.domain.decisions import Contest, Override, Reviewed
+from worker.domain.check.author_comment import Letter, Note
+from worker.domain.check.overrides import Contest, Override, Reviewed
 from worker.domain.dossier.dossier import ConfigOrigin
-from worker.domain.feedback import Letter, Note
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
 from worker.store.connection import Store, open_store
 from worker.store.notes import RedisNotes

@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.render.samples import abstained, accepted, rejected
 from tests.worker.store.played import AT, HEAD, wish
-from worker.domain.decisions import NOTHING, Override, Said
+from worker.domain.check.overrides import NOTHING, Override, Said
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import AbstainReason
 from worker.waking import OF_CI, by_ci, wakes

@@ -9,7 +9,7 @@ from typing import Any
 
 from worker.analytics.pulls import Pull
 from worker.analytics.windows import EPOCH
-from worker.domain.awaited import Awaited
+from worker.domain.check.wait_status import Awaited
 from worker.domain.ids import Sha
 from worker.domain.secrets.fields import without_secrets
 from worker.domain.verdict.ledger import LedgerEntry

@@ -11,14 +11,14 @@ from enum import StrEnum
 from typing import Protocol
 
 from worker.domain.authority import Role
-from worker.domain.check import CheckContent
+from worker.domain.check.author_comment import Note
+from worker.domain.check.check_run import CheckContent
+from worker.domain.check.shared_head import Together
 from worker.domain.codeowners import Owner
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.dossier.lookups import LookedUp, Sought
-from worker.domain.feedback import Note
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
-from worker.domain.siblings import Together
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, Density, Level, Reservation

@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import RootModel
 
-from worker.domain.check import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
+from worker.domain.check.check_run import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import JudgeRequest

@@ -11,11 +11,11 @@ from urllib.parse import quote
 from pydantic import RootModel
 
 from worker.config_file import configured
-from worker.domain.check import CHECK_NAME
+from worker.domain.check.branch_protection import Gate, Requirement
+from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
 from worker.domain.config_place import PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
-from worker.domain.gate import Gate, Requirement
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Clock
 from worker.errors import AssayError, Gone

@@ -8,11 +8,11 @@ import contextlib
 from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.check import CHECK_NAME, external_id
+from worker.domain.check.check_run import CHECK_NAME, external_id
+from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.merge_group import MergeGroup
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
 from worker.errors import Gone, Unavailable

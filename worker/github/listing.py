@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check import CHECK_NAME
+from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config_place import PLACE
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark

@@ -6,9 +6,9 @@ Does not make it. Invariant: one request, never repeated here; what a person has
 import logging
 from typing import Final
 
+from worker.domain.check.code_scanning import TOOL, Refusal, ref_of, refusal_of
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.scanning import TOOL, Refusal, ref_of, refusal_of
 from worker.errors import Forbidden, Gone
 from worker.github.budget import Need
 from worker.github.client import Access, Call

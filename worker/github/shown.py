@@ -6,7 +6,7 @@ Does not decide. Invariant: one request for each hundred; all of them wait while
 from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.check import CHECK_NAME
+from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.group_answer import Published
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import JudgeRequest

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from worker.domain.check import CHECK_NAME
+from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, assert_never
 
-from worker.domain import decisions
+from worker.domain.check import overrides
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
@@ -29,7 +29,7 @@ class Shown(Value):
     verdict: Accept | Reject | Abstain
     audit: AuditRecord | None
     until: datetime | None
-    said: decisions.Said = decisions.NOTHING
+    said: overrides.Said = overrides.NOTHING
     """What people said about its head."""
 
 

@@ -6,7 +6,7 @@ Does not wait. Invariant: others' words can't move the cursor or colour anything
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from worker.domain.awaited import Awaiting
+from worker.domain.check.wait_status import Awaiting
 from worker.domain.request.judge_request import LAPTOP
 from worker.render.columns import Page, wrapped
 from worker.render.visible import exact_line, one_line

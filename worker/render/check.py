@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.domain.awaited import Awaiting, Reason, reason_of
-from worker.domain.check import (
+from worker.domain.check.check_run import (
     BODY_BYTES,
     CONTEST,
     HELPFUL,
@@ -24,6 +23,7 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
+from worker.domain.check.wait_status import Awaiting, Reason, reason_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict

@@ -7,9 +7,9 @@ person's word concludes a check as neutral or blocks it, and never makes it a su
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.awaited import Awaiting, Reason
-from worker.domain.check import Block, CheckContent, Conclusion, none_coming
-from worker.domain.decisions import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
+from worker.domain.check.check_run import Block, CheckContent, Conclusion, none_coming
+from worker.domain.check.overrides import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
+from worker.domain.check.wait_status import Awaiting, Reason
 from worker.domain.request.pause import when
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Verdict

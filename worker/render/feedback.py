@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Final
 
-from worker.domain.feedback import Says, mention_of, says, submissions
+from worker.domain.check.author_comment import Says, mention_of, says, submissions
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.render.markdown import bullets, code, fenced, joined, prose

@@ -6,9 +6,9 @@ Does not ask anybody. Invariant: what is not well is named with whose it is, wha
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
-from worker.domain.check import CHECK_NAME
+from worker.domain.check.branch_protection import Gate, Hold, Installed, hold, unapproved
+from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config import Authors, Handling
-from worker.domain.gate import Gate, Hold, Installed, hold, unapproved
 from worker.domain.permissions import EXTRAS, OptIn, extra, lacking, suffices, switched_off
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.standing import handling_of, with_operators

@@ -7,11 +7,11 @@ text that does not let the group pass says what to do.
 from datetime import datetime
 from typing import Final
 
-from worker.domain.awaited import Awaiting, Reason, reason_of
-from worker.domain.check import Block, CheckContent, Conclusion, none_coming, pending
+from worker.domain.check.check_run import Block, CheckContent, Conclusion, none_coming, pending
+from worker.domain.check.merge_group import GroupEnd
+from worker.domain.check.wait_status import Awaiting, Reason, reason_of
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import EvalId, RepositoryName
-from worker.domain.merge_group import GroupEnd
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Accept
 from worker.render.check import BODY_BYTES

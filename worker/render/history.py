@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from worker.domain.decisions import NOTHING, Said
+from worker.domain.check.overrides import NOTHING, Said
 from worker.render.charts import bar
 from worker.render.columns import Ink, Page, wrapped
 from worker.render.decisions import told

@@ -7,8 +7,8 @@ named in `cut`; and what is no verdict is not called one.
 import json
 from typing import Any, Final
 
-from worker.domain.awaited import Awaiting, Reason
-from worker.domain.check import Block, CheckContent, Conclusion
+from worker.domain.check.check_run import Block, CheckContent, Conclusion
+from worker.domain.check.wait_status import Awaiting, Reason
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.render.markdown import fenced

@@ -5,8 +5,8 @@ Does not ask GitHub. Invariant: every refusal is told with what to do, and never
 
 from typing import assert_never
 
-from worker.domain.check import BODY_BYTES, CheckContent
-from worker.domain.scanning import Refusal
+from worker.domain.check.check_run import BODY_BYTES, CheckContent
+from worker.domain.check.code_scanning import Refusal
 from worker.domain.value import replace
 from worker.render.markdown import blocks, joined
 

@@ -7,8 +7,8 @@ commit passes; what it says of its own pull request stays readable below.
 from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.check import CheckContent, Conclusion
-from worker.domain.siblings import Sibling, Strictness, state_of, strictest, strictness
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.shared_head import Sibling, Strictness, state_of, strictest, strictness
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES
 from worker.render.markdown import blocks, joined

@@ -6,8 +6,8 @@ Pure. Does not decide (`worker.domain.standing` does). Invariant: nothing of a p
 from datetime import datetime
 from typing import Final
 
-from worker.domain.awaited import Reason
-from worker.domain.check import CheckContent, Conclusion, none_coming, pending
+from worker.domain.check.check_run import CheckContent, Conclusion, none_coming, pending
+from worker.domain.check.wait_status import Reason
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.render.check import BODY_BYTES, judging

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.awaited import Due, SeenPull, reason_to_wait
+from worker.domain.check.wait_status import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import SubjectKind, Verdict

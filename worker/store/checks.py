@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from worker.domain import keys
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.model import Frozen
 from worker.domain.ports import Again

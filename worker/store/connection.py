@@ -32,9 +32,9 @@ from worker.store.wire import Refused, Wire, items, text, whole
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from worker.domain.feedback import Letter
+    from worker.domain.check.author_comment import Letter
+    from worker.domain.check.code_scanning import Scan
     from worker.domain.ports import Clock
-    from worker.domain.scanning import Scan
     from worker.domain.verdict.budget import Caps
     from worker.store.arrivals import Arrivals
     from worker.store.book import RedisBook
@@ -126,7 +126,7 @@ class Store(Value):
     @property
     def letters(self) -> "FollowUps[Letter]":
         """Verdicts whose author may have to be told."""
-        from worker.domain.feedback import Letter  # noqa: PLC0415 - a laptop tells nobody
+        from worker.domain.check.author_comment import Letter  # noqa: PLC0415 - a laptop tells nobody
         from worker.store.follow_ups import FollowUps  # noqa: PLC0415 - as above
 
         return FollowUps(self.wire, self.timing, Letter, LETTERS)
@@ -148,7 +148,7 @@ class Store(Value):
     @property
     def scans(self) -> "FollowUps[Scan]":
         """Verdicts whose SARIF is due."""
-        from worker.domain.scanning import Scan  # noqa: PLC0415 - a laptop uploads nothing
+        from worker.domain.check.code_scanning import Scan  # noqa: PLC0415 - a laptop uploads nothing
         from worker.store.follow_ups import FollowUps  # noqa: PLC0415 - as above
 
         return FollowUps(self.wire, self.timing, Scan, SCANS)

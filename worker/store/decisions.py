@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from worker.domain import keys
-from worker.domain.decisions import Contest, Dismissed, Override, Reviewed, Said, Spoken
+from worker.domain.check.overrides import Contest, Dismissed, Override, Reviewed, Said, Spoken
 from worker.domain.ids import DeliveryId, Sha
 from worker.domain.request.judge_request import Arrival, PullRef, ReviewRef
 from worker.store.codec import Codec

@@ -335,7 +335,7 @@ def shown_of(pull: PullRef) -> str:
 
 
 def place_of(pull: PullRef) -> str:
-    """What tells of a commit of its repository, up to the commit itself (`worker.domain.siblings.Place`)."""
+    """What tells of a commit of its repository, up to the commit itself (`worker.domain.check.shared_head.Place`)."""
     return f'{{"installation_id":{pull.installation_id},"repository_id":{pull.repository_id},"head_sha":"'
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from worker.domain import keys
-from worker.domain.follow_up import FollowUp
+from worker.domain.check.follow_up import FollowUp
 from worker.domain.request.judge_request import PullRef
 from worker.domain.waiting import Line
 from worker.settings import Timing

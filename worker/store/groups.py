@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from worker.domain import keys
+from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.merge_group import MergeGroup
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value

@@ -4,7 +4,7 @@ Does not tell anybody. Invariant: nothing is noted of a pull request that was fo
 """
 
 from worker.domain import keys
-from worker.domain.feedback import Note
+from worker.domain.check.author_comment import Note
 from worker.domain.request.judge_request import PullRef
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run

@@ -4,9 +4,9 @@ Does not send any. Invariant: nothing is noted of a pull request that was forgot
 """
 
 from worker.domain import keys
+from worker.domain.check.code_scanning import Refusal, Scanned
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.scanning import Refusal, Scanned
 from worker.store.door import lifetime_s
 from worker.store.lua import Script, run
 from worker.store.reading import read

@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from worker.domain import keys
-from worker.domain.awaited import Awaiting
-from worker.domain.check import Block, Button, CheckContent, Conclusion
+from worker.domain.check.check_run import Block, Button, CheckContent, Conclusion
+from worker.domain.check.shared_head import Place, Sibling, Together, state_of
+from worker.domain.check.wait_status import Awaiting
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.siblings import Place, Sibling, Together, state_of
 from worker.domain.value import Value
 from worker.domain.waiting import COMMITS
 from worker.settings import Timing

@@ -2,7 +2,7 @@
 
 from tests.worker.render.samples import HEAD, rejected
 from worker.analytics.evaluations import shown
-from worker.domain.awaited import Awaited, Awaiting
+from worker.domain.check.wait_status import Awaited, Awaiting
 
 SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 

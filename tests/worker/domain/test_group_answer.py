@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.worker.render.samples import HEAD, abstained, accepted, dossier, rejected
-from worker.domain.check import Conclusion
+from worker.domain.check.check_run import Conclusion
+from worker.domain.check.merge_group import MergeGroup
 from worker.domain.diff import diff_of
 from worker.domain.group_answer import (
     Accepted,
@@ -24,7 +25,6 @@ from worker.domain.group_answer import (
     standing,
 )
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.merge_group import MergeGroup
 from worker.domain.verdict.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.check import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check.check_run import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.ids import CheckRunId
 from worker.errors import Forbidden, Gone, LeaseLost, RateLimited, Unavailable
 from worker.github.checks import GitHubCheckRuns, GitHubChecks

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from tests.worker.github.conftest import Place
 from tests.worker.github.test_examine import GRANTED
-from worker.domain.gate import Gate, Requirement
+from worker.domain.check.branch_protection import Gate, Requirement
 from worker.domain.value import replace
 from worker.errors import Forbidden, Unavailable
 from worker.github.gate import look

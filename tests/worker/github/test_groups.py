@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import INSTALLATION, Opened, Place
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.merge_group import MergeGroup, pull_of
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
-from worker.domain.merge_group import MergeGroup, pull_of
 from worker.errors import Gone, Unavailable
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess

@@ -11,10 +11,10 @@ import pytest
 
 from tests.worker.github.conftest import Drawer, Place
 from tests.worker.github.test_budget import Page
+from worker.domain.check.code_scanning import Refusal
 from worker.domain.permissions import OptIn, asked
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import PullRef
-from worker.domain.scanning import Refusal
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.budget import LEAST, Need
 from worker.github.client import AppAccess, app_access

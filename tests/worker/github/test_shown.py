@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.github.conftest import INSTALLATION, Drawer, Place
 from tests.worker.github.test_budget import Page
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.group_answer import Published
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import JudgeRequest

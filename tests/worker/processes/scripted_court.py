@@ -16,16 +16,16 @@ from typing import Self
 from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import pull, settings
 from worker.domain import keys
-from worker.domain.check import CheckContent, Conclusion
-from worker.domain.feedback import Letter
+from worker.domain.check.author_comment import Letter
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.code_scanning import Scan
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.shared_head import Place
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
-from worker.domain.merge_group import MergeGroup
 from worker.domain.ports import Fence, Lease
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.request.pull_request_events import Happening
-from worker.domain.scanning import Scan
-from worker.domain.siblings import Place
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi

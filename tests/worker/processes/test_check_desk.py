@@ -7,7 +7,7 @@ import pytest
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from worker.domain import keys
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence

@@ -10,7 +10,7 @@ from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker.board import Look
-from worker.domain.feedback import Letter, Note, Says, mark
+from worker.domain.check.author_comment import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import Posted, Tip
 from worker.domain.request.judge_request import PullRef

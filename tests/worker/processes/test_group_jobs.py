@@ -11,7 +11,7 @@ from tests.worker.store.played import becomes
 from tests.worker.store.test_groups import group, runs_out
 from tests.world.redis import Redis
 from worker import group_jobs
-from worker.domain.merge_group import GroupEnd
+from worker.domain.check.merge_group import GroupEnd
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, Scene
 from worker.settings import Settings

@@ -12,9 +12,9 @@ from tests.worker.store.test_answering_groups import Office, Played, accepted_on
 from tests.worker.store.test_groups import HEAD, group
 from tests.worker.store.watching import Standing
 from worker.domain import keys
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import replace
 from worker.errors import Forbidden, Outage

@@ -12,10 +12,10 @@ from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker import scanning
+from worker.domain.check.code_scanning import Refusal, Scan
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.scanning import Refusal, Scan
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.pipeline import Dropped, Judged, Outcome

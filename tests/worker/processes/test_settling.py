@@ -7,11 +7,11 @@ import pytest
 
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import DELIVERIES, HEAD, NEWER, pull, wish
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.shared_head import Place
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.domain.siblings import Place
 from worker.errors import Forbidden, Gone
 from worker.publish import CheckDesk, no_lease
 from worker.render.check import closed

@@ -16,7 +16,7 @@ from tests.world.github_bench import CheckRun, Exchange, State
 from tests.world.pulls import MACHINE, OURS, Repository
 from tests.world.redis import Redis
 from worker.domain import keys
-from worker.domain.check import external_id, pull_number
+from worker.domain.check.check_run import external_id, pull_number
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.waiting import ASKS
 from worker.store.connection import Store

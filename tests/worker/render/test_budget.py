@@ -7,7 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import abstained, accepted, dossier, rejected
-from worker.domain.check import Conclusion
+from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import EvalId
 from worker.domain.request.pause import Suspension, signals_of
 from worker.domain.verdict.budget import Cap, Level

@@ -18,8 +18,7 @@ from tests.worker.render.samples import (
     dossier,
     rejected,
 )
-from worker.domain.awaited import Awaiting, Reason
-from worker.domain.check import (
+from worker.domain.check.check_run import (
     CONTEST,
     HELPFUL,
     NOT_HELPFUL,
@@ -32,6 +31,7 @@ from worker.domain.check import (
     none_coming,
     pending,
 )
+from worker.domain.check.wait_status import Awaiting, Reason
 from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,

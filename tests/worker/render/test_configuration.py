@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.check import Annotation, AnnotationLevel, Conclusion
+from worker.domain.check.check_run import Annotation, AnnotationLevel, Conclusion
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, HeadFile, Policy
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict

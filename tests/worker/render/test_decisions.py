@@ -8,8 +8,8 @@ from inline_snapshot import snapshot
 
 from tests.worker.render.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.check import CheckContent, Conclusion
-from worker.domain.decisions import NOTHING, PRESSED, Contest, Dismissed, Override, Reviewed, Said, said_json
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.overrides import NOTHING, PRESSED, Contest, Dismissed, Override, Reviewed, Said, said_json
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Verdict

@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HOSTILE, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
-from worker.domain.feedback import mark
+from worker.domain.check.author_comment import mark
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
 from worker.render.feedback import BYTES, feedback

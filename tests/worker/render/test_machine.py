@@ -11,14 +11,14 @@ from inline_snapshot import snapshot
 
 from tests.worker.render.rendered import GITHUB
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
-from worker.domain.awaited import Awaiting, Reason
-from worker.domain.check import BODY_BYTES, CheckContent, Conclusion
-from worker.domain.decisions import Override, Reviewed, Said
+from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion
+from worker.domain.check.merge_group import GroupEnd
+from worker.domain.check.overrides import Override, Reviewed, Said
+from worker.domain.check.shared_head import IN_PROGRESS, Sibling
+from worker.domain.check.wait_status import Awaiting, Reason
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.siblings import IN_PROGRESS, Sibling
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.render import check, decisions, group, siblings, standing

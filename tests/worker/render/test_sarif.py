@@ -7,8 +7,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import HEAD, HOSTILE, abstained, accepted, dossier, rejected
+from worker.domain.check.code_scanning import MOST_RESULTS
 from worker.domain.dossier.dossier import Dossier, HeadFile
-from worker.domain.scanning import MOST_RESULTS
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
 from worker.render.sarif import TEXT_BYTES, Rule, sarif, uploaded
 

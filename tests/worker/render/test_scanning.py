@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.worker.render.samples import accepted, dossier
-from worker.domain.scanning import Refusal
+from worker.domain.check.code_scanning import Refusal
 from worker.render.check import check_content
 from worker.render.scanning import refused_words, unscanned, with_unscanned
 

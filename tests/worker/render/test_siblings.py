@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 from inline_snapshot import snapshot
 
-from worker.domain.check import HELPFUL, CheckContent, Conclusion
-from worker.domain.siblings import IN_PROGRESS, Sibling, state_of, strictness
+from worker.domain.check.check_run import HELPFUL, CheckContent, Conclusion
+from worker.domain.check.shared_head import IN_PROGRESS, Sibling, state_of, strictness
 from worker.render.check import BODY_BYTES, judging
 from worker.render.siblings import together
 from worker.render.standing import draft, old

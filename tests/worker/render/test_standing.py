@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from inline_snapshot import snapshot
 
-from worker.domain.check import CheckContent
+from worker.domain.check.check_run import CheckContent
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.render.check import judging
 from worker.render.standing import begun, draft, old, said_why, skipped, waiting

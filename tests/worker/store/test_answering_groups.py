@@ -13,10 +13,10 @@ from tests.worker.store.test_following import adding
 from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
 from worker.domain import keys
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
-from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import Trigger
 from worker.domain.waiting import GROUPS

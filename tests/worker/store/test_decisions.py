@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.store.played import AT, HEAD, NEWER, command, pull, wish
 from worker.domain import keys
-from worker.domain.decisions import NOTHING, Contest, Override, Reviewed
+from worker.domain.check.overrides import NOTHING, Contest, Override, Reviewed
 from worker.domain.ids import DeliveryId, EvalId
 from worker.domain.request.judge_request import Arrival, Trigger
 from worker.domain.waiting import ASKS

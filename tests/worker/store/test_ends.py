@@ -8,7 +8,7 @@ import pytest
 from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.store.test_kept import entry
 from worker.domain import keys
-from worker.domain.decisions import Contest, Override
+from worker.domain.check.overrides import Contest, Override
 from worker.domain.ids import EvalId
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.budget import Caps

@@ -9,9 +9,9 @@ import pytest
 
 from tests.worker.store.played import HEAD, NEWER, pull
 from worker.domain import keys
-from worker.domain.feedback import Letter
+from worker.domain.check.author_comment import Letter
+from worker.domain.check.code_scanning import Scan
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.scanning import Scan
 from worker.domain.waiting import LETTERS, SCANS, Line
 from worker.store.connection import Store
 from worker.store.follow_ups import FollowUps

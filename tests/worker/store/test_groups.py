@@ -7,8 +7,8 @@ import pytest
 
 from tests.worker.store.played import AT, becomes_due, pull, wish
 from worker.domain import keys
+from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.merge_group import GroupEnd, MergeGroup
 from worker.domain.waiting import GROUPS
 from worker.errors import LeaseLost
 from worker.store.connection import Store

@@ -13,11 +13,11 @@ from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
-from worker.domain.check import Conclusion
+from worker.domain.check.check_run import Conclusion
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.ledger import LedgerEntry

@@ -9,7 +9,7 @@ import pytest
 from tests.worker.store.played import HEAD, NEWER, on_record, pull
 from tests.worker.store.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
 from worker.bootstrap import Court
-from worker.domain.feedback import Note
+from worker.domain.check.author_comment import Note
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened

@@ -2,7 +2,7 @@
 
 from tests.worker.store.played import HEAD, on_record, pull
 from worker.domain import keys
-from worker.domain.feedback import Note
+from worker.domain.check.author_comment import Note
 from worker.store.connection import Store
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.store.played import HEAD, on_record, pull
 from worker.domain import keys
+from worker.domain.check.code_scanning import Refusal, Scanned
 from worker.domain.ids import EvalId
-from worker.domain.scanning import Refusal, Scanned
 from worker.store.connection import Store
 
 SENT = Scanned(head_sha=HEAD, origin=EvalId("e"))

@@ -3,9 +3,9 @@
 from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from worker.domain import keys
-from worker.domain.check import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
+from worker.domain.check.shared_head import IDLE, IN_PROGRESS, Place, Sibling
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.siblings import IDLE, IN_PROGRESS, Place, Sibling
 from worker.domain.value import replace
 from worker.domain.waiting import COMMITS
 from worker.render.check import check_content, closed, judging, superseded

@@ -5,11 +5,11 @@ import pytest
 from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.store.test_siblings import HERE, REJECTED, waits
 from worker.domain import keys
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.shared_head import Sibling
 from worker.domain.ids import BaseMark, CheckRunId, base_mark
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.request.pull_request_events import issue_mark
-from worker.domain.siblings import Sibling
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.pulls import Ended, Finish, Limits

@@ -10,8 +10,8 @@ from tests.worker.store.test_groups import group
 from tests.worker.store.test_pulls import taken
 from tests.worker.store.test_triggers import At
 from worker.domain import keys
+from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
-from worker.domain.merge_group import GroupEnd
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
 from worker.store import door

@@ -9,7 +9,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.check import CheckContent, Conclusion
+from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.model import Frozen
 from worker.domain.value import Value

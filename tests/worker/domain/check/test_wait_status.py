@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.worker.render.samples import abstained, accepted, rejected
-from worker.domain.awaited import PENDING, UNKNOWN, Awaited, Awaiting, Due, SeenPull, awaited, reason_to_wait
+from worker.domain.check.wait_status import PENDING, UNKNOWN, Awaited, Awaiting, Due, SeenPull, awaited, reason_to_wait
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 
 A, B = "a" * 40, "b" * 40

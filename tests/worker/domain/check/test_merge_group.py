@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.domain.check.merge_group import BRANCHES, QUEUE, MergeGroup, Refusal, pull_of
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.merge_group import BRANCHES, QUEUE, MergeGroup, Refusal, pull_of
 
 SHA, OTHER = "a" * 40, "b" * 40
 NAMES = st.from_regex(r"[a-z0-9-]{1,8}(/[a-z0-9-]{1,8}){0,3}", fullmatch=True)

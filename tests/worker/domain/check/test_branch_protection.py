@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.gate import Gate, Hold, Installed, Requirement, hold, unapproved
+from worker.domain.check.branch_protection import Gate, Hold, Installed, Requirement, hold, unapproved
 
 OURS = 4711
 

@@ -2,8 +2,17 @@
 
 import pytest
 
-from worker.domain.check import CheckContent, Conclusion
-from worker.domain.siblings import IDLE, IN_PROGRESS, QUEUED, Sibling, Strictness, state_of, strictest, strictness
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.shared_head import (
+    IDLE,
+    IN_PROGRESS,
+    QUEUED,
+    Sibling,
+    Strictness,
+    state_of,
+    strictest,
+    strictness,
+)
 
 INCREASING = (
     (IDLE,),

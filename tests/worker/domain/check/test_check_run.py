@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.check import external_id, pull_number
+from worker.domain.check.check_run import external_id, pull_number
 
 
 def test_our_own_mark_leads_back_to_the_pull_request() -> None:

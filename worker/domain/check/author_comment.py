@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from worker.domain.check.follow_up import FollowUp
 from worker.domain.config import Feedback
-from worker.domain.follow_up import FollowUp
 from worker.domain.ids import Sha
 from worker.domain.model import Frozen
 from worker.domain.value import Value

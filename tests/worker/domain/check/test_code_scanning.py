@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.store.played import HEAD, NEWER, pull
+from worker.domain.check.code_scanning import Refusal, Scan, Scanned, ref_of, refusal_of
 from worker.domain.ids import DeliveryId, EvalId
-from worker.domain.scanning import Refusal, Scan, Scanned, ref_of, refusal_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ request's head; a refusal is a word of a closed set, and none of them says anyth
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.follow_up import FollowUp
+from worker.domain.check.follow_up import FollowUp
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.worker.render.samples import HEAD, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
 from worker.domain.agents import AGENTS
-from worker.domain.config import Feedback
-from worker.domain.feedback import (
+from worker.domain.check.author_comment import (
     ADDRESSES,
     Note,
     Says,
@@ -23,6 +22,7 @@ from worker.domain.feedback import (
     submissions,
     told_of,
 )
+from worker.domain.config import Feedback
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind
@@ -156,6 +156,6 @@ def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_as
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "agents.md").read_text(encoding="utf-8")
     for one in ADDRESSES:
         assert f"| {one.agent} | `{one.mention}` | {one.needs} | {one.source} |" in page

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.awaited import Awaiting, Reason
+from worker.domain.check.wait_status import Awaiting, Reason
 from worker.domain.ids import Sha
 from worker.domain.value import Value
 

@@ -1,0 +1,1 @@
+"""Types of what GitHub shows of a verdict."""
