@@ -159,7 +159,7 @@ def pull_of(target: str, api_url: str) -> tuple[str, int]:
 
 def site_of(api_url: str) -> str:
     """The host of a GitHub's pages."""
-    from worker.domain.manifest import web_url
+    from worker.domain.config.app_manifest import web_url
 
     return urlsplit(web_url(api_url)).hostname or ""
 

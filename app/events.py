@@ -18,7 +18,7 @@ from typing import Final
 from app import on_check, on_comment, on_pull, on_repository
 from app.facts import Event, Ignored, PullDrafted, PullReady, ReviewAsked
 from app.payloads import Delivery
-from worker.domain.permissions import UNASKED
+from worker.domain.config.app_permissions import UNASKED
 
 Translate = Callable[[Delivery], Event | Ignored]
 

@@ -19,8 +19,17 @@ from structlog.typing import FilteringBoundLogger
 from app.events import SUBSCRIBED
 from app.setup_exchange import CodeRefused, exchange
 from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
-from worker.domain.manifest import CALLBACK, WEBHOOKS, WishError, guessed, manifest, register_url, web_url, wish
-from worker.domain.permissions import declined_of
+from worker.domain.config.app_manifest import (
+    CALLBACK,
+    WEBHOOKS,
+    WishError,
+    guessed,
+    manifest,
+    register_url,
+    web_url,
+    wish,
+)
+from worker.domain.config.app_permissions import declined_of
 from worker.errors import Unavailable
 from worker.settings import Settings
 from worker.store.connection import Store

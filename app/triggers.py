@@ -6,7 +6,7 @@ Pure. Invariant: every row of the table is on the page, with the permission and 
 from typing import Final
 
 from app.events import TABLE, Row
-from worker.domain.permissions import NEEDED_BY, UNASKED
+from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
 
 HEAD: Final = """\
 # What Assay reacts to

@@ -56,7 +56,7 @@ MUTATIONS = (
     ),
     Mutation(
         "commands: anybody may give them",
-        "worker/domain/authority.py",
+        "worker/domain/config/command_permissions.py",
         "    if LADDER.index(asker.role) < LADDER.index(right.least):\n",
         "    if LADDER.index(asker.role) < 0:\n",
         "test_commands.py",

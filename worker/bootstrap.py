@@ -11,12 +11,12 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from worker.domain.config.app_manifest import web_url
+from worker.domain.config.app_permissions import OptIn
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
-from worker.domain.manifest import web_url
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
-from worker.domain.permissions import OptIn
 from worker.domain.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import Happening

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, assert_never
 
-from worker.domain.authority import RIGHTS, Asker, Refusal, Role, pause_of, refusal
 from worker.domain.check.overrides import PRESSED, Contest, Dismissed, Override, Reviewed
+from worker.domain.config.command_permissions import RIGHTS, Asker, Refusal, Role, pause_of, refusal
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ports import Clock, Desk, Proposal
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, Trigger

@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Any, Final
 
 from worker.config_file import Configured, Problem, configured, read_config
-from worker.domain.config_keys import to_keys
-from worker.domain.config_place import MISNAMED, PLACE
+from worker.domain.config.config_place import MISNAMED, PLACE
+from worker.domain.config.schema import to_keys
 from worker.domain.diff import ChangeKind, DiffError, diff_of
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.rules.files import is_rules_file

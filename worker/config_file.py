@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from worker.domain.config import RepositoryConfig
-from worker.domain.config_keys import ConfigKeys, to_config
-from worker.domain.config_place import MISNAMED, PLACE
+from worker.domain.config.config import RepositoryConfig
+from worker.domain.config.config_place import MISNAMED, PLACE
+from worker.domain.config.schema import ConfigKeys, to_config
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern

@@ -7,7 +7,7 @@ a file that can be used counts as it is, and none counts for pull requests into 
 from datetime import timedelta
 
 from worker.config_file import configured, read_config
-from worker.domain.config import RepositoryConfig
+from worker.domain.config.config import RepositoryConfig
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import base_mark
 from worker.domain.ports import Configs

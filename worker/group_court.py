@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from worker.board import Silent
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import MergeGroup
+from worker.domain.config.app_manifest import web_url
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId
-from worker.domain.manifest import web_url
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, Fence
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value

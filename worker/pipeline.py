@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from worker.assemble import complete
 from worker.board import Board, Look, Wait
 from worker.domain.check.overrides import NOTHING, Said, asks_a_person
-from worker.domain.config import Authors
+from worker.domain.config.config import Authors
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
 from worker.domain.ids import EvalId, Sha

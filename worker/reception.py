@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent
-from worker.domain.config import Authors, Handling
+from worker.domain.config.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.greeting import Greeting

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker.domain.authority import RIGHTS, Role, roles_from
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.overrides import Said, asks_a_person
 from worker.domain.codeowners import Owner, owners_of
-from worker.domain.config import Review
+from worker.domain.config.command_permissions import RIGHTS, Role, roles_from
+from worker.domain.config.config import Review
 from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha

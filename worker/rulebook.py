@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
+from worker.domain.config.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.model import Frozen
-from worker.domain.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
 from worker.errors import InputError

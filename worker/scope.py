@@ -7,7 +7,7 @@ word; a dossier of a laptop is judged, whoever wrote it.
 from typing import assert_never
 
 from worker.domain.check.check_run import CheckContent
-from worker.domain.config import Authors
+from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest
 from worker.domain.standing import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators

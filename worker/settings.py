@@ -17,9 +17,9 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from worker.domain.config import Authors, Handling
+from worker.domain.config.app_permissions import SWITCHES, OptIn
+from worker.domain.config.config import Authors, Handling
 from worker.domain.pattern import pattern
-from worker.domain.permissions import SWITCHES, OptIn
 from worker.domain.value import Value
 from worker.domain.verdict.budget import Caps
 from worker.errors import RetryRule, SettingError

@@ -7,7 +7,7 @@ no model is asked before an account with write access asks, or the repository al
 from collections.abc import Callable
 
 from worker.configuring import config_of
-from worker.domain.config import AskModelFor
+from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest
 from worker.domain.value import Value

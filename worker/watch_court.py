@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker import measuring
 from worker.catching_up import Redelivering, Sweeping
-from worker.domain.config import Authors
+from worker.domain.config.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, PullRef

@@ -12,7 +12,7 @@ from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
 from tests.app.assay_command import assay, environment, refused
 from tests.world.redis import Redis
 from worker.domain.check.branch_protection import Installed
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, asked
 from worker.github.examine import AppReport, KeyReport
 from worker.github.replies import AppView
 from worker.render.columns import Page

@@ -11,7 +11,7 @@ from app.payloads import Malformed
 from app.triggers import page
 from tests.app.deliveries import seen
 from tests.world.examples import Example, examples
-from worker.domain.permissions import NEEDED_BY, UNASKED
+from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

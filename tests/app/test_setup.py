@@ -23,7 +23,7 @@ from tests.app.served import PATH, ServedDoor, settings
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, asked
 from worker.settings import read_settings
 from worker.store.connection import Store, open_store
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from app.setup_exchange import Made
 from app.setup_pages import Form, closed_page, confirm_page, done_page, form_page, lines, refused_page
-from worker.domain.manifest import manifest, wish
+from worker.domain.config.app_manifest import manifest, wish
 
 HOME = "https://assay.example.org"
 MADE = Made(

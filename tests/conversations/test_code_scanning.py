@@ -12,7 +12,7 @@ from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, asked
 
 WANTED = {**PROJECT, PLACE: "sarif: true\n"}
 BETTER = {**RETRY, "notes.md": "Retried three times.\n"}

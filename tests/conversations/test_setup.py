@@ -16,7 +16,7 @@ from tests.world.github_bench import GitHub
 from tests.world.product import Product, environment, run
 from tests.world.redis import Redis
 from tests.world.replies import accept
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, asked
 
 pytestmark = pytest.mark.slow
 

@@ -23,11 +23,11 @@ from tests.worker.render.test_configuration import editing
 from tests.worker.render.test_stats import shown as evaluated
 from tests.worker.store.test_kept import entry
 from worker.config_file import configured, read_config
-from worker.domain.authority import Refusal, Role
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, Override, Reviewed, Said
-from worker.domain.config import Authors
+from worker.domain.config.command_permissions import Refusal, Role
+from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId

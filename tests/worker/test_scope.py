@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.render.samples import dossier, rejected
 from tests.worker.store.played import AT, pull
-from worker.domain.config import Authors, Handling
+from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger

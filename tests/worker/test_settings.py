@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.permissions import SWITCHES, OptIn
+from worker.domain.config.app_permissions import SWITCHES, OptIn
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError

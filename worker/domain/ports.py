@@ -10,11 +10,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
-from worker.domain.authority import Role
 from worker.domain.check.author_comment import Note
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.shared_head import Together
 from worker.domain.codeowners import Owner
+from worker.domain.config.command_permissions import Role
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha

@@ -4,7 +4,7 @@ Does not read what stands in it. Invariant: a file that is there is handed on, a
 that name, or a repository that we may not see, is no file.
 """
 
-from worker.domain.config_place import DEFAULTS
+from worker.domain.config.config_place import DEFAULTS
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import RepositoryName
 from worker.github.replies import Blob

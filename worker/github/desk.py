@@ -8,8 +8,8 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from worker.domain.authority import Role
-from worker.domain.permissions import OptIn
+from worker.domain.config.app_permissions import OptIn
+from worker.domain.config.command_permissions import Role
 from worker.domain.ports import Proposal
 from worker.domain.request.judge_request import Ask
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable

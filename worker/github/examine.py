@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
 from worker.domain.check.branch_protection import Installed
-from worker.domain.permissions import events
+from worker.domain.config.app_permissions import events
 from worker.domain.ports import Clock
 from worker.errors import AssayError, Unavailable
 from worker.github.client import Call, key_api

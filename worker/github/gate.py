@@ -14,7 +14,7 @@ from worker.config_file import configured
 from worker.domain.check.branch_protection import Gate, Requirement
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
-from worker.domain.config_place import PLACE
+from worker.domain.config.config_place import PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Clock

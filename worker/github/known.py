@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from worker.domain.config_place import CONFIG_PLACES
+from worker.domain.config.config_place import CONFIG_PLACES
 from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha, base_mark

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config_place import PLACE
+from worker.domain.config.config_place import PLACE
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.request.judge_request import JudgeRequest

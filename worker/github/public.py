@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from worker.domain.config_place import CONFIG_PLACES, MISNAMED, PLACE
+from worker.domain.config.config_place import CONFIG_PLACES, MISNAMED, PLACE
 from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import (
     Ci,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.domain.config_place import DEFAULTS, PLACE
+from worker.domain.config.config_place import DEFAULTS, PLACE
 
 DEFAULTS_ALIAS: Final = "defaults"
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
-from worker.domain.authority import Role
+from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName
 from worker.errors import Gone
 from worker.github.client import Api

@@ -12,9 +12,9 @@ from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.domain.authority import Role, roles_from
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config_place import CONFIG_PLACES
+from worker.domain.config.command_permissions import Role, roles_from
+from worker.domain.config.config_place import CONFIG_PLACES
 from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.dossier.lookups import LookedUp, Sought

@@ -4,7 +4,7 @@ Does not read what stands in it. Invariant: only the base commit's file counts; 
 no mistake.
 """
 
-from worker.domain.config_place import CONFIG_PLACES, PLACE
+from worker.domain.config.config_place import CONFIG_PLACES, PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import Sha
 from worker.local.changes import entries_at, texts_of

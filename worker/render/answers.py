@@ -7,7 +7,7 @@ link or mention anything.
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from worker.domain.authority import RIGHTS, Refusal, Role, roles_from
+from worker.domain.config.command_permissions import RIGHTS, Refusal, Role, roles_from
 from worker.domain.request.judge_request import Ask
 from worker.domain.request.pause import Suspension, when
 from worker.render.markdown import bullets, code, prose, table
@@ -58,7 +58,7 @@ def listed() -> str:
 
 
 def commands_table() -> str:
-    """The table of `worker.domain.authority`, for docs/commands.md."""
+    """The table of `worker.domain.config.command_permissions`, for docs/commands.md."""
     return table(HEADER, _rows())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from worker.config_file import Configured, Problem
-from worker.domain.config_keys import to_keys
+from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.config_words import value_words

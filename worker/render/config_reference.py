@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from worker.domain.config import RepositoryConfig
-from worker.domain.config_keys import ConfigKeys, to_keys
-from worker.domain.config_place import DEFAULTS, MISNAMED, PLACE
+from worker.domain.config.config import RepositoryConfig
+from worker.domain.config.config_place import DEFAULTS, MISNAMED, PLACE
+from worker.domain.config.schema import ConfigKeys, to_keys
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 TITLE: Final = f"Assay: {PLACE}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.config_place import MISNAMED, PLACE
+from worker.domain.config.config_place import MISNAMED, PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES
 from worker.domain.verdict.verdict import Verdict

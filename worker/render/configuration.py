@@ -7,7 +7,7 @@ file is there and none is edited, nothing is told.
 from typing import Final
 
 from worker.domain.check.check_run import Annotation, AnnotationLevel
-from worker.domain.config_place import PLACE
+from worker.domain.config.config_place import PLACE
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Verdict
 from worker.render.config_words import NOT_ALONE, notes, proposals, read

@@ -6,7 +6,7 @@ without it; nothing is asked for that does not stand here.
 
 from typing import Final
 
-from worker.domain.permissions import CORE, EXTRAS
+from worker.domain.config.app_permissions import CORE, EXTRAS
 
 NEVER: Final = (
     ("Contents: write", "Assay pushes nothing and merges nothing"),
@@ -31,7 +31,7 @@ def permissions_page() -> str:
         [
             "# Permissions",
             "",
-            "<!-- made from worker/domain/permissions.py; a test holds both together -->",
+            "<!-- made from worker/domain/config/app_permissions.py; a test holds both together -->",
             "",
             "The App asks for the least that judging needs. `/setup` puts exactly this into the manifest, and `assay doctor` says",
             "what the App or an installation lacks, and what does not work because of it.",

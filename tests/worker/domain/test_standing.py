@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from worker.domain.config import Authors, Handling
+from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import BY_HAND, DRAFT_TOO, AuthorKind, Trigger

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.worker.github.conftest import INSTALLATION, Opened, Place
-from worker.domain.authority import Role
+from worker.domain.config.app_permissions import OptIn
+from worker.domain.config.command_permissions import Role
 from worker.domain.ids import DeliveryId, RepositoryId
-from worker.domain.permissions import OptIn
 from worker.domain.ports import Proposal
 from worker.domain.request.judge_request import Ask, CommandName, PullRef, ReviewRef
 from worker.errors import Gone, RateLimited

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.worker.github.conftest import INSTALLATION, Place
-from worker.domain.config import Authors, Handling
+from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.standing import kind_of
 from worker.errors import Gone

@@ -12,7 +12,7 @@ import pytest
 from tests.worker.github.conftest import Drawer, Place
 from tests.worker.github.test_budget import Page
 from worker.domain.check.code_scanning import Refusal
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, asked
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import PullRef
 from worker.errors import Gone, RateLimited, Unavailable

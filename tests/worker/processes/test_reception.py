@@ -10,7 +10,7 @@ import pytest
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import AT, HEAD, NEWER, judged_once, pull, wish
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.config import Authors, Handling
+from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
 from worker.domain.request.greeting import Greeting

@@ -10,7 +10,7 @@ import pytest
 from tests.worker.processes.scripted_court import Checks, World
 from tests.worker.store.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.config import Authors
+from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.request.open_pulls import Looked, OpenPull

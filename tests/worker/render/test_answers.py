@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from app.commands import command_lines
 from tests.worker.render.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.render.samples import HOSTILE
-from worker.domain.authority import RIGHTS, Refusal, Role
+from worker.domain.config.command_permissions import RIGHTS, Refusal, Role
 from worker.domain.request.judge_request import Ask, CommandName
 from worker.domain.request.pause import Suspension
 from worker.render.answers import commands_table, listed, paused, refused, resumed, unknown

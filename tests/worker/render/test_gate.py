@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from inline_snapshot import snapshot
 
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
-from worker.domain.config import Authors, Handling
-from worker.domain.permissions import CORE, OptIn, asked
+from worker.domain.config.app_permissions import CORE, OptIn, asked
+from worker.domain.config.config import Authors, Handling
 from worker.domain.value import replace
 from worker.render.columns import Page
 from worker.render.doctor import Examined, Health, doctor_report, is_well

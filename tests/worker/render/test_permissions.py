@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from worker.domain.permissions import CORE, EXTRAS, OptIn, asked
+from worker.domain.config.app_permissions import CORE, EXTRAS, OptIn, asked
 from worker.render.permissions import NEVER, permissions_page
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/permissions.md"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
 from worker.commands import Clerk
-from worker.domain.authority import RIGHTS, Role
 from worker.domain.check.overrides import NOTHING, PRESSED, Dismissed
+from worker.domain.config.command_permissions import RIGHTS, Role
 from worker.domain.ports import Proposal
 from worker.domain.request.judge_request import Arrival, Ask, CommandName, ReviewRef, Trigger
 from worker.errors import Gone, RateLimited, Unavailable

@@ -8,10 +8,10 @@ import pytest
 
 from tests.worker.render.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import AT, pull, wish
-from worker.domain.authority import Role
 from worker.domain.check.overrides import Contest, Override, Reviewed
 from worker.domain.codeowners import Owner
-from worker.domain.config import Review
+from worker.domain.config.command_permissions import Role
+from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
 from worker.domain.ports import GivenReview

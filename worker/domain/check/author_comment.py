@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.check.follow_up import FollowUp
-from worker.domain.config import Feedback
+from worker.domain.config.config import Feedback
 from worker.domain.ids import Sha
 from worker.domain.model import Frozen
 from worker.domain.value import Value

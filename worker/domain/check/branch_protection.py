@@ -8,8 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.config import Authors
-from worker.domain.permissions import RANK
+from worker.domain.config.app_permissions import RANK
+from worker.domain.config.config import Authors
 from worker.domain.value import Value
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})

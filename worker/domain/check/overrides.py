@@ -1,6 +1,6 @@
 """What people said about one head of a pull request: overridden, contested, decided by a review.
 
-Does not know who may say it (`worker.domain.authority` does). Invariant: it is about this one commit; a verdict is never
+Does not know who may say it (`worker.domain.config.command_permissions` does). Invariant: it is about this one commit; a verdict is never
 changed by it, only what its check concludes; and what is said of another commit is no part of it.
 """
 

@@ -5,7 +5,7 @@ Does not look. Invariant: plain values, whoever looks.
 
 from datetime import datetime
 
-from worker.domain.config import Authors
+from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import BaseMark, RepositoryId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind

@@ -22,7 +22,7 @@ from worker.domain.check.author_comment import (
     submissions,
     told_of,
 )
-from worker.domain.config import Feedback
+from worker.domain.config.config import Feedback
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind

@@ -2,8 +2,18 @@
 
 import pytest
 
-from worker.domain.manifest import Wish, WishError, guessed, is_here, manifest, register_url, usable, web_url, wish
-from worker.domain.permissions import OptIn, asked
+from worker.domain.config.app_manifest import (
+    Wish,
+    WishError,
+    guessed,
+    is_here,
+    manifest,
+    register_url,
+    usable,
+    web_url,
+    wish,
+)
+from worker.domain.config.app_permissions import OptIn, asked
 
 HOME = "https://assay.example.org"
 

@@ -9,11 +9,19 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from worker.domain.config import LONGEST_WAIT_S, AskModelFor, Authors, CheckNames, Feedback, RepositoryConfig, Review
+from worker.domain.config.config import (
+    LONGEST_WAIT_S,
+    AskModelFor,
+    Authors,
+    CheckNames,
+    Feedback,
+    RepositoryConfig,
+    Review,
+)
+from worker.domain.config.signal_names import SignalName
 from worker.domain.dossier.dossier import Glob, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.signal_names import SignalName
 from worker.domain.verdict.verdict import AbstainReason, Category
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.authority import LADDER, RIGHTS, Asker, Refusal, Role, pause_of, refusal, roles_from
+from worker.domain.config.command_permissions import LADDER, RIGHTS, Asker, Refusal, Role, pause_of, refusal, roles_from
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import UntilError
 

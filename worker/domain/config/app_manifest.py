@@ -1,7 +1,7 @@
 """The manifest by which GitHub creates the App, and the addresses that go into it.
 
 Does not send anything. Invariant: an address is one that a person typed or confirmed, https unless it is this very machine, and
-without anything that a page or a header could misread; what is asked for comes from `worker.domain.permissions` alone.
+without anything that a page or a header could misread; what is asked for comes from `worker.domain.config.app_permissions` alone.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Final, TypedDict
 from urllib.parse import urlencode, urlsplit
 
+from worker.domain.config.app_permissions import OptIn, asked, events
 from worker.domain.pattern import pattern
-from worker.domain.permissions import OptIn, asked, events
 from worker.domain.value import Value
 
 WEBHOOKS: Final = "/github/webhooks"

@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from worker.domain.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
-from worker.domain.config_keys import ConfigKeys, seconds, to_config, to_keys
+from worker.domain.config.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
+from worker.domain.config.schema import ConfigKeys, seconds, to_config, to_keys
+from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier.dossier import Policy
-from worker.domain.signal_names import SIGNAL_NAMES
 from worker.judge.heuristics.registry import NAMES
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.events import SUBSCRIBED
-from worker.domain.permissions import (
+from worker.domain.config.app_permissions import (
     CORE,
     EXTRAS,
     NEEDED_BY,

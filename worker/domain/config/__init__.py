@@ -1,0 +1,1 @@
+"""Types of what a repository and its operator set."""
