@@ -16,8 +16,8 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from worker.domain.markdown import within_bounds
 from worker.domain.request.judge_request import LONGEST_REASON, CommandName
+from worker.dossier.markdown import within_bounds
 
 LONGEST: Final = 65_536
 """GitHub takes no longer comment."""

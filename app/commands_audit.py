@@ -21,6 +21,7 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord, Replay, Taken, audit_json
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown, without_dossier
 from worker.render.terminal import report as judged_report
@@ -28,7 +29,6 @@ from worker.settings import from_environment, missing
 from worker.store.connection import Store, open_store
 from worker.store.records import Holdings
 from worker.system_clock import SystemClock
-from worker.taster import tasting
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
 

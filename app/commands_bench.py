@@ -27,9 +27,9 @@ from worker.corpus.rows import Known, read_lines, survey
 from worker.corpus.running import HaltedError, Opening, RowFailedError, run
 from worker.corpus.tally import Report, tally
 from worker.corpus.tiers import Tiers, tiers
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.settings import Settings, from_environment
-from worker.taster import tasting
 
 ZERO: Final = "zero"
 """Where in a run's folder its rows at the $0 tier stand."""

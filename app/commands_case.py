@@ -9,16 +9,16 @@ from typing import Final
 from app.commands_matter import checkout_source, read_text
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.assemble import complete
-from worker.case_block import CaseError, read_block, read_case_file
-from worker.domain.case_fence import case_fence
 from worker.domain.dossier.dossier import Dossier
+from worker.dossier.assemble import complete
+from worker.dossier.case import CaseError, read_block, read_case_file
+from worker.dossier.case_fence import case_fence
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.judge.case_check import check_case
 from worker.judge.case_draft import draft_claims
 from worker.render.case import checked, draft, unreadable
 from worker.system_clock import SystemClock
-from worker.taster import tasting
 
 NO_CASE: Final = (
     "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."

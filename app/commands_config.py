@@ -10,10 +10,10 @@ from pathlib import Path
 
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.config_file import Configured, Problem, configured
 from worker.domain.config.config_place import MISNAMED, PLACE
 from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.dossier.config_file import Configured, Problem, configured
 from worker.errors import InputError
 from worker.render.config_check import effective, mistakes, source
 from worker.render.config_reference import reference, schema

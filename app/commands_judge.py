@@ -16,13 +16,13 @@ from app.exits import Answer, Exit
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.garbage import look_seldom
 from worker.render.terminal import report
 from worker.settings import Settings, from_environment, missing
 from worker.store.connection import open_store
 from worker.system_clock import SystemClock
-from worker.taster import tasting
 
 
 def judge(arguments: argparse.Namespace) -> Answer:

@@ -20,6 +20,7 @@ from worker.domain.verdict.outcomes import STRENGTHS
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import WindowError, window
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import AssayError, InputError, RubricRefused
 from worker.judge.heuristics.registry import NAMES
 from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
@@ -29,7 +30,6 @@ from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.rubrics import differ_unsaid
 from worker.system_clock import SystemClock
-from worker.taster import tasting
 
 SHIPPED: Final = "default"
 

@@ -131,7 +131,7 @@ class RerunPressed(PullFact, frozen=True, kw_only=True):
 
 
 class PullClosed(PullFact, frozen=True, kw_only=True):
-    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.domain.mending`)."""
+    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.dossier.mending`)."""
 
     head_sha: Sha
     by_person: bool

@@ -21,13 +21,13 @@ from app.facts import (
     ReviewAsked,
 )
 from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
-from worker.domain.case_fence import case_fence
-from worker.domain.criteria import own_text
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.issue_links import closing_links
-from worker.domain.mending import mends, reverted_pulls
 from worker.domain.request.judge_request import AuthorKind, PullRef
-from worker.domain.standing import kind_of_account
+from worker.dossier.case_fence import case_fence
+from worker.dossier.criteria import own_text
+from worker.dossier.eligibility import kind_of_account
+from worker.dossier.issue_links import closing_links
+from worker.dossier.mending import mends, reverted_pulls
 
 INSIDE: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 """GitHub's words for who may have write access; nobody else has."""

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
-from worker.domain.criteria import criteria_of  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Issue  # noqa: E402 - as above
+from worker.dossier.criteria import criteria_of  # noqa: E402 - as above
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
-from worker.domain.issue_links import IssueLink, closing_links, mentioned_issues  # noqa: E402 - as above
+from worker.dossier.issue_links import IssueLink, closing_links, mentioned_issues  # noqa: E402 - as above
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.rows import read  # noqa: E402 - found from any working directory
-from worker.assemble import complete  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
+from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.rulebook import load_rubric  # noqa: E402 - as above
 

@@ -77,7 +77,7 @@ MUTATIONS = (
     ),
     Mutation(
         "assemble: failing CI is not seen",
-        "worker/assemble.py",
+        "worker/dossier/assemble.py",
         "return CiState.FAILURE",
         "return CiState.SUCCESS",
         "test_ci.py",

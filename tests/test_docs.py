@@ -6,10 +6,10 @@ import re
 import tomllib
 from pathlib import Path
 
-from worker.case_block import CASE_NAMES, CLAIM_NAMES, read_block
-from worker.domain.claim_pointer import read_pointer
 from worker.domain.dossier.case import Case
 from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
+from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block
+from worker.dossier.claim_pointer import read_pointer
 from worker.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent

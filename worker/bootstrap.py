@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 OF_JOBS: Final = (
     "worker.ci_checks",
-    "worker.configuring",
+    "worker.dossier.config",
     "worker.domain.verdict.aftermath",
-    "worker.domain.criteria",
+    "worker.dossier.criteria",
     "worker.feedback",
     "worker.judge.opinions",
     "worker.outcomes",
@@ -87,7 +87,7 @@ class Court(Value):
     listing: "GitHubListing"
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
-        from worker.configuring import config_of
+        from worker.dossier.config import config_of
         from worker.feedback import Riding, letter_of
         from worker.publish import Beside, CheckBoard
         from worker.reviewing import People

@@ -16,11 +16,11 @@ from multiprocessing.resource_tracker import ensure_running
 from traceback import format_exc
 from typing import Any, Final, NamedTuple, TypeVar
 
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import AssayError, InputError
 from worker.garbage import look_seldom
 from worker.lifeline import die_with_parent
 from worker.memory import end_beyond
-from worker.taster import tasting
 
 T = TypeVar("T")
 A = TypeVar("A")

@@ -13,10 +13,10 @@ from worker.demoting import look
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.evaluate import Desk, Ended, Order, Terms, terms_of
 from worker.jobs import SCENE, Scene, caught
-from worker.taster import tasting
 
 LOG: Final = logging.getLogger(__name__)
 WELL: Final = frozenset({Ended.JUDGED, Ended.THERE, Ended.GONE, Ended.FULL})

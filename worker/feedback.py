@@ -13,7 +13,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from worker.configuring import config_of
 from worker.domain.check.author_comment import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import Sha
@@ -21,6 +20,7 @@ from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.dossier.config import config_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.render.check import conclusion

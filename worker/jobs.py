@@ -23,6 +23,7 @@ from worker.domain.ids import base_mark
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.dossier.parser_sandbox import tasting
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.outage import once_more
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
@@ -33,7 +34,6 @@ from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.measures import Count
 from worker.store.pulls import Answer, Ended, Finish, PutOff, Taken
-from worker.taster import tasting
 from worker.traces import about, carrying
 from worker.waking import by_ci, wakes
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.assemble import complete
 from worker.board import Board, Look, Wait
 from worker.domain.check.overrides import NOTHING, Said, asks_a_person
 from worker.domain.config.config import Authors
@@ -28,12 +27,13 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
-from worker.domain.standing import Judge
 from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.events import OVERTAKEN, Begun, FailureMode
 from worker.domain.verdict.ledger import TextTurn, judged_by_text, text_of, text_turn
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.dossier.assemble import complete
+from worker.dossier.eligibility import Judge
 from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
@@ -330,7 +330,7 @@ def with_known_config(dossier: Dossier, request: JudgeRequest, deps: Deps) -> Do
     """Beside a configuration that can't be used the last one that could. A recorded policy stands as it is."""
     if deps.configs is None or "policy" in dossier.model_fields_set:
         return dossier
-    from worker.configuring import with_last_good  # noqa: PLC0415 - a laptop remembers none
+    from worker.dossier.config import with_last_good  # noqa: PLC0415 - a laptop remembers none
 
     return with_last_good(dossier, request.pull, deps.configs)
 
@@ -339,7 +339,7 @@ def patience_with(dossier: Dossier, patience: CiPatience) -> CiPatience:
     """The patience that this repository chose."""
     if not dossier.config:
         return patience
-    from worker.configuring import ci_wait  # noqa: PLC0415 - most repositories choose nothing
+    from worker.dossier.config import ci_wait  # noqa: PLC0415 - most repositories choose nothing
 
     longest = max(patience.wait, patience.required_wait)
     wait = ci_wait(dossier, longest)

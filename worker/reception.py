@@ -16,8 +16,8 @@ from worker.domain.ports import Clock, Ledger
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.request.open_pulls import Looked, OpenPull
-from worker.domain.standing import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.domain.value import Value
+from worker.dossier.eligibility import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.errors import Gone, Unreadable
 from worker.publish import CheckDesk
 from worker.render.check import failed, judging

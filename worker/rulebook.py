@@ -18,8 +18,8 @@ from worker.domain.config.signal_names import RETIRED, SIGNAL_NAMES
 from worker.domain.model import Frozen
 from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
+from worker.dossier.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
 from worker.errors import InputError
-from worker.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
 
 if TYPE_CHECKING:
     from worker.domain.verdict.aftermath import CiCheckRubric, PullRequestRubric

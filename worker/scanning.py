@@ -12,7 +12,6 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Final, Protocol
 
-from worker.configuring import config_of
 from worker.domain.check.code_scanning import MOST_BYTES, Refusal, Scan, Scanned
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
@@ -21,6 +20,7 @@ from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
+from worker.dossier.config import config_of
 from worker.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Whether a head is judged here, by all that is known of it; and what its check says if it is not.
 
-Does not decide (`worker.domain.standing` does) and shows nothing. Invariant: what a repository sets counts over the operator's
+Does not decide (`worker.dossier.eligibility` does) and shows nothing. Invariant: what a repository sets counts over the operator's
 word; a dossier of a laptop is judged, whoever wrote it.
 """
 
@@ -10,7 +10,7 @@ from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest
-from worker.domain.standing import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators
+from worker.dossier.eligibility import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators
 
 
 def scope_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Standing:
@@ -31,7 +31,7 @@ def chosen(dossier: Dossier) -> Authors:
     """What the repository says of authors."""
     if not dossier.config:
         return Authors()
-    from worker.configuring import config_of  # noqa: PLC0415 - most repositories have no configuration
+    from worker.dossier.config import config_of  # noqa: PLC0415 - most repositories have no configuration
 
     return config_of(dossier).authors
 

@@ -6,11 +6,11 @@ no model is asked before an account with write access asks, or the repository al
 
 from collections.abc import Callable
 
-from worker.configuring import config_of
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest
 from worker.domain.value import Value
+from worker.dossier.config import config_of
 from worker.store.decisions import Decisions
 
 

@@ -11,8 +11,8 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import Size, made_dossier  # noqa: E402 - as above
-from worker.domain.agents import AGENTS, author_agent  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Commit  # noqa: E402 - as above
+from worker.dossier.agents import AGENTS, author_agent  # noqa: E402 - as above
 
 MESSAGE: Final = b"""Count each row once
 

@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
-from worker.case_block import CaseError, read_case, read_case_file  # noqa: E402 - as above
 from worker.domain.dossier.case import Case  # noqa: E402 - as above
+from worker.dossier.case import CaseError, read_case, read_case_file  # noqa: E402 - as above
 
 BODY: Final = b"""Some words.
 

@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
-from worker.domain.criteria import criteria_of, listed_criteria  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Issue  # noqa: E402 - as above
+from worker.dossier.criteria import criteria_of, listed_criteria  # noqa: E402 - as above
 
 ISSUE: Final = b"""# Count each row once
 

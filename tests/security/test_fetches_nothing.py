@@ -56,7 +56,7 @@ WHO_MAY_CALL: Final = {
     "worker/llm/metered.py": "ANTHROPIC_BASE_URL",
     "worker/llm/thinking.py": "names a type",
     "worker/local/git.py": "git, without protocols",
-    "worker/taster.py": "our own interpreter",
+    "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/queue.py": "REDIS_URL",
     "worker/store/embedded.py": "starts our own Redis",
     "worker/store/keeper.py": "our own Redis' socket",

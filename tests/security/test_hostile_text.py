@@ -22,7 +22,6 @@ from tests.worker.render.test_answers import ask
 from tests.worker.render.test_configuration import editing
 from tests.worker.render.test_stats import shown as evaluated
 from tests.worker.store.test_kept import entry
-from worker.config_file import configured, read_config
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, Override, Reviewed, Said
@@ -49,6 +48,7 @@ from worker.domain.verdict.verdict import (
     Score,
     Verdict,
 )
+from worker.dossier.config_file import configured, read_config
 from worker.render import answers, awaited, configuration, decisions, feedback, group, history, pause
 from worker.render.check import check_content, failed, waiting_for_ci
 from worker.render.columns import Ink, Page

@@ -16,7 +16,7 @@ MODULES = (
     "app/__init__.py",
     "app/cli.py",
     "worker/__init__.py",
-    "worker/taster.py",
+    "worker/dossier/parser_sandbox.py",
     "sitecustomize.py",
     "usercustomize.py",
     "pydantic.py",

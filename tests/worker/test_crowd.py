@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from worker.crowd import done, spread
-from worker.domain.grammar import TASTER
+from worker.dossier.tree_sitter import TASTER
 from worker.errors import InputError
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own

@@ -8,9 +8,9 @@ from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.standing import Hold, Judge, Skip
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Category
+from worker.dossier.eligibility import Hold, Judge, Skip
 from worker.render.standing import draft, skipped
 from worker.scope import observed, scope_of, shown
 

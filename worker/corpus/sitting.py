@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from worker.assemble import complete
 from worker.corpus.rows import Row
 from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
@@ -19,6 +18,7 @@ from worker.domain.model import Frozen
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
+from worker.dossier.assemble import complete
 from worker.judge.bench import Bench
 from worker.judge.court import docket, judge
 from worker.judge.evaluation import evaluate

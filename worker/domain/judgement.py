@@ -10,7 +10,6 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, assert_never
 
-from worker.domain.criteria import MOST_CRITERIA, listed_criteria
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, PullRequest
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import (
@@ -23,6 +22,7 @@ from worker.domain.verdict.verdict import (
     Reject,
     Verdict,
 )
+from worker.dossier.criteria import MOST_CRITERIA, listed_criteria
 
 OUTPUT: Final = "output.txt"
 """The output, as the judge is shown it: a new file."""

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
-from worker.config_file import configured
 from worker.domain.check.branch_protection import Gate, Requirement
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import PLACES, rules_of
@@ -18,6 +17,7 @@ from worker.domain.config.config_place import PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import Clock
+from worker.dossier.config_file import configured
 from worker.errors import AssayError, Gone
 from worker.github.client import Api
 from worker.github.examine import of_installation

@@ -9,11 +9,11 @@ from datetime import datetime
 from itertools import takewhile
 from typing import TypeVar
 
-from worker.domain.agents import agent_of
 from worker.domain.dossier.dossier import LINKED_BY_HAND, Issue
 from worker.domain.dossier.issue_edits import History, Version, standing_text
-from worker.domain.issue_links import IssueLink
-from worker.domain.standing import BOT
+from worker.dossier.agents import agent_of
+from worker.dossier.eligibility import BOT
+from worker.dossier.issue_links import IssueLink
 from worker.github.replies import Actor, GraphIssue, GraphPull, Nodes, Rename
 
 T = TypeVar("T")

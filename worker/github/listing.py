@@ -14,8 +14,8 @@ from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryName, base_mark
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.request.open_pulls import Looked, OpenPull
-from worker.domain.standing import kind_of_account
 from worker.domain.verdict.verdict import AbstainReason
+from worker.dossier.eligibility import kind_of_account
 from worker.errors import Gone
 from worker.github.client import Access
 from worker.github.configs import config_texts, has_default
@@ -110,7 +110,7 @@ class GitHubListing:
 
     def look(self, request: JudgeRequest) -> Looked:
         """Who wrote it. Raises Gone where it is closed, and as PullSource does."""
-        from worker.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
+        from worker.dossier.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
 
         owner, _, name = request.repository.partition("/")
         document = f"{AUTHOR}{OWNERS_DEFAULT if has_default(request.repository) else ''}}}{WHO}{BLOB}{REQUIRED}"

@@ -27,8 +27,8 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.ids import RepositoryName
-from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.rules.files import NAMES, distinct
+from worker.dossier.issue_links import IssueLink, closing_links
 from worker.errors import Gone, InputError
 from worker.github.client import DIFF, Api
 from worker.github.errors import TooLargeToShow

@@ -1,6 +1,6 @@
 """A pull request on GitHub as a raw dossier, in three requests and one more for each further hundred files or checks.
 
-In two, where head and base are known from the request or from the last verdict. Does not derive anything (`worker.assemble` does) and knows neither policy nor
+In two, where head and base are known from the request or from the last verdict. Does not derive anything (`worker.dossier.assemble` does) and knows neither policy nor
 ledger. Invariant: diff, texts and checks of one dossier belong to one head; if the head moves while they are read, they are read
 again, or whoever asks for the newest head before he tells a verdict (`was_just_told` says when he must) finds out.
 """
@@ -19,10 +19,10 @@ from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import Sha
-from worker.domain.issue_links import IssueLink, closing_links
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
+from worker.dossier.issue_links import IssueLink, closing_links
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
 from worker.github.configs import config_texts
@@ -345,7 +345,7 @@ def chosen(known: Around, config: Sequence[ConfigText]) -> Around:
     """With the checks that the repository expects, and without those that it ignores."""
     if not config:
         return known
-    from worker.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
+    from worker.dossier.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
 
     said = configured(config).config
     required = tuple(name for name in (*known.required, *said.ci_expect) if name not in said.ci_ignore)

@@ -1,6 +1,6 @@
 """Check runs and commit statuses of a head, as the dossier's CI evidence.
 
-Does not fetch, and does not say what they mean together (`worker.assemble` does). Invariant: our own check is no
+Does not fetch, and does not say what they mean together (`worker.dossier.assemble` does). Invariant: our own check is no
 evidence, a re-run replaces the run before it, and a required check that has not reported is there as pending. A workflow
 that waits for a maintainer's approval is there as one that did not run, and so is what the author's commit message silenced.
 """

@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from worker.case_block import CaseError, read_case, read_case_file
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.issue_links import closing_links
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.dossier.case import CaseError, read_case, read_case_file
+from worker.dossier.issue_links import closing_links
 from worker.errors import Gone, InputError, Unavailable
 from worker.local.changes import Change, changes_between, diff_between, texts_of
 from worker.local.cited import cited_files

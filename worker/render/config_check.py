@@ -6,9 +6,9 @@ Does not read files. Invariant: what stands in a file can move no cursor and hid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from worker.config_file import Configured, Problem
 from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin
+from worker.dossier.config_file import Configured, Problem
 from worker.render.columns import Ink, Page, columns, wrapped
 from worker.render.config_words import value_words
 from worker.render.visible import exact_line, fit

@@ -16,8 +16,8 @@ from worker.domain.verdict.verdict import Verdict
 from worker.render.visible import fit
 
 if TYPE_CHECKING:
-    from worker.config_edits import Edit, Proposed
-    from worker.config_file import Configured, Problem, Refused
+    from worker.dossier.config_edits import Edit, Proposed
+    from worker.dossier.config_file import Configured, Problem, Refused
 
 MARKS: Final = (PLACE, MISNAMED, *AT_THE_ROOT, *NAMES, *FOLDERS)
 """A diff that holds none of these edits no file that decides how it is judged."""
@@ -59,7 +59,7 @@ def notes(verdict: Verdict, dossier: Dossier) -> list[str]:
     """One sentence for each file that had a part in this verdict, and what could not be done as it says."""
     if not dossier.config:
         return []
-    from worker.config_file import configured  # noqa: PLC0415 - most repositories have none
+    from worker.dossier.config_file import configured  # noqa: PLC0415 - most repositories have none
 
     found = configured(dossier.config)
     return [*_used(found, dossier), *map(_refused, found.refused), *_other_model(verdict)]
@@ -126,6 +126,6 @@ def read(dossier: Dossier) -> "Proposed | None":
     """What the pull request does to the files by which it is judged; None where it edits none of them."""
     if not any(mark in dossier.diff for mark in MARKS):
         return None
-    from worker.config_edits import proposed  # noqa: PLC0415 - most changes edit no such file
+    from worker.dossier.config_edits import proposed  # noqa: PLC0415 - most changes edit no such file
 
     return proposed(dossier)

@@ -11,7 +11,7 @@ from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.app_permissions import EXTRAS, OptIn, extra, lacking, suffices, switched_off
 from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.standing import handling_of, with_operators
+from worker.dossier.eligibility import handling_of, with_operators
 from worker.render.doctor import Examined, Health
 
 PERMISSIONS: Final = "App permissions"

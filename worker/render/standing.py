@@ -1,6 +1,6 @@
 """The check of a head that nobody judges yet, or at all: who waits for what, and what ends the waiting.
 
-Pure. Does not decide (`worker.domain.standing` does). Invariant: nothing of a pull request's own words is in these texts.
+Pure. Does not decide (`worker.dossier.eligibility` does). Invariant: nothing of a pull request's own words is in these texts.
 """
 
 from datetime import datetime

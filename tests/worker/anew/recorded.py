@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from tests.worker.corpus.made import DONE, STUB, change
 from tests.worker.store.played import wish
-from worker.assemble import complete
 from worker.domain.anew import Wanted
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
@@ -17,6 +16,7 @@ from worker.domain.verdict.events import Begun
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
+from worker.dossier.assemble import complete
 from worker.evaluate import Order, Terms, terms_of
 from worker.judge.court import docket, hear
 from worker.record import Keepers, record

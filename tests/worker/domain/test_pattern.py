@@ -21,7 +21,7 @@ from worker.domain.pattern import Needing, compile_patterns, may_match, pattern
 ROOT = Path(patterns.__file__).parents[2]
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
-    "worker.domain.criteria.SCENARIO": "\x0c\n" * 50_000,
+    "worker.dossier.criteria.SCENARIO": "\x0c\n" * 50_000,
     "worker.domain.rules.reading._END": f"a{SPACES}x",
     "worker.judge.contradictions._ITEM": BLANK,
     "worker.judge.heuristics.further.tests._PHP_TAG": BLANK,

@@ -7,7 +7,7 @@ import pytest
 from tests.worker.github.conftest import INSTALLATION, Place
 from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.standing import kind_of
+from worker.dossier.eligibility import kind_of
 from worker.errors import Gone
 from worker.github.client import AppAccess
 from worker.github.listing import GitHubListing

@@ -8,9 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.github.conftest import Opened, Place
-from worker.assemble import complete
 from worker.domain.dossier.dossier import CiState, UnreadReason
 from worker.domain.value import replace
+from worker.dossier.assemble import complete
 from worker.errors import InputError
 from worker.github.public import PublicPull
 from worker.github.source import GitHubPullSource

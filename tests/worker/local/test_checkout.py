@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.worker.local.laptop import NOW, Laptop, shown, texts, unread
-from worker.assemble import complete
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import Trigger
+from worker.dossier.assemble import complete
 from worker.errors import Gone, InputError
 from worker.local.checkout import CheckoutSource, Inputs, repository_name
 from worker.local.git import open_repository

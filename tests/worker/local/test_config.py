@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.local.laptop import Laptop
-from worker.assemble import complete
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
+from worker.dossier.assemble import complete
 
 PLACE = ".github/assay.yml"
 

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from tests.worker.local.laptop import NOW, shown
-from worker.assemble import complete
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict.verdict import Category
+from worker.dossier.assemble import complete
 from worker.judge.heuristics import consider
 from worker.local.checkout import CheckoutSource, Inputs
 from worker.local.example import Example, make_example

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.worker.local.laptop import NOW, Laptop
-from worker.assemble import complete
 from worker.domain.ports import PullSource
+from worker.dossier.assemble import complete
 from worker.errors import InputError
 from worker.local.recorded import read_recorded
 

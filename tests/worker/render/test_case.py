@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from worker.case_block import read_case
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.case_help import CheckedCase, DraftClaim
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.dossier.case import read_case
 from worker.render.case import checked, draft, unreadable
 from worker.render.columns import Page
 

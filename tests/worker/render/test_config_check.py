@@ -2,8 +2,8 @@
 
 from inline_snapshot import snapshot
 
-from worker.config_file import configured, read_config
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.dossier.config_file import configured, read_config
 from worker.render.columns import Page
 from worker.render.config_check import effective, mistakes
 

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from worker.config_file import read_config
 from worker.domain.config.schema import ConfigKeys
+from worker.dossier.config_file import read_config
 from worker.render.config_reference import reference, schema
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

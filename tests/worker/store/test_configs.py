@@ -7,13 +7,13 @@ import pytest
 from tests.worker.render.samples import dossier
 from tests.worker.store.played import AT, pull, wish
 from tests.worker.store.test_kept import judging
-from worker.assemble import complete
 from worker.board import Silent
-from worker.configuring import config_of, with_last_good
 from worker.domain import keys
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
 from worker.domain.value import replace
+from worker.dossier.assemble import complete
+from worker.dossier.config import config_of, with_last_good
 from worker.judge.bench import Bench
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running

@@ -50,7 +50,7 @@ ADDRESSES: Final = (
         "cursor", "@cursor", "Not known whether it answers Apps.", "Cursor's docs, Cloud agents on GitHub; 2026-11"
     ),
 )
-"""The agents of `worker.domain.agents` that are spoken to by a name of their own; the others read the comment if they read any."""
+"""The agents of `worker.dossier.agents` that are spoken to by a name of their own; the others read the comment if they read any."""
 
 
 class Says(StrEnum):

@@ -1,6 +1,6 @@
 """The dossier: everything the judge may see, and nothing else.
 
-Does not fetch or derive anything (`worker.assemble` completes what a source left out).
+Does not fetch or derive anything (`worker.dossier.assemble` completes what a source left out).
 Invariant: judging the same dossier again gives the same decision, live or recorded.
 A field that was left out means "unknown, derive it"; `null` or `[]` means "known to be none":
 `model_fields_set` tells them apart.

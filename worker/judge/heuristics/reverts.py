@@ -3,7 +3,7 @@
 Looks nothing up: the dossier says what the history showed. Invariant: words alone, or history alone, leave a suspicion.
 """
 
-from worker.domain.mending import says_it_reverts
+from worker.dossier.mending import says_it_reverts
 from worker.judge.heuristics.change import Change
 
 

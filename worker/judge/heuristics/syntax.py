@@ -13,8 +13,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from worker.domain.grammar import Grammar, loaded, parsed, tree_of
 from worker.domain.pattern import pattern
+from worker.dossier.tree_sitter import Grammar, loaded, parsed, tree_of
 from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.unreadable import DEEPEST, has_endless_row, is_one_endless_line, is_too_deep
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.worker.render.samples import HEAD, abstained, accepted, rejected
 from tests.worker.store.test_kept import entry
-from worker.domain.agents import AGENTS
 from worker.domain.check.author_comment import (
     ADDRESSES,
     Note,
@@ -26,6 +25,7 @@ from worker.domain.config.config import Feedback
 from worker.domain.ids import EvalId
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Subject, SubjectKind
+from worker.dossier.agents import AGENTS
 
 NEWER = "2" * 40
 

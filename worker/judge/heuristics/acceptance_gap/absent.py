@@ -5,8 +5,8 @@ Invariant: at most one finding for a criterion but for claims; none has a line, 
 
 from collections.abc import Iterator
 
-from worker.domain.claim_pointer import read_pointer
 from worker.domain.verdict.verdict import Category
+from worker.dossier.claim_pointer import read_pointer
 from worker.judge.heuristics.acceptance_gap.asking import Wish
 from worker.judge.heuristics.acceptance_gap.shortfall import ABSENT, PARTIAL, Lack, gaps, is_at, note_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, shown_by

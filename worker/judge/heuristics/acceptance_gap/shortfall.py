@@ -9,10 +9,10 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple, assert_never
 
-from worker.domain.claim_pointer import cited_paths
 from worker.domain.dossier.lookups import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict
+from worker.dossier.claim_pointer import cited_paths
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
 from worker.judge.heuristics.change import Change

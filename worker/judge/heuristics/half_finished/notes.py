@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.issue_links import closing_links
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.issue_links import closing_links
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import Function
 from worker.judge.heuristics.half_finished.announced import is_a_stage

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from worker.domain.markdown import blocks
 from worker.domain.pattern import pattern
+from worker.dossier.markdown import blocks
 from worker.judge.heuristics.safe.sentences import Syntax
 
 _LONE_RETURN: Final = pattern(r"\r(?!\n)")

@@ -7,10 +7,10 @@ so that a live pull request, a checkout and a recorded dossier reach the judge t
 from collections.abc import Sequence
 from typing import Final
 
-from worker.case_block import CaseError, read_case
-from worker.domain.agents import author_agent
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import FAILED, Ci, CiCheck, CiState, Dossier, PullRequest
+from worker.dossier.agents import author_agent
+from worker.dossier.case import CaseError, read_case
 
 PASSED: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's words; what is neither here nor in FAILED (`stale`, or none yet) did not finish."""
@@ -21,12 +21,12 @@ def complete(dossier: Dossier) -> Dossier:
     known = dossier.model_fields_set
     derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
     if "criteria" not in known:
-        from worker.domain.criteria import criteria_of  # noqa: PLC0415 - 3 ms that a complete dossier need not pay
+        from worker.dossier.criteria import criteria_of  # noqa: PLC0415 - 3 ms that a complete dossier need not pay
 
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
     if dossier.config and "policy" not in known:
-        from worker.config_file import policy_of  # noqa: PLC0415 - most repositories have no configuration
+        from worker.dossier.config_file import policy_of  # noqa: PLC0415 - most repositories have no configuration
 
         derived["policy"] = policy_of(dossier.config)
     if not known & {"case", "case_error"}:

@@ -1,6 +1,6 @@
 """`.github/assay.yml`: its text to configuration, or to what is wrong in it, key by key.
 
-Does not fetch it and does not know its earlier versions (`worker.configuring` does). Invariant: any text gives a reading, in
+Does not fetch it and does not know its earlier versions (`worker.dossier.config` does). Invariant: any text gives a reading, in
 bounded time, never an exception; a mistake takes away the entry in which it stands and nothing else; and each mistake has its
 line, what was expected there and what was found.
 """
@@ -20,7 +20,7 @@ from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml
+from worker.dossier.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml
 
 MOST_PROBLEMS: Final = 20
 LONGEST_FOUND: Final = 40

@@ -7,12 +7,12 @@ a head that was judged once stays judged, whatever is heard about it later.
 
 from typing import Final
 
-from worker.domain.agents import agent_of, author_agent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import BY_HAND, DRAFT_TOO, AuthorKind, Trigger
 from worker.domain.value import Value
+from worker.dossier.agents import agent_of, author_agent
 
 BOT: Final = "Bot"
 """GitHub's type of an account that is no person's."""

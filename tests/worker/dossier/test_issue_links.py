@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.issue_links import IssueLink, closing_links, mentioned_issues
+from worker.dossier.issue_links import IssueLink, closing_links, mentioned_issues
 
 HERE = "acme/widgets"
 

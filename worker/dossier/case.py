@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple, cast
 
-from worker.domain.case_fence import case_fence
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.strict_yaml import StrictYamlError, load_marked_yaml, load_strict_yaml
+from worker.dossier.case_fence import case_fence
+from worker.dossier.strict_yaml import StrictYamlError, load_marked_yaml, load_strict_yaml
 
 CASE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "summary": ("summary", "what", "whatchanged", "description", "overview", "change", "abstract", "tldr"),

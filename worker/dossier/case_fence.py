@@ -1,14 +1,14 @@
 """Finds the fenced block of a description that is the author's case.
 
-Does not read the block (`worker.case_block` does). Invariant: a block in a quotation, in an HTML comment (a template's example)
+Does not read the block (`worker.dossier.case` does). Invariant: a block in a quotation, in an HTML comment (a template's example)
 or inside another block is none.
 """
 
 import re
 from typing import Final
 
-from worker.domain.markdown import Fence, fences
 from worker.domain.pattern import pattern
+from worker.dossier.markdown import Fence, fences
 
 CASE_WORD: Final = "assay"
 _DATA_WORDS: Final = frozenset({"", "yaml", "yml", "json", "jsonc", "json5", "text", "txt", "plaintext"})

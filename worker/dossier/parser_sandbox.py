@@ -17,7 +17,7 @@ from pathlib import Path
 from select import select
 from typing import Final
 
-from worker.domain.grammar import TASTER, Grammar, parsed
+from worker.dossier.tree_sitter import TASTER, Grammar, parsed
 from worker.lifeline import die_with_parent
 from worker.memory import end_beyond
 
@@ -34,10 +34,8 @@ A_LIFE: Final = 1 << 25
 
 _READY: Final = b"!"
 _SIZES: Final = struct.Struct(">III")
-_ROOT: Final = Path(__file__).resolve().parent.parent
-_CODE: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from worker.taster import main; main(*map(int, sys.argv[2:]))"
-)
+_ROOT: Final = Path(__file__).resolve().parent.parent.parent
+_CODE: Final = "import sys; sys.path.insert(0, sys.argv[1]); from worker.dossier.parser_sandbox import main; main(*map(int, sys.argv[2:]))"
 
 
 class Taster:

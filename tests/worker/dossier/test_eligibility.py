@@ -8,7 +8,7 @@ from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import BY_HAND, DRAFT_TOO, AuthorKind, Trigger
-from worker.domain.standing import (
+from worker.dossier.eligibility import (
     About,
     Hold,
     Judge,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from worker.config_edits import Proposed, edits, proposed
 from worker.domain.dossier.dossier import (
     ConfigOrigin,
     ConfigText,
@@ -12,6 +11,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
+from worker.dossier.config_edits import Proposed, edits, proposed
 
 PLACE = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40

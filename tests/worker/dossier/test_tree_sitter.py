@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from worker.domain.grammar import TASTER, Grammar, Taster, parsed, tree_of
+from worker.dossier.tree_sitter import TASTER, Grammar, Taster, parsed, tree_of
 
 PYTHON = Grammar("tree_sitter_python", "language")
 GO = Grammar("tree_sitter_go", "language")

@@ -1,17 +1,17 @@
 """What counts where a `.github/assay.yml` has a mistake: the last one at the same base without any.
 
-Does not read the files (`worker.config_file` does) and does not fetch them. Invariant: a mistake in a file stops no judging,
+Does not read the files (`worker.dossier.config_file` does) and does not fetch them. Invariant: a mistake in a file stops no judging,
 a file that can be used counts as it is, and none counts for pull requests into another branch.
 """
 
 from datetime import timedelta
 
-from worker.config_file import configured, read_config
 from worker.domain.config.config import RepositoryConfig
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import base_mark
 from worker.domain.ports import Configs
 from worker.domain.request.judge_request import PullRef
+from worker.dossier.config_file import configured, read_config
 
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.domain.case_fence import case_fences
 from worker.domain.dossier.dossier import DESCRIPTION, Criterion, Issue
-from worker.domain.markdown import without_comments
-from worker.domain.outline import Item, Paragraph, Part, Row, Steps, Title, outline
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.case_fence import case_fences
+from worker.dossier.markdown import without_comments
+from worker.dossier.outline import Item, Paragraph, Part, Row, Steps, Title, outline
 
 MOST_CRITERIA: Final = 100
 MOST_PROSE: Final = 6000

@@ -1,7 +1,7 @@
 import pytest
 
-from worker.domain.agents import AGENTS, author_agent
 from worker.domain.dossier.dossier import Commit, PullRequest
+from worker.dossier.agents import AGENTS, author_agent
 
 SHA = "1" * 40
 

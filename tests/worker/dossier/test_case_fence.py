@@ -2,8 +2,8 @@
 
 import pytest
 
-from worker.domain.case_fence import case_fence, case_fences
-from worker.domain.criteria import own_text
+from worker.dossier.case_fence import case_fence, case_fences
+from worker.dossier.criteria import own_text
 
 CLAIMS = "ac_coverage:\n- {criterion: AC1, addressed_by: a.py}\n"
 

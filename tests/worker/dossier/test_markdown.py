@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.markdown import MOST_LINES, MOST_LOOKS, Fence, blocks, fences
+from worker.dossier.markdown import MOST_LINES, MOST_LOOKS, Fence, blocks, fences
 
 
 def read(text: str) -> list[tuple[str, str]]:

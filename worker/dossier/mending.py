@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.ids import Sha
-from worker.domain.issue_links import closing_links
 from worker.domain.pattern import pattern
+from worker.dossier.issue_links import closing_links
 
 MOST: Final = 20
 """Commits that one push may take back."""

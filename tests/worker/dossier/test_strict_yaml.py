@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from worker import strict_yaml
-from worker.strict_yaml import StrictYamlError, load_own_yaml, load_strict_yaml
+from worker.dossier import strict_yaml
+from worker.dossier.strict_yaml import StrictYamlError, load_own_yaml, load_strict_yaml
 
 Load = Callable[[str], object]
 LOADERS = (load_strict_yaml, load_own_yaml)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.mending import MOST, mends, reverted_commits, reverted_pulls, says_it_reverts
+from worker.dossier.mending import MOST, mends, reverted_commits, reverted_pulls, says_it_reverts
 
 SHA, OTHER = "1" * 40, "2" * 40
 HERE = "acme/widgets"

@@ -8,9 +8,9 @@ import re
 from typing import Final
 
 from worker.domain.dossier.dossier import PullRequest
-from worker.domain.markdown import blocks, unquoted
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.markdown import blocks, unquoted
 
 
 class AgentMark(Value):

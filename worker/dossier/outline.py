@@ -1,6 +1,6 @@
 """An issue's Markdown as an outline: titles, list items, table rows, paragraphs, in order.
 
-Says what stands where, not what it means (`worker.domain.criteria` does). Invariant: code (but for Gherkin outside of
+Says what stands where, not what it means (`worker.dossier.criteria` does). Invariant: code (but for Gherkin outside of
 lists), quotations and HTML comments give no part; a line in bold or a `<summary>` is a title below all headings.
 """
 
@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.markdown import blocks, unquoted, without_comments
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.markdown import blocks, unquoted, without_comments
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

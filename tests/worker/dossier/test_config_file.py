@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.config_file import MOST_PROBLEMS, configured, policy_of, read_config
 from worker.domain.config.config import Authors, Feedback, Handling, RepositoryConfig, Review
 from worker.domain.config.schema import to_config, to_keys
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.verdict.verdict import AbstainReason, Category
+from worker.dossier.config_file import MOST_PROBLEMS, configured, policy_of, read_config
 
 
 def problems(text: str | None) -> list[str]:

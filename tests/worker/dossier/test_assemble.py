@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.assemble import complete
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
+from worker.dossier.assemble import complete
 
 SHA = "1" * 40
 CASE = Case(summary="Done.")

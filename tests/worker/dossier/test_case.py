@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.case_block import CaseError, read_block, read_case, read_case_file
 from worker.domain.dossier.case import Case, CoverageClaim
+from worker.dossier.case import CaseError, read_block, read_case, read_case_file
 
 WHOLE = """\
 summary: Uploads are tried again after a 503.

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.grammar import TASTER, Grammar
+from worker.dossier.parser_sandbox import Taster, tasting
+from worker.dossier.tree_sitter import TASTER, Grammar
 from worker.judge.heuristics import syntax
 from worker.judge.heuristics.paths import Language
-from worker.taster import Taster, tasting
 
 PYTHON = Grammar("tree_sitter_python", "language")
 FEW = 1 << 27
@@ -82,7 +82,7 @@ def test_while_texts_are_tried_first_what_no_taster_survives_is_no_program() -> 
 
 
 def test_a_taster_ends_with_whoever_started_it() -> None:
-    code = "import os; from worker.taster import Taster; print(Taster().pid, flush=True); os._exit(0)"
+    code = "import os; from worker.dossier.parser_sandbox import Taster; print(Taster().pid, flush=True); os._exit(0)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     try:
         child = os.pidfd_open(int(ended.stdout))

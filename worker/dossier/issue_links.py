@@ -8,9 +8,9 @@ The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's 
 import re
 from typing import Final
 
-from worker.domain.markdown import blocks, unquoted, without_code_spans, without_comments
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.markdown import blocks, unquoted, without_code_spans, without_comments
 
 CLOSING: Final = pattern(
     r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"

@@ -1,0 +1,1 @@
+"""Turn texts into the values of a dossier, without I/O."""
