@@ -29,11 +29,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
-from worker.domain.diff import diff_of  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.garbage import look_seldom  # noqa: E402 - as above
 from worker.judge.heuristics import consider, syntax  # noqa: E402 - as above
 from worker.judge.heuristics.change import Change, Remembering  # noqa: E402 - as above

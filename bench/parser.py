@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
-from worker.domain.diff import parse_diff  # noqa: E402 - as above
+from worker.dossier.diff.parser import parse_diff  # noqa: E402 - as above
 
 GOAL_GIT, GOAL_UNIDIFF = 5.0, 6.0
 SHAPES = {

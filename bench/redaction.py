@@ -23,10 +23,10 @@ sys.path.insert(0, str(ROOT))
 from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from any working directory
 from bench.redaction_samples import Sample, look_alikes, secrets  # noqa: E402 - as above
 from bench.rows import read  # noqa: E402 - as above
-from worker.domain.diff import diff_of  # noqa: E402 - as above
 from worker.domain.dossier.case import Case  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.judge.claims import check_claims  # noqa: E402 - as above
 from worker.judge.evidence import Places  # noqa: E402 - as above
 from worker.judge.heuristics import consider  # noqa: E402 - as above

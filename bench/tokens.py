@@ -27,9 +27,9 @@ sys.path.insert(0, str(ROOT))
 
 from bench.redaction import fencing  # noqa: E402 - found from any working directory
 from bench.rows import read  # noqa: E402 - as above
-from worker.domain.diff import DiffError, diff_of  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above
 from worker.judge.claims import check_claims  # noqa: E402 - as above
 from worker.judge.evidence import Places  # noqa: E402 - as above
 from worker.judge.heuristics import consider  # noqa: E402 - as above

@@ -7,7 +7,6 @@ same verdict twice leaves one entry.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
-from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import BaseMark, base_mark
@@ -18,6 +17,7 @@ from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
 from worker.domain.verdict.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
+from worker.dossier.diff.parser import Diff, DiffError, diff_of
 
 CHILDREN: Final = "child_eval_ids"
 

@@ -15,7 +15,6 @@ from worker.domain.check.overrides import Said, asks_a_person
 from worker.domain.codeowners import Owner, owners_of
 from worker.domain.config.command_permissions import RIGHTS, Role, roles_from
 from worker.domain.config.config import Review
-from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.ports import GivenReview, Ledger, Reviewers
@@ -24,6 +23,7 @@ from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
+from worker.dossier.diff.parser import DiffError, diff_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.render.check import conclusion

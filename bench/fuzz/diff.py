@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - as above
-from worker.domain.diff import DiffError, LineKind, parse_diff  # noqa: E402 - as above
+from worker.dossier.diff.parser import DiffError, LineKind, parse_diff  # noqa: E402 - as above
 
 WORDS: Final = (
     b"diff --git a/x b/x\n",

@@ -11,8 +11,8 @@ import pytest
 
 from bench.cost import exponent
 from bench.made import LANGUAGES, Size, made_dossier
-from worker.domain.diff import diff_of, parse_diff
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
+from worker.dossier.diff.parser import diff_of, parse_diff
 from worker.judge.heuristics import consider
 from worker.judge.heuristics.change import Change
 from worker.rulebook import load_rubric

@@ -15,9 +15,9 @@ from bench.seeding.opened import open_dossier
 from bench.seeding.seeds import VARIANTS, Limits, chance, is_valid, seeded
 from bench.seeding.sheet import Edit
 from tests.bench.changes import rows
-from worker.domain.diff import base_text, parse_diff
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import base_text, parse_diff
 
 Row = dict[str, Any]
 NEEDS_MORE = {

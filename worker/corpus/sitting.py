@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Final
 
 from worker.corpus.rows import Row
-from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.model import Frozen
@@ -19,6 +18,7 @@ from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
 from worker.dossier.assemble import complete
+from worker.dossier.diff.parser import DiffError
 from worker.judge.bench import Bench
 from worker.judge.court import docket, judge
 from worker.judge.evaluation import evaluate

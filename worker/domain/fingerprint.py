@@ -9,10 +9,10 @@ import hashlib
 import json
 from typing import Final
 
-from worker.domain.diff import Diff, FileDiff, LineKind, diff_of
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.rubric import Rubric
+from worker.dossier.diff.parser import Diff, FileDiff, LineKind, diff_of
 
 _FORM: Final = 2
 """Changes when what goes in changes, so that no verdict of an older form is reused."""

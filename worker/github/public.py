@@ -12,7 +12,6 @@ from typing import Final
 from urllib.parse import quote
 
 from worker.domain.config.config_place import CONFIG_PLACES, MISNAMED, PLACE
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import (
     Ci,
     Commit,
@@ -28,6 +27,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.ids import RepositoryName
 from worker.domain.rules.files import NAMES, distinct
+from worker.dossier.diff.parser import parse_diff
 from worker.dossier.issue_links import IssueLink, closing_links
 from worker.errors import Gone, InputError
 from worker.github.client import DIFF, Api

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
 from worker.domain.config.config_place import CONFIG_PLACES
-from worker.domain.diff import DiffError, parse_diff
 from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
+from worker.dossier.diff.parser import DiffError, parse_diff
 from worker.dossier.issue_links import IssueLink, closing_links
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call

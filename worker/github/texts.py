@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.domain.diff import ChangeKind, Diff
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.dossier.diff.parser import ChangeKind, Diff
 from worker.github.replies import Blob
 
 MOST_FILES: Final = 1000

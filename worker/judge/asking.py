@@ -8,12 +8,12 @@ read; nothing that went wrong with the model is a reject or a pass.
 from itertools import count
 from typing import assert_never
 
-from worker.domain.diff import diff_of
 from worker.domain.ports import Model, Reply
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer
+from worker.dossier.diff.parser import diff_of
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Seat, Sitting
 from worker.judge.calibration import first_scores, progress

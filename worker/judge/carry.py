@@ -7,7 +7,6 @@ not stand in the new head; what was carried says from where, cost nothing this t
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.verdict import (
@@ -20,6 +19,7 @@ from worker.domain.verdict.verdict import (
     Reject,
     Tokens,
 )
+from worker.dossier.diff.parser import DiffError
 from worker.judge.bench import Bench, Docket
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider

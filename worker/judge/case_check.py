@@ -3,10 +3,10 @@
 Does not ask a model. Invariant: the answers are those of a judging, by the same functions.
 """
 
-from worker.domain.diff import diff_of
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.case_help import CheckedCase
 from worker.domain.dossier.dossier import Criterion, Dossier
+from worker.dossier.diff.parser import diff_of
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.heuristics.change import Change

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import ChangeKind, Diff, text_lines
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
+from worker.dossier.diff.parser import ChangeKind, Diff, text_lines
 from worker.judge.evidence import Places
 
 _WORD: Final = pattern(r"[^\W\d]\w*")

@@ -6,7 +6,6 @@ could not judge says so; nothing but a bug is raised.
 
 import hashlib
 
-from worker.domain.diff import Diff, DiffError, diff_of
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.fingerprint import fingerprint
@@ -19,6 +18,7 @@ from worker.domain.verdict.audit import Heard, Stage, Step
 from worker.domain.verdict.ledger import conditions_of
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
+from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import words
 from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
 from worker.judge.claims import check_claims

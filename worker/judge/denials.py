@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.dossier.diff.parser import diff_of
 
 MOST_NAMES: Final = 10
 MOST_CHARACTERS: Final = 400_000

@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.secrets import Redaction, fields
 from worker.domain.verdict.audit import AuditRecord, audit_json, read_audit
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Reject
+from worker.dossier.diff.parser import DiffError, diff_of
 from worker.judge.sendable import sendable
 from worker.judge.untrusted import redacted
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from worker.domain.diff import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.parser import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 
 _SHOWN: Final = 160
 _MOST_RANGES: Final = 8

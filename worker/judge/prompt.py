@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import Diff, diff_of
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
 from worker.domain.secrets import Redaction
@@ -17,6 +16,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClaimVerdict, Coverage
+from worker.dossier.diff.parser import Diff, diff_of
 from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
 from worker.judge.heuristics.change import Change, ChangedFile

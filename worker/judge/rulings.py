@@ -9,7 +9,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from worker.domain.diff import ChangeKind, Diff, FileDiff
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.value import Value, replace
 from worker.domain.verdict.opinion import HeuristicOpinion
@@ -28,6 +27,7 @@ from worker.domain.verdict.verdict import (
     Side,
     ThrottledReason,
 )
+from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
 from worker.judge import words
 from worker.judge.claims import claimed_ids
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Skipped, Stop

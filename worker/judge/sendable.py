@@ -11,7 +11,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from worker.domain.diff import Diff, DiffError, FileDiff, Hunk, diff_of
 from worker.domain.dossier.dossier import CiCheck, Dossier, UnreadFile, UnreadReason
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.model import Frozen
@@ -20,6 +19,7 @@ from worker.domain.secrets import Redaction, SecretKind, conceal
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding
+from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
 
 M = TypeVar("M", bound=Frozen)
 

@@ -7,10 +7,10 @@ file or to another, is not new, and neither is any line of a rebase; of lines al
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from worker.domain.diff import Diff, DiffLine, FileDiff, LineKind
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import hashed, line_hash
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.parser import Diff, DiffLine, FileDiff, LineKind
 
 Place = tuple[str, Side, int]
 Changed = tuple[FileDiff, DiffLine | None, str]

@@ -7,7 +7,6 @@ nothing of a verdict that is still to come.
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from worker.domain.diff import Diff
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, Fingerprint, Sha
@@ -26,6 +25,7 @@ from worker.domain.verdict.verdict import (
     JudgeKind,
     Reject,
 )
+from worker.dossier.diff.parser import Diff
 from worker.judge.bench import Docket
 from worker.judge.evidence import Places
 from worker.judge.rulings import Hearing, Ruling

@@ -7,8 +7,8 @@ the number of that line in the file, and `size_of_hunk` is never less than what 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import DiffLine, FileDiff, Hunk, LineKind
 from worker.domain.value import Value
+from worker.dossier.diff.parser import DiffLine, FileDiff, Hunk, LineKind
 from worker.judge.untrusted import shown_path, visible
 
 NO_NEWLINE: Final = "  [no newline at the end of the file]"

@@ -12,11 +12,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from worker.domain.check.code_scanning import MOST_RESULTS
-from worker.domain.diff import DiffError, diff_of, text_lines
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.dossier.diff.parser import DiffError, diff_of, text_lines
 from worker.render import words
 from worker.render.visible import fit, visible
 

@@ -7,7 +7,6 @@ here comes from a pull request unless it says so.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.diff import DiffError, diff_of
 from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
@@ -38,6 +37,7 @@ from worker.domain.verdict.verdict import (
     ThrottledReason,
     Verdict,
 )
+from worker.dossier.diff.parser import DiffError, diff_of
 from worker.render.visible import fit, fit_end, one_line
 
 TITLE_BYTES: Final = 250

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier, PullRequest
 from worker.domain.ids import base_mark
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.dossier.diff.parser import DiffError
 from worker.errors import Unavailable
 from worker.github import source as reading
 from worker.github.client import Api, AppAccess

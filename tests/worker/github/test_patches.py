@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.diff import ChangeKind, parse_diff
 from worker.domain.dossier.dossier import UnreadReason
+from worker.dossier.diff.parser import ChangeKind, parse_diff
 from worker.github.patches import joined
 from worker.github.replies import ChangedFile
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.worker.github.conftest import Opened, Place
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import Ci, CiState, Guidance, UnreadReason
 from worker.domain.value import replace
+from worker.dossier.diff.parser import parse_diff
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.github.client import AppAccess
 from worker.github.source import GitHubPullSource, looking

@@ -2,8 +2,8 @@
 
 import pytest
 
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.dossier.diff.parser import parse_diff
 from worker.github.replies import Blob
 from worker.github.texts import MOST_CHARACTERS, Shelf, batches, of_blob, wanted
 

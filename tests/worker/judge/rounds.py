@@ -12,11 +12,11 @@ from typing import Any
 
 from tests.worker.judge.courtroom import docket
 from tests.worker.judge.making import NOW, dossier, pull_request
-from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
+from worker.dossier.diff.parser import diff_of
 from worker.judge.bench import Bench
 from worker.judge.court import content_of
 from worker.pipeline import settle

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.worker.judge.making import DIFF, dossier, new_file
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.dossier.diff.parser import parse_diff
 from worker.judge.claims import check_claims, claimed_ids
 from worker.judge.evidence import Places
 

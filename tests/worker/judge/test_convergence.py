@@ -19,12 +19,12 @@ from tests.worker.judge.making import (
     scores,
 )
 from tests.worker.judge.rounds import History, Verdict
-from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import changed_lines
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.dossier.diff.parser import diff_of
 from worker.errors import Unavailable
 
 STEP = "Retry it on 503."

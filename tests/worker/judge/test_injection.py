@@ -19,9 +19,9 @@ from tests.worker.judge.making import (
     pull_request,
     reject,
 )
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import Commit, HeadFile
 from worker.domain.ports import Prompt
+from worker.dossier.diff.parser import parse_diff
 from worker.judge.claims import check_claims
 from worker.judge.court import hear
 from worker.judge.evidence import Places

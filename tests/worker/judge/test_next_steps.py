@@ -5,8 +5,8 @@ import pytest
 from tests.worker.judge.heuristics.every_fact import EXAMPLES
 from tests.worker.judge.heuristics.made import RUBRIC
 from tests.worker.judge.making import fact
-from worker.domain.diff import parse_diff
 from worker.domain.verdict.verdict import Category, CriterionStatus
+from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places

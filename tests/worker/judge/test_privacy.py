@@ -7,7 +7,6 @@ import pytest
 
 from tests.worker.judge.making import HEAD, dossier, entry, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.dossier import (
     Ci,
     CiCheck,
@@ -22,6 +21,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.dossier.lookups import NameLookup
 from worker.domain.secrets import SecretKind
+from worker.dossier.diff.parser import parse_diff
 from worker.judge.prompt import Material, ask_about
 from worker.judge.validators import read_ci
 from worker.rulebook import load_prompt, load_rubric

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import (
     DESCRIPTION,
@@ -26,6 +25,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import Coverage
+from worker.dossier.diff.parser import parse_diff
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.form import reply_schema

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.making import accept, dossier, fact, new_file, opinion, reply
-from worker.domain.diff import parse_diff
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import (
     AbstainReason,
@@ -16,6 +15,7 @@ from worker.domain.verdict.verdict import (
     Finding,
     Side,
 )
+from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop

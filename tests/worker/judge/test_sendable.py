@@ -4,7 +4,6 @@ from typing import Any
 
 from tests.worker.judge.making import DIFF, HEAD, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import rejected
-from worker.domain.diff import parse_diff
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import (
     Ci,
@@ -21,6 +20,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.secrets import Redaction, SecretKind
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
+from worker.dossier.diff.parser import parse_diff
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.prompt import Material, Question, ask_about

@@ -1,9 +1,9 @@
 """Which lines are new since the change was judged: by what they say, not by where they stand."""
 
 from tests.worker.judge.making import new_file
-from worker.domain.diff import diff_of
 from worker.domain.verdict.ledger import changed_lines
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.parser import diff_of
 from worker.judge.since import Since, lines_since
 
 

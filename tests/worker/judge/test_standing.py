@@ -5,10 +5,10 @@ import pytest
 from tests.worker.judge.courtroom import docket
 from tests.worker.judge.making import NOW, dossier, entry, opinion
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.verdict.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.parser import diff_of
 from worker.judge.evidence import Places
 from worker.judge.rulings import Hearing
 from worker.judge.standing import Raised, Standing, standing_of

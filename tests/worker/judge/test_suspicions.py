@@ -17,11 +17,11 @@ from tests.worker.judge.making import (
     pull_request,
     reject,
 )
-from worker.domain.diff import diff_of
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side
+from worker.dossier.diff.parser import diff_of
 from worker.judge.court import hear, judge
 from worker.judge.evidence import Places
 from worker.judge.rulings import Hearing

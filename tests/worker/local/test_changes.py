@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.worker.local.laptop import Laptop, shown, texts, unread
-from worker.domain.diff import ChangeKind, LineKind
 from worker.domain.ids import Sha
+from worker.dossier.diff.parser import ChangeKind, LineKind
 from worker.local.changes import FILE_BYTES, changes_between, diff_between, texts_of
 from worker.local.commits import read_commit
 from worker.local.git import open_repository

@@ -12,11 +12,11 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from worker.domain.diff import Diff, DiffLine, FileDiff
 from worker.domain.dossier.case import Case
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
+from worker.dossier.diff.parser import Diff, DiffLine, FileDiff
 
 PROMPT_WINDOW: Final = 5
 """How many judged rounds the judge is shown (tilth's LEDGER_INJECT_LIMIT)."""

@@ -22,12 +22,12 @@ from math import prod
 from operator import attrgetter
 from typing import Final, Literal
 
-from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.dossier.lookups import Sought
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding
+from worker.dossier.diff.parser import DiffError
 from worker.judge.heuristics.acceptance_gap.shortfall import (
     in_doubt,
     note_of,

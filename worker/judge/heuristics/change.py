@@ -11,10 +11,10 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
-from worker.domain.diff import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import may_match, pattern
 from worker.domain.value import Value
+from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
 from worker.judge.heuristics import paths, syntax
 from worker.judge.heuristics.fragments import fragment
 from worker.judge.heuristics.paths import Language, Role

@@ -6,8 +6,8 @@ change wrote is left out.
 
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics import syntax
 from worker.judge.heuristics.paths import FURTHER, Language
 

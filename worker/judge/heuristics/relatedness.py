@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.diff import LineKind
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import LineKind
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.paths import Language, Role
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.diff import DiffLine, Hunk, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.judge.heuristics.change import Change, ChangedFile, Depth, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.material import is_inner, is_local, is_material, modifiers

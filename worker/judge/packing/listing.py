@@ -7,9 +7,9 @@ if that line stood in it.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import Diff, FileDiff
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.value import Value
+from worker.dossier.diff.parser import Diff, FileDiff
 from worker.judge.coverage import is_told
 from worker.judge.packing.choosing import Choice, is_shown
 from worker.judge.packing.sheets import Sheet

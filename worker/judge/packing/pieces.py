@@ -7,8 +7,8 @@ larger than a piece may be, some of its lines. Of a file that fits no question a
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.diff import Hunk
 from worker.domain.value import Value
+from worker.dossier.diff.parser import Hunk
 from worker.judge.views import size_of_hunk
 
 PIECE_BYTES: Final = 8_000

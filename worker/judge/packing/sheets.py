@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 from enum import IntEnum
 from typing import Final
 
-from worker.domain.diff import Diff, FileDiff
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.diff.parser import Diff, FileDiff
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.packing.pieces import Piece, pieces_of
 from worker.judge.packing.toolmade import told_in_a_line

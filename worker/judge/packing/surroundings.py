@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from worker.domain.diff import ChangeKind, DiffLine, Hunk, LineKind, text_lines
+from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind, text_lines
 from worker.judge.heuristics.change import ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.views import Stretch

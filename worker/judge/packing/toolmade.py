@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
 
-from worker.domain.diff import ChangeKind, FileDiff
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import ChangeKind, FileDiff
 from worker.judge.heuristics.paths import SIGNED_LINES, is_signed_by_a_generator
 from worker.judge.untrusted import shown_path
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.worker.judge.making import BASE, DIFF, HEAD, NOW, entry, new_file
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.diff import diff_of
 from worker.domain.dossier.case import Case
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
@@ -23,6 +22,7 @@ from worker.domain.verdict.ledger import (
     text_turn,
 )
 from worker.domain.verdict.verdict import ClosingCondition
+from worker.dossier.diff.parser import diff_of
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 MINUTE = timedelta(minutes=1)

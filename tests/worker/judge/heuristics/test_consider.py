@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
-from worker.domain.diff import DiffError
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffError
 from worker.judge.heuristics import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
 from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.rulebook import load_rubric

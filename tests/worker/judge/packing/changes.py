@@ -3,7 +3,7 @@
 Does not pack. Invariant: every diff is one that git could have printed.
 """
 
-from worker.domain.diff import Diff, parse_diff
+from worker.dossier.diff.parser import Diff, parse_diff
 
 
 def diff_of(*parts: str) -> Diff:

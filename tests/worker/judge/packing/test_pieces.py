@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import new_file
 from tests.worker.judge.packing.changes import diff_of, edit
-from worker.domain.diff import FileDiff, LineKind
+from worker.dossier.diff.parser import FileDiff, LineKind
 from worker.judge.packing.pieces import PIECE_BYTES, pieces_of
 from worker.judge.views import numbered, of_hunk, size_of_hunk
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import dossier
 from tests.worker.judge.packing.changes import edit
-from worker.domain.diff import LineKind
 from worker.domain.dossier.dossier import HeadFile
+from worker.dossier.diff.parser import LineKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.packing.surroundings import FUNCTION_LINES, whole_file, with_functions
 from worker.judge.views import Stretch, numbered

@@ -11,9 +11,9 @@ from itertools import chain, islice
 from math import log
 from typing import Final, NamedTuple
 
-from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
+from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.judge.heuristics.acceptance_gap.asking import NUMBER, Wish, wishes_of
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role

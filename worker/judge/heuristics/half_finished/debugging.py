@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.functions import functions_of
 from worker.judge.heuristics.overriding import is_declaration

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.diff import ChangeKind
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.domain.rules.files import is_rules_file
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.safe import blocks
 from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at

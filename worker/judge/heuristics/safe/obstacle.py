@@ -1,7 +1,7 @@
 """What keeps a change from being accepted without a model."""
 
-from worker.domain.diff import DiffLine
 from worker.domain.value import Value
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import ChangedFile
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from worker.domain.diff import DiffLine, Hunk, LineKind
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at
 from worker.judge.heuristics.safe.sentences import (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from worker.domain.diff import DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine, LineKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.relatedness import NAME, folded, stems_in
 from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code

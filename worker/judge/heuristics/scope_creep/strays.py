@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.relatedness import asked_texts, stem, stems_in

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from math import exp
 from typing import Final
 
-from worker.domain.diff import ChangeKind
 from worker.domain.verdict.verdict import Category, Side
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role
 from worker.judge.heuristics.relatedness import NAME, Asked, asked_of, common_stems, subject_of

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.diff import ChangeKind, text_lines
 from worker.domain.dossier.case import Case
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
+from worker.dossier.diff.parser import ChangeKind, text_lines
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Language, Role, language_of, role_of
 from worker.judge.heuristics.spec_violation.ends import lengths, shown_whole

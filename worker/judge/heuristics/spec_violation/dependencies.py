@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
 from worker.domain.rules.rule import Rule
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.generated import MANIFESTS

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Final
 
-from worker.domain.diff import ChangeKind, DiffLine, Hunk
+from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk
 from worker.judge.heuristics.change import Change, ChangedFile
 
 _AROUND: Final = 3

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.paths import Role, is_signed_by_a_generator, role_of
 from worker.judge.heuristics.spec_violation.scopes import matches

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.declared import is_ci_declared
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.diff import DiffLine, Hunk, LineKind
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.judge.heuristics.change import Change, ChangedFile
 
 _CI: Final = pattern(

@@ -7,9 +7,9 @@ tool) is an honest skip, and none of these.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
 from worker.judge.heuristics.declared import is_declared

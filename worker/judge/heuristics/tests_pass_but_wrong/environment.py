@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role

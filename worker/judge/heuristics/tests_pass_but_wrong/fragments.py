@@ -5,8 +5,8 @@ Does not see what stands between two hunks. Invariant: the line that makes the t
 
 from typing import Final
 
-from worker.domain.diff import DiffLine, Hunk, LineKind
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.paths import SCRIPTS, Language
 

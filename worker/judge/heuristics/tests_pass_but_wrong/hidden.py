@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worker.domain.diff import ChangeKind
 from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import ChangeKind
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language

@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.diff import LineKind
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import LineKind
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.heuristics.overriding import is_a_hook, is_declaration, is_extended

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from worker.domain.diff import ChangeKind, DiffLine, LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
+from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.declared import is_declared
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of

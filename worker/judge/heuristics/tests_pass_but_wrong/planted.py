@@ -12,9 +12,9 @@ from math import inf
 from operator import itemgetter
 from typing import Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 

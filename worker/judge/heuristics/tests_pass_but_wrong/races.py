@@ -7,9 +7,9 @@ before; a new test of a delay may wait.
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.diff import DiffLine
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
+from worker.dossier.diff.parser import DiffLine
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal

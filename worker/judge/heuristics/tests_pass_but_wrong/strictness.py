@@ -15,7 +15,7 @@ from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.tests_pass_but_wrong.configuration import Edit, configuration_of, edits_of, is_comment
 
 if TYPE_CHECKING:
-    from worker.domain.diff import DiffLine
+    from worker.dossier.diff.parser import DiffLine
 
 _DEMANDS: Final = pattern(
     r"^\s*(?:run:\s*)?set -[a-z]*e[a-z]*\b|^\s*(?:run:\s*)?set -o (?:errexit|pipefail)|^\s*(?:-\s+)?[\"']?error(?:::?\w*)*[\"']?,?\s*$"

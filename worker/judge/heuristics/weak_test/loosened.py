@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from worker.domain.diff import LineKind
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
+from worker.dossier.diff.parser import LineKind
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.declared import is_declared
 from worker.judge.heuristics.oracles import Oracle, oracles_of

@@ -19,7 +19,7 @@ from worker.judge.heuristics.weak_test.loosened import blocks_of, losses, replac
 from worker.judge.heuristics.weak_test.strength import is_opposite, words_of
 
 if TYPE_CHECKING:
-    from worker.domain.diff import DiffLine
+    from worker.dossier.diff.parser import DiffLine
 
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.diff import (
+from worker.dossier.diff.parser import (
     ChangeKind,
     Diff,
     DiffError,

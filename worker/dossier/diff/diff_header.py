@@ -1,6 +1,6 @@
 """The lines of a diff before a file's first hunk: which file it is, and what happened to it besides its lines.
 
-Does not read hunks (`diff.py` does). Invariant: a path is the bytes that git meant, unquoted and without its prefix; only
+Does not read hunks (`parser.py` does). Invariant: a path is the bytes that git meant, unquoted and without its prefix; only
 the text that a file's paths, modes and ids say is decoded.
 """
 
@@ -49,7 +49,7 @@ class Reader:
 
 
 class Header(NamedTuple):
-    """Which file it is, as `worker.domain.diff.FileDiff` says it."""
+    """Which file it is, as `worker.dossier.diff.parser.FileDiff` says it."""
 
     path: str
     old_path: str | None

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.diff import LONG, DiffLine, LineKind, parse_diff
-from worker.domain.diff_lines import PIECE, RECENT, Shelf, head_side, numbered, pieces, said, texts, walked
+from worker.dossier.diff.lines import PIECE, RECENT, Shelf, head_side, numbered, pieces, said, texts, walked
+from worker.dossier.diff.parser import LONG, DiffLine, LineKind, parse_diff
 
 HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
 

@@ -1,6 +1,6 @@
 """The lines of a diff's hunks, with their numbers on both sides: made when somebody looks at them.
 
-Does not check them against the header of their hunk (`diff.py` does). Invariant: the lines of a hunk are always the same;
+Does not check them against the header of their hunk (`parser.py` does). Invariant: the lines of a hunk are always the same;
 of a diff of any size, no more than RECENT are kept, or those of one hunk or file that has more.
 """
 

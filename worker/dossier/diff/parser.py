@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, NoReturn
 
-from worker.domain.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
-from worker.domain.diff_lines import (
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.dossier.diff.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
+from worker.dossier.diff.lines import (
     DiffLine,
     LineKind,
     Lines,
@@ -23,8 +25,6 @@ from worker.domain.diff_lines import (
     texts,
     walked,
 )
-from worker.domain.pattern import pattern
-from worker.domain.value import Value
 
 
 class _Shape(NamedTuple):
