@@ -22,8 +22,8 @@ from app.payloads import (
 )
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import Sha
-from worker.domain.rules.files import is_rules_file
 from worker.dossier.mending import MOST, reverted_commits
+from worker.dossier.repo_rules.files import is_rules_file
 
 CONFIG_PATH: Final = ".github/assay.yml"
 """The door keeps what it says of the quiet window. Other rules files are only judged by."""

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Guidance  # noqa: E402 - as above
-from worker.domain.rules.reading import rules_of  # noqa: E402 - as above
+from worker.dossier.repo_rules.parser import rules_of  # noqa: E402 - as above
 
 RULES: Final = b"""# Rules for agents
 

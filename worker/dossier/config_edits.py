@@ -11,11 +11,11 @@ from typing import Any, Final
 from worker.domain.config.config_place import MISNAMED, PLACE
 from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.rules.files import is_rules_file
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.config_file import Configured, Problem, configured, read_config
 from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
+from worker.dossier.repo_rules.files import is_rules_file
 
 NESTED: Final = frozenset({"categories", "abstains", "signals", "authors", "feedback", "review"})
 BY_DEFAULT: Final[Mapping[str, object]] = {

@@ -12,8 +12,8 @@ from worker.domain.config.config_place import CONFIG_PLACES
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha, base_mark
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above
 from worker.dossier.diff.parser import parse_diff
+from worker.dossier.repo_rules.files import AT_THE_ROOT, FOLDERS, NAMES, folders_above
 from worker.github.configs import has_default
 from worker.github.graph import Answered, Asked
 from worker.github.replies import Blob

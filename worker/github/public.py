@@ -26,9 +26,9 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.ids import RepositoryName
-from worker.domain.rules.files import NAMES, distinct
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.issue_links import IssueLink, closing_links
+from worker.dossier.repo_rules.files import NAMES, distinct
 from worker.errors import Gone, InputError
 from worker.github.client import DIFF, Api
 from worker.github.errors import TooLargeToShow

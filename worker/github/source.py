@@ -19,10 +19,10 @@ from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guida
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, PullRef
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffError, parse_diff
 from worker.dossier.issue_links import IssueLink, closing_links
+from worker.dossier.repo_rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, are_rules, distinct
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.github.client import DIFF, Access, Api, Call
 from worker.github.configs import config_texts

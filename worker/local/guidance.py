@@ -9,7 +9,15 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.ids import Sha
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, MOST_IN_A_FOLDER, NAMES, are_rules, distinct, folders_above
+from worker.dossier.repo_rules.files import (
+    AT_THE_ROOT,
+    FOLDERS,
+    MOST_IN_A_FOLDER,
+    NAMES,
+    are_rules,
+    distinct,
+    folders_above,
+)
 from worker.local.changes import Entry, entries_at, texts_of
 from worker.local.git import Repository
 

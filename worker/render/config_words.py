@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.config.config_place import MISNAMED, PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
-from worker.domain.rules.files import AT_THE_ROOT, FOLDERS, NAMES
 from worker.domain.verdict.verdict import Verdict
+from worker.dossier.repo_rules.files import AT_THE_ROOT, FOLDERS, NAMES
 from worker.render.visible import fit
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ ROOT = Path(patterns.__file__).parents[2]
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
 HOSTILE = {
     "worker.dossier.criteria.SCENARIO": "\x0c\n" * 50_000,
-    "worker.domain.rules.reading._END": f"a{SPACES}x",
+    "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
     "worker.judge.contradictions._ITEM": BLANK,
     "worker.judge.heuristics.further.tests._PHP_TAG": BLANK,
     "worker.judge.heuristics.half_finished.commented._PROSE": "a" * 160_000,

@@ -9,8 +9,8 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.domain.rules.files import is_rules_file
 from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.repo_rules.files import is_rules_file
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.safe import blocks
 from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Reach, Rule
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, Hunk
+from worker.dossier.repo_rules.rule import Reach, Rule
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role
 from worker.judge.heuristics.spec_violation.breach import Breach

@@ -5,9 +5,9 @@ Does not look for any. Invariant: the note quotes the rule with the place where 
 
 from typing import Final, assert_never
 
-from worker.domain.rules.rule import Rule, RuleKind
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Side
+from worker.dossier.repo_rules.rule import Rule, RuleKind
 from worker.judge.heuristics.signal import Place
 
 UNSURE_STRENGTH: Final = 0.6

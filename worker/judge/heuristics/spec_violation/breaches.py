@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from worker.domain.rules.reading import rules_of
-from worker.domain.rules.rule import Rule, RuleKind
+from worker.dossier.repo_rules.parser import rules_of
+from worker.dossier.repo_rules.rule import Rule, RuleKind
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.added_code import code_breaches
 from worker.judge.heuristics.spec_violation.breach import Breach

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any, Final, cast
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Rule
 from worker.dossier.diff.parser import ChangeKind
+from worker.dossier.repo_rules.rule import Rule
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.generated import MANIFESTS

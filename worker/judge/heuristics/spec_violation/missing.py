@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple, assert_never
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Asked, Rule
 from worker.dossier.diff.parser import ChangeKind, DiffLine
+from worker.dossier.repo_rules.rule import Asked, Rule
 from worker.judge.heuristics.change import Change, ChangedFile, Source
 from worker.judge.heuristics.functions import Function, Where, functions_of
 from worker.judge.heuristics.paths import SCRIPTS, Language, Role

@@ -1,13 +1,13 @@
 """Signals about the repository's own rules (AGENTS.md and the like, at the base commit).
 
-Does not read them (`worker.domain.rules` does). Invariant: a fact is made only of a sure breach, and says which line of
+Does not read them (`worker.dossier.repo_rules` does). Invariant: a fact is made only of a sure breach, and says which line of
 which rules file it breaks.
 """
 
 from collections.abc import Iterator
 
-from worker.domain.rules.rule import RuleKind
 from worker.domain.verdict.verdict import Category
+from worker.dossier.repo_rules.rule import RuleKind
 from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.signal import Kind, Looks, Place, signal
 from worker.judge.heuristics.spec_violation.breaches import breaches

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, assert_never
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Reach, Scope
+from worker.dossier.repo_rules.rule import Reach, Scope
 from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.paths import Language, Role
 from worker.judge.heuristics.syntax import find, text_of

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Rule, RuleKind, Touch
 from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
+from worker.dossier.repo_rules.rule import Rule, RuleKind, Touch
 from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.generated import CODE_FILES, GENERATED, LOCKS, By, written_by

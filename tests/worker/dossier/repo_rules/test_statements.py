@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.rules.statements import MOST_LINES, statements
+from worker.dossier.repo_rules.statements import MOST_LINES, statements
 
 
 def proses(text: str) -> list[str]:

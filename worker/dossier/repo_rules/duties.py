@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.forbidding import Sentence
-from worker.domain.rules.rule import Asked, Reach, Rule, RuleKind, Scope
-from worker.domain.rules.scoping import LIST, NUMBER, qualified
 from worker.domain.value import replace
+from worker.dossier.repo_rules.forbidding import Sentence
+from worker.dossier.repo_rules.rule import Asked, Reach, Rule, RuleKind, Scope
+from worker.dossier.repo_rules.scope import LIST, NUMBER, qualified
 
 _LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"

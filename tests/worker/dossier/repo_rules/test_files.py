@@ -1,5 +1,5 @@
 from worker.domain.dossier.dossier import Guidance
-from worker.domain.rules.files import FOLDERS, are_rules, distinct, folders_above, is_rules_file
+from worker.dossier.repo_rules.files import FOLDERS, are_rules, distinct, folders_above, is_rules_file
 
 
 def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:

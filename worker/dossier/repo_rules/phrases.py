@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.scoping import LIST
 from worker.domain.value import Value
+from worker.dossier.repo_rules.scope import LIST
 
 _NOT: Final = (
     r"(?:(?:must|shall|may|can) ?(?:not|never)|(?:do|does|are|is) not|don't|dont|never|cannot|can't)(?: ever)?"

@@ -12,15 +12,15 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
-from worker.domain.rules.duties import dependencies_in, duties_in
-from worker.domain.rules.files import folder_of
-from worker.domain.rules.forbidding import Sentence, forbidden_in, is_path
-from worker.domain.rules.front_matter import front_matter
-from worker.domain.rules.rule import Origin, Rule, Scope
-from worker.domain.rules.scoping import LIST, Understood, besides, qualified, surrounding
-from worker.domain.rules.statements import Statement, statements
-from worker.domain.rules.wording import plainly
 from worker.domain.value import Value, replace
+from worker.dossier.repo_rules.duties import dependencies_in, duties_in
+from worker.dossier.repo_rules.files import folder_of
+from worker.dossier.repo_rules.forbidding import Sentence, forbidden_in, is_path
+from worker.dossier.repo_rules.front_matter import front_matter
+from worker.dossier.repo_rules.phrases import plainly
+from worker.dossier.repo_rules.rule import Origin, Rule, Scope
+from worker.dossier.repo_rules.scope import LIST, Understood, besides, qualified, surrounding
+from worker.dossier.repo_rules.statements import Statement, statements
 
 MOST_RULES: Final = 300
 _LONGEST_STATEMENT: Final = 3_000

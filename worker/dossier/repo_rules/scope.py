@@ -7,9 +7,9 @@ import re
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Reach, Scope
-from worker.domain.rules.statements import Statement
 from worker.domain.value import Value, replace
+from worker.dossier.repo_rules.rule import Reach, Scope
+from worker.dossier.repo_rules.statements import Statement
 
 LIST: Final = r"«\d+»(?:(?:,? (?:and|or|nor) |, ?| ?/ ?)«\d+»){0,20}"
 NUMBER: Final = pattern(r"«(\d+)»")

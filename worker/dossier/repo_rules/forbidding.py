@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.rules.rule import Origin, Rule, RuleKind, Touch
-from worker.domain.rules.scoping import DOUBT, LIST, Understood, named, qualified
 from worker.domain.value import Value
+from worker.dossier.repo_rules.rule import Origin, Rule, RuleKind, Touch
+from worker.dossier.repo_rules.scope import DOUBT, LIST, Understood, named, qualified
 
 _NEVER: Final = (
     r"(?:please |and |also |important |you |we |agents? |contributors? |pull requests? |prs? |commits? |bots? |copilot |claude )*(?:(?:must|shall|may) (?:not|never)|do not|don't|dont|never"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.domain.dossier.dossier import Guidance
-from worker.domain.rules.reading import MOST_RULES, rules_of
-from worker.domain.rules.rule import Asked, Reach, Rule, RuleKind, Touch
+from worker.dossier.repo_rules.parser import MOST_RULES, rules_of
+from worker.dossier.repo_rules.rule import Asked, Reach, Rule, RuleKind, Touch
 
 
 def rules(text: str, path: str = "AGENTS.md") -> tuple[Rule, ...]:
